@@ -204,41 +204,37 @@ impl Dump<'_> {
         }
     }
 
+    /// A line, and a statement below it.
+    fn headed(&mut self, head: &str, body: &Stmt) {
+        self.line(head);
+        self.body(body);
+    }
+
+    /// A line, and the statement that it labels.
+    fn labelled(&mut self, label: &str, body: &Stmt) {
+        self.line(label);
+        self.stmt(body);
+    }
+
     fn stmt(&mut self, s: &Stmt) {
         match &s.kind {
-            StmtKind::Expr(e) => {
-                let t = self.expr(e);
-                self.line(&t);
-            }
+            StmtKind::Expr(e) => self.line(&self.expr(e)),
             StmtKind::Decl(d) => self.declaration(d),
             StmtKind::Block(b) => {
                 self.line("block");
                 self.block(b);
             }
             StmtKind::If { cond, then, els } => {
-                let c = self.expr(cond);
-                self.line(&format!("if {c}"));
-                self.body(then);
+                self.headed(&format!("if {}", self.expr(cond)), then);
                 if let Some(e) = els {
-                    self.line("else");
-                    self.body(e);
+                    self.headed("else", e);
                 }
             }
-            StmtKind::While { cond, body } => {
-                let c = self.expr(cond);
-                self.line(&format!("while {c}"));
-                self.body(body);
-            }
-            StmtKind::DoWhile { body, cond } => {
-                let c = self.expr(cond);
-                self.line(&format!("do while {c}"));
-                self.body(body);
-            }
+            StmtKind::While { cond, body } => self.headed(&format!("while {}", self.expr(cond)), body),
+            StmtKind::DoWhile { body, cond } => self.headed(&format!("do while {}", self.expr(cond)), body),
             StmtKind::For { init, cond, step, body } => {
                 let i = self.for_init(init);
-                let t = format!("for {i}; {}; {}", self.opt(cond), self.opt(step));
-                self.line(&t);
-                self.body(body);
+                self.headed(&format!("for {i}; {}; {}", self.opt(cond), self.opt(step)), body);
             }
             StmtKind::Forall(f) => {
                 let i = self.for_init(&f.init);
@@ -247,66 +243,32 @@ impl Dump<'_> {
                     Affinity::Int(e) => format!("int {}", self.expr(e)),
                     Affinity::Pts(e) => format!("pts {}", self.expr(e)),
                 };
-                let t = format!("forall {i}; {}; {}; {a}", self.opt(&f.cond), self.opt(&f.step));
-                self.line(&t);
-                self.body(&f.body);
+                let head = format!("forall {i}; {}; {}; {a}", self.opt(&f.cond), self.opt(&f.step));
+                self.headed(&head, &f.body);
             }
-            StmtKind::Switch { value, body } => {
-                let v = self.expr(value);
-                self.line(&format!("switch {v}"));
-                self.body(body);
-            }
+            StmtKind::Switch { value, body } => self.headed(&format!("switch {}", self.expr(value)), body),
             StmtKind::Case { lo, hi, body } => {
-                let v = self.expr(lo);
                 let h = hi.as_ref().map_or(String::new(), |h| format!(" ... {}", self.expr(h)));
-                self.line(&format!("case {v}{h}"));
-                self.stmt(body);
+                self.labelled(&format!("case {}{h}", self.expr(lo)), body);
             }
-            StmtKind::Default { body } => {
-                self.line("default");
-                self.stmt(body);
-            }
+            StmtKind::Default { body } => self.labelled("default", body),
             StmtKind::Label { name, body, .. } => {
-                let n = format!("label {}", self.u.name(*name));
-                self.line(&n);
-                self.stmt(body);
+                self.labelled(&format!("label {}", self.u.name(*name)), body);
             }
-            StmtKind::Goto(s) => {
-                let n = format!("goto {}", self.u.name(*s));
-                self.line(&n);
-            }
-            StmtKind::GotoPtr(e) => {
-                let t = format!("goto * {}", self.expr(e));
-                self.line(&t);
-            }
-            StmtKind::Return(e) => {
-                let t = format!("return {}", self.opt(e));
-                self.line(&t);
-            }
-            StmtKind::Notify(e) => {
-                let t = format!("notify {}", self.opt(e));
-                self.line(&t);
-            }
-            StmtKind::Wait(e) => {
-                let t = format!("wait {}", self.opt(e));
-                self.line(&t);
-            }
-            StmtKind::Barrier(e) => {
-                let t = format!("barrier {}", self.opt(e));
-                self.line(&t);
-            }
+            StmtKind::Goto(s) => self.line(&format!("goto {}", self.u.name(*s))),
+            StmtKind::GotoPtr(e) => self.line(&format!("goto * {}", self.expr(e))),
+            StmtKind::Return(e) => self.line(&format!("return {}", self.opt(e))),
+            StmtKind::Notify(e) => self.line(&format!("notify {}", self.opt(e))),
+            StmtKind::Wait(e) => self.line(&format!("wait {}", self.opt(e))),
+            StmtKind::Barrier(e) => self.line(&format!("barrier {}", self.opt(e))),
             StmtKind::NestedFunc(f) => self.function(f),
             StmtKind::Empty => self.line("empty"),
             StmtKind::Continue => self.line("continue"),
             StmtKind::Break => self.line("break"),
             StmtKind::Fence => self.line("fence"),
-            StmtKind::Asm(a) => {
-                let t = format!("asm with {} operands", a.operands.len());
-                self.line(&t);
-            }
+            StmtKind::Asm(a) => self.line(&format!("asm with {} operands", a.operands.len())),
             StmtKind::Pragma | StmtKind::LocalLabels | StmtKind::Attribute => {
-                let t = self.u.tokens.range_text(s.toks);
-                self.line(t.trim());
+                self.line(self.u.tokens.range_text(s.toks).trim());
             }
             StmtKind::UpcPragma | StmtKind::StaticAssert => {}
         }

@@ -115,104 +115,115 @@ fn parse(args: Vec<OsString>) -> Result<Run, String> {
             Some((n, v)) => (n, Some(v.to_string())),
             None => (body, None),
         };
-        let value = |it: &mut std::vec::IntoIter<OsString>| -> Result<String, String> {
+        if !r.option(w, name, attached, &mut it)? {
+            r.compiler_option(&a, w, &mut it)?;
+        }
+    }
+    Ok(r)
+}
+
+/// Options that set a variable of the program to a value.
+const VARIABLES: &[(&str, &str, &str)] = &[
+    ("polite-sync", "UPC_POLITE_SYNC", "yes"),
+    ("nopolite-sync", "UPC_POLITE_SYNC", "no"),
+    ("backtrace", "GASNET_BACKTRACE", "1"),
+    ("nobacktrace", "GASNET_BACKTRACE", "0"),
+    ("nofreeze", "UPC_FREEZE", ""),
+    ("freeze-early", "GASNET_FREEZE", "1"),
+    ("freeze-earlier", "GASNET_FREEZE", "1"),
+    ("freeze-on-error", "GASNET_FREEZE_ON_ERROR", "1"),
+    ("nofreeze-on-error", "GASNET_FREEZE_ON_ERROR", "0"),
+    ("abort", "UPC_ABORT", "yes"),
+    ("noabort", "UPC_ABORT", "no"),
+];
+
+impl Run {
+    fn set(&mut self, name: &str, value: &str) {
+        self.env.push((name.into(), value.into()));
+    }
+
+    /// An option of upcrun's, `w` as written. Whether it was one.
+    fn option(
+        &mut self,
+        w: &str,
+        name: &str,
+        attached: Option<String>,
+        it: &mut std::vec::IntoIter<OsString>,
+    ) -> Result<bool, String> {
+        if let Some((_, variable, value)) = VARIABLES.iter().find(|(option, ..)| *option == name) {
+            self.set(variable, value);
+            return Ok(true);
+        }
+        let mut value = || {
             attached
                 .clone()
                 .or_else(|| it.next().and_then(|v| v.into_string().ok()))
                 .ok_or_else(|| format!("option '{w}' needs an argument"))
         };
         match name {
-            "n" | "np" => {
-                let v = value(&mut it)?;
-                r.ranks = Some(count(w, &v)?);
-            }
-            "N" | "nodes" => {
-                let v = value(&mut it)?;
-                r.launcher.push(format!("--nodes={}", count(w, &v)?));
-            }
+            "n" | "np" => self.ranks = Some(count(w, &value()?)?),
+            "N" | "nodes" => self.launcher.push(format!("--nodes={}", count(w, &value()?)?)),
             "pshm-width" => {
-                let v = value(&mut it)?;
-                r.env.push(("GASNET_NEIGHBORHOOD".into(), count(w, &v)?.to_string()));
+                let width = count(w, &value()?)?;
+                self.set("GASNET_NEIGHBORHOOD", &width.to_string());
             }
             // A thread is a process, and processors are found.
-            "c" | "cpus-per-node" | "p" | "pthreads" => {
-                let v = value(&mut it)?;
-                count(w, &v)?;
-            }
-            "shared-heap" => r.heap = Some(options::parse_size(&value(&mut it)?)?),
-            "shared-heap-max" => {
-                options::parse_size(&value(&mut it)?)?;
-            }
-            "conf" => r.conf = Some(value(&mut it)?.into()),
-            "norc" => r.norc = true,
-            "trace" => r.trace = r.trace.or_else(|| Some("upc_trace".into())),
+            "c" | "cpus-per-node" | "p" | "pthreads" => _ = count(w, &value()?)?,
+            "shared-heap" => self.heap = Some(options::parse_size(&value()?)?),
+            "shared-heap-max" => _ = options::parse_size(&value()?)?,
+            "conf" => self.conf = Some(value()?.into()),
+            "norc" => self.norc = true,
+            "trace" => _ = self.trace.get_or_insert_with(|| "upc_trace".into()),
             "traceall" => {
-                r.trace = r.trace.or_else(|| Some("upc_trace".into()));
-                r.trace_all = true;
+                self.trace.get_or_insert_with(|| "upc_trace".into());
+                self.trace_all = true;
             }
-            "tracefile" => r.trace = Some(value(&mut it)?),
-            "notrace" => r.trace = None,
-            "bind-threads" | "bind" => r.bind = true,
-            "nobind-threads" => r.bind = false,
-            "polite-sync" => r.set("UPC_POLITE_SYNC", "yes"),
-            "nopolite-sync" => r.set("UPC_POLITE_SYNC", "no"),
-            "backtrace" => r.set("GASNET_BACKTRACE", "1"),
-            "nobacktrace" => r.set("GASNET_BACKTRACE", "0"),
-            "backtrace-type" => {
-                let v = value(&mut it)?;
-                r.set("GASNET_BACKTRACE_TYPE", &v);
-            }
+            "tracefile" => self.trace = Some(value()?),
+            "notrace" => self.trace = None,
+            "bind-threads" | "bind" => self.bind = true,
+            "nobind-threads" => self.bind = false,
+            "backtrace-type" => self.set("GASNET_BACKTRACE_TYPE", &value()?),
             "freeze" => {
                 let v = attached.as_deref().unwrap_or("0");
                 v.parse::<u32>().map_err(|_| format!("'{w}': '{v}' is not a thread"))?;
-                r.set("UPC_FREEZE", v);
+                self.set("UPC_FREEZE", v);
             }
-            "nofreeze" => r.set("UPC_FREEZE", ""),
-            "freeze-early" | "freeze-earlier" => r.set("GASNET_FREEZE", "1"),
-            "freeze-on-error" => r.set("GASNET_FREEZE_ON_ERROR", "1"),
-            "nofreeze-on-error" => r.set("GASNET_FREEZE_ON_ERROR", "0"),
-            "abort" => r.set("UPC_ABORT", "yes"),
-            "noabort" => r.set("UPC_ABORT", "no"),
-            "q" | "quiet" => r.quiet = true,
-            "noquiet" => r.quiet = false,
-            "v" | "vv" => r.verbose = true,
-            "t" | "show" => r.show = true,
-            "noshow" => r.show = false,
-            "i" | "info" => r.info = true,
-            "noinfo" => r.info = false,
-            "version" | "V" => r.version = true,
-            "help" | "h" | "help-gasnet" => r.help = true,
-            "conduit" | "network" => {
-                r.network = options::network(&value(&mut it)?)?;
-            }
+            "q" | "quiet" => self.quiet = true,
+            "noquiet" => self.quiet = false,
+            "v" | "vv" => self.verbose = true,
+            "t" | "show" => self.show = true,
+            "noshow" => self.show = false,
+            "i" | "info" => self.info = true,
+            "noinfo" => self.info = false,
+            "version" | "V" => self.version = true,
+            "help" | "h" | "help-gasnet" => self.help = true,
+            "conduit" | "network" => self.network = options::network(&value()?)?,
             // Arguments and environment reach all threads as they are.
             "encode" | "encode-args" | "encode-env" => {}
-            _ => {
-                let two = |o: &str| matches!(o, "-I" | "-D" | "-U" | "-L" | "-l" | "-T" | "-O");
-                let head = w.get(..2).unwrap_or("");
-                if two(head)
-                    || head == "-g"
-                    || w.starts_with("-fupc")
-                    || w.starts_with("-std=")
-                    || w.starts_with("-W")
-                {
-                    let alone = w.len() == 2 && !matches!(head, "-O" | "-g");
-                    r.compiler.push(a.clone());
-                    if alone {
-                        r.compiler.extend(it.next());
-                    }
-                } else {
-                    return Err(format!("unknown option '{w}'; 'upcrun --help' lists the options"));
-                }
-            }
+            _ => return Ok(false),
         }
+        Ok(true)
     }
-    Ok(r)
-}
 
-impl Run {
-    fn set(&mut self, name: &str, value: &str) {
-        self.env.push((name.into(), value.into()));
+    /// An option for the compiler, before the name of a source file.
+    fn compiler_option(
+        &mut self,
+        a: &OsStr,
+        w: &str,
+        it: &mut std::vec::IntoIter<OsString>,
+    ) -> Result<(), String> {
+        let head = w.get(..2).unwrap_or("");
+        let known = matches!(head, "-I" | "-D" | "-U" | "-L" | "-l" | "-T" | "-O" | "-g")
+            || ["-fupc", "-std=", "-W"].iter().any(|head| w.starts_with(head));
+        if !known {
+            return Err(format!("unknown option '{w}'; 'upcrun --help' lists the options"));
+        }
+        self.compiler.push(a.to_owned());
+        let argument_follows = w.len() == 2 && !matches!(head, "-O" | "-g");
+        if argument_follows {
+            self.compiler.extend(it.next());
+        }
+        Ok(())
     }
 }
 
@@ -233,45 +244,11 @@ fn go(r: Run) -> Result<(), String> {
         return Ok(());
     }
     let layout = Layout::find()?;
-    let is_source =
-        |a: &OsString| matches!(Path::new(a).extension().and_then(OsStr::to_str), Some("upc" | "c"));
-    let sources = r.rest.iter().take_while(|a| is_source(a)).count();
-    let (program, args) = if sources > 0 {
-        let mut words = r.compiler.clone();
-        words.extend(r.rest[..sources].iter().cloned());
-        (build(words, &layout)?, &r.rest[sources..])
-    } else {
-        let Some(p) = r.rest.first() else {
-            return Err(
-                "which program? 'upcrun -n 4 program arguments' or 'upcrun -n 4 file.upc arguments'".into()
-            );
-        };
-        let p = Path::new(p);
-        let p = if p.components().count() == 1 && !p.exists() {
-            cc::which(&p.to_string_lossy()).unwrap_or_else(|| p.to_path_buf())
-        } else {
-            p.to_path_buf()
-        };
-        if !p.is_file() {
-            return Err(format!("no such program: '{}'", p.display()));
-        }
-        let p = p.canonicalize().unwrap_or(p);
-        (p, &r.rest[1..])
-    };
+    let (program, args) = program(&r, &layout)?;
     let objects = link::facts(&program);
     let fixed = objects.iter().find_map(|o| o.threads);
     if r.info {
-        println!("{}:", program.display());
-        for o in &objects {
-            let t = o.threads.map_or("dynamic".to_string(), |n| n.to_string());
-            println!("  {}: threads {t}, pointers-to-shared {}", o.source, o.pts);
-        }
-        let mut said = std::fs::read(&program).map(|bytes| link::ident::find(&bytes)).unwrap_or_default();
-        said.sort();
-        said.dedup();
-        for link::ident::Ident { name, file, value } in said {
-            println!("  {name}: ({file}) {value}");
-        }
+        say_what_is_known(&program, &objects);
         return Ok(());
     }
     let ranks = match (r.ranks, fixed) {
@@ -309,6 +286,48 @@ fn go(r: Run) -> Result<(), String> {
     }
     let name = cmd.get_program().to_string_lossy().into_owned();
     Err(format!("cannot run '{name}': {}", cmd.exec()))
+}
+
+/// The program to run, built first if sources are given, and its arguments.
+fn program<'a>(r: &'a Run, layout: &Layout) -> Result<(PathBuf, &'a [OsString]), String> {
+    let is_source =
+        |a: &OsString| matches!(Path::new(a).extension().and_then(OsStr::to_str), Some("upc" | "c"));
+    let sources = r.rest.iter().take_while(|a| is_source(a)).count();
+    if sources > 0 {
+        let mut words = r.compiler.clone();
+        words.extend(r.rest[..sources].iter().cloned());
+        return Ok((build(words, layout)?, &r.rest[sources..]));
+    }
+    let Some(p) = r.rest.first() else {
+        return Err(
+            "which program? 'upcrun -n 4 program arguments' or 'upcrun -n 4 file.upc arguments'".into()
+        );
+    };
+    let p = Path::new(p);
+    let p = if p.components().count() == 1 && !p.exists() {
+        cc::which(&p.to_string_lossy()).unwrap_or_else(|| p.to_path_buf())
+    } else {
+        p.to_path_buf()
+    };
+    if !p.is_file() {
+        return Err(format!("no such program: '{}'", p.display()));
+    }
+    Ok((p.canonicalize().unwrap_or(p), &r.rest[1..]))
+}
+
+/// What a program was compiled for (`-info`).
+fn say_what_is_known(program: &Path, objects: &[link::Object]) {
+    println!("{}:", program.display());
+    for o in objects {
+        let t = o.threads.map_or("dynamic".to_string(), |n| n.to_string());
+        println!("  {}: threads {t}, pointers-to-shared {}", o.source, o.pts);
+    }
+    let mut said = std::fs::read(program).map(|bytes| link::ident::find(&bytes)).unwrap_or_default();
+    said.sort();
+    said.dedup();
+    for link::ident::Ident { name, file, value } in said {
+        println!("  {name}: ({file}) {value}");
+    }
 }
 
 /// The launcher of this installation.

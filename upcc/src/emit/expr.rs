@@ -9,7 +9,7 @@ use super::abi::{
 use super::at::{At, By};
 use super::{Emitter, out};
 use crate::front::ast::{
-    BinOp, Cat, ConstValue, Conv, Definition, Expr, ExprKind, NodeId, SizeArg, SizeOp, UnOp, walk,
+    BinOp, Cat, ConstValue, Conv, Definition, Expr, ExprKind, NodeId, SizeArg, SizeOp, TypeName, UnOp, walk,
 };
 use crate::front::types::{PtsKind, RecordId, Scalar, Size, TypeId, TypeKind};
 use std::collections::HashSet;
@@ -242,29 +242,9 @@ impl Emitter<'_> {
             ExprKind::Unary { op, expr } => self.unary(e, *op, expr),
             ExprKind::IncDec { inc, prefix, expr } => self.inc_dec(*inc, *prefix, expr),
             ExprKind::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs),
-            ExprKind::Assign { lhs, rhs } => {
-                if self.u.types.is_shared(lhs.ty) {
-                    let v = self.argument(rhs);
-                    return self.store(lhs, None, &v);
-                }
-                let l = self.rv(lhs).p(15);
-                let r = self.rv(rhs).p(2);
-                fr(format!("{l} = {r}"), 2)
-            }
+            ExprKind::Assign { lhs, rhs } => self.assign(lhs, rhs),
             ExprKind::CompoundAssign { op, lhs, rhs, compute } => self.compound(*op, lhs, rhs, *compute),
-            ExprKind::Cond { cond, then, els } => match then {
-                Some(t) => {
-                    let c = self.cond(cond).p(4);
-                    let t = self.rv(t).p(3);
-                    let f = self.rv(els).p(3);
-                    fr(format!("{c} ? {t} : {f}"), 3)
-                }
-                None => {
-                    let f = self.rv(els).p(3);
-                    let c = self.rv(cond).p(4);
-                    fr(format!("{c} ?: {f}"), 3)
-                }
-            },
+            ExprKind::Cond { cond, then, els } => self.choice(cond, then.as_deref(), els),
             ExprKind::Comma { lhs, rhs } => {
                 let l = self.discard(lhs);
                 let r = self.rv(rhs).p(2);
@@ -284,32 +264,7 @@ impl Emitter<'_> {
                 fr(format!("{b}{}{m}", if *arrow { "->" } else { "." }), 16)
             }
             ExprKind::Call { callee, args } => self.call(callee, args),
-            ExprKind::Cast { to, conv, expr } => {
-                if *conv == Conv::ToVoid {
-                    let x = self.discard(expr);
-                    return fr(format!("(void)({x})"), 14);
-                }
-                let t = self.type_name(to);
-                match conv {
-                    Conv::PtsToPtr => {
-                        let w = self.pplace(expr);
-                        fr(format!("({t}){PRIVATE}({w})"), 14)
-                    }
-                    Conv::PtsToInt => {
-                        let w = self.pplace(expr);
-                        fr(format!("({t}){INTEGER}({w})"), 14)
-                    }
-                    Conv::PtsToBool => {
-                        let w = self.pplace(expr);
-                        fr(format!("({t}){NOT_NULL}({w})"), 14)
-                    }
-                    _ if self.u.types.is_record(e.ty) && *conv == Conv::Same => self.rv(expr),
-                    _ => {
-                        let x = self.rv(expr).p(14);
-                        fr(format!("({t}){x}"), 14)
-                    }
-                }
-            }
+            ExprKind::Cast { to, conv, expr } => self.cast(e, to, *conv, expr),
             ExprKind::Implicit { conv, expr } => self.implicit(e, *conv, expr),
             ExprKind::CompoundLit { to, init } => {
                 let t = self.type_name_as(to, e.ty);
@@ -339,6 +294,54 @@ impl Emitter<'_> {
             ExprKind::TypesCompatible(_) => fr("0", 16),
             ExprKind::Error => fr("0", 16),
         }
+    }
+
+    fn assign(&mut self, lhs: &Expr, rhs: &Expr) -> Frag {
+        if self.u.types.is_shared(lhs.ty) {
+            let v = self.argument(rhs);
+            return self.store(lhs, None, &v);
+        }
+        let l = self.rv(lhs).p(15);
+        let r = self.rv(rhs).p(2);
+        fr(format!("{l} = {r}"), 2)
+    }
+
+    /// `cond ? then : els`, or `cond ?: els`.
+    fn choice(&mut self, cond: &Expr, then: Option<&Expr>, els: &Expr) -> Frag {
+        match then {
+            Some(t) => {
+                let c = self.cond(cond).p(4);
+                let t = self.rv(t).p(3);
+                let f = self.rv(els).p(3);
+                fr(format!("{c} ? {t} : {f}"), 3)
+            }
+            None => {
+                let f = self.rv(els).p(3);
+                let c = self.rv(cond).p(4);
+                fr(format!("{c} ?: {f}"), 3)
+            }
+        }
+    }
+
+    /// `e` is the cast of `expr` to `to`.
+    fn cast(&mut self, e: &Expr, to: &TypeName, conv: Conv, expr: &Expr) -> Frag {
+        if conv == Conv::ToVoid {
+            let x = self.discard(expr);
+            return fr(format!("(void)({x})"), 14);
+        }
+        let t = self.type_name(to);
+        let of_shared = match conv {
+            Conv::PtsToPtr => PRIVATE,
+            Conv::PtsToInt => INTEGER,
+            Conv::PtsToBool => NOT_NULL,
+            Conv::Same if self.u.types.is_record(e.ty) => return self.rv(expr),
+            _ => {
+                let x = self.rv(expr).p(14);
+                return fr(format!("({t}){x}"), 14);
+            }
+        };
+        let w = self.pplace(expr);
+        fr(format!("({t}){of_shared}({w})"), 14)
     }
 
     /// A value as an argument of a function that may be a macro of ours: no comma outside of parentheses,

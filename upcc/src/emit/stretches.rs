@@ -130,28 +130,8 @@ impl Emitter<'_> {
         }
         let length = local("n", n);
         self.out.put(&format!(" while ({left} > 0) {{ long {length} = {left};"));
-        let mut tests = Vec::new();
-        for (m, run) in runs.iter().enumerate() {
-            let at = self.at_place(&run.first);
-            let w = nth("w", n, m);
-            self.out.put(&format!(" const {PLACE} {w} = {at};"));
-            tests.push(format!("{NEAR}({w})"));
-        }
-        for (m, run) in runs.iter().enumerate() {
-            let ty = self.access_type(run.ty);
-            self.out.put(&format!(" {ty} *{};", nth("p", n, m)));
-        }
-        for (m, g) in gathers.iter().enumerate() {
-            let (m, ty) = (m + runs.len(), self.access_type(g.ty));
-            self.out.put(&format!(" {ty} *const {} = ({ty} *){BUFFER}({m});", nth("p", n, m)));
-        }
-        let mut limits = String::new();
-        for (m, run) in runs.iter().enumerate().filter(|(_, r)| r.spread.block > 1 && each.step == Step::One)
-        {
-            let (b, w) = (run.spread.block, nth("w", n, m));
-            limits
-                .push_str(&format!(" if ({length} > (long)({b} - {w}.ph)) {length} = (long)({b} - {w}.ph);"));
-        }
+        let near_all = self.declare_stretch(runs, gathers, n);
+        let limits = limits(each, runs, n);
         let direct: String = (0..runs.len())
             .map(|m| format!(" {} = (void *){AT}({});", nth("p", n, m), nth("w", n, m)))
             .collect();
@@ -160,8 +140,7 @@ impl Emitter<'_> {
             // Checked one by one if each is to be reported.
             let all = if self.o.sanitize { String::new() } else { format!("{ALL_NEAR} || ") };
             self.out.put(&format!(
-                " const int {is_far} = !{LIKELY}({all}({})); if (!{is_far}) {{{limits}{direct} }} else",
-                tests.join(" & ")
+                " const int {is_far} = !{LIKELY}({all}({near_all})); if (!{is_far}) {{{limits}{direct} }} else"
             ));
         }
         match far {
@@ -196,17 +175,46 @@ impl Emitter<'_> {
         self.stmt(body);
         self.loops.pop();
         self.pointers = keep;
-        let mut written = runs.iter().enumerate().filter(|(_, r)| r.written).peekable();
-        if far.is_ok() && written.peek().is_some() {
+        if far.is_ok() {
             let test = if near.is_some() { String::new() } else { format!("if ({is_far}) ") };
-            self.out.put(&format!(" {test}{{"));
-            for (m, run) in written {
-                let args = run_args(run, m, each.step, n);
-                self.out.put(&format!(" {SCATTER}({args}, {});", self.how(false)));
-            }
-            self.out.put(&format!(" {MOVED}(); }}"));
+            self.take_back(each, runs, n, &test);
         }
         self.out.put(&format!(" {left} -= {length}; }}"));
+    }
+
+    /// Declares the places where runs begin, the pointers to what is accessed, and the buffers of what is
+    /// gathered. Returns the test whether all runs are near.
+    fn declare_stretch(&mut self, runs: &[Run<'_>], gathers: &[&Expr], n: u32) -> String {
+        let mut tests = Vec::new();
+        for (m, run) in runs.iter().enumerate() {
+            let at = self.at_place(&run.first);
+            let w = nth("w", n, m);
+            self.out.put(&format!(" const {PLACE} {w} = {at};"));
+            tests.push(format!("{NEAR}({w})"));
+        }
+        for (m, run) in runs.iter().enumerate() {
+            let ty = self.access_type(run.ty);
+            self.out.put(&format!(" {ty} *{};", nth("p", n, m)));
+        }
+        for (m, g) in gathers.iter().enumerate() {
+            let (m, ty) = (m + runs.len(), self.access_type(g.ty));
+            self.out.put(&format!(" {ty} *const {} = ({ty} *){BUFFER}({m});", nth("p", n, m)));
+        }
+        tests.join(" & ")
+    }
+
+    /// Copies the runs that were written in buffers to where they belong, if `test` (or nothing) says so.
+    fn take_back(&mut self, each: &Iterations<'_>, runs: &[Run<'_>], n: u32, test: &str) {
+        let mut written = runs.iter().enumerate().filter(|(_, r)| r.written).peekable();
+        if written.peek().is_none() {
+            return;
+        }
+        self.out.put(&format!(" {test}{{"));
+        for (m, run) in written {
+            let args = run_args(run, m, each.step, n);
+            self.out.put(&format!(" {SCATTER}({args}, {});", self.how(false)));
+        }
+        self.out.put(&format!(" {MOVED}(); }}"));
     }
 
     /// Brings a stretch into buffers.
@@ -323,4 +331,15 @@ fn run_args(run: &Run<'_>, m: usize, step: Step, n: u32) -> String {
     let b = if step == Step::Threads { 0 } else { run.spread.block };
     let (w, length) = (nth("w", n, m), local("n", n));
     format!("{m}, (unsigned){w}.t, {w}.o, {w}.ph, {length}, {b}, {}", run.spread.size)
+}
+
+/// The statements that end a stretch where a block of one of its runs ends.
+fn limits(each: &Iterations<'_>, runs: &[Run<'_>], n: u32) -> String {
+    let length = local("n", n);
+    let mut limits = String::new();
+    for (m, run) in runs.iter().enumerate().filter(|(_, r)| r.spread.block > 1 && each.step == Step::One) {
+        let (b, w) = (run.spread.block, nth("w", n, m));
+        limits.push_str(&format!(" if ({length} > (long)({b} - {w}.ph)) {length} = (long)({b} - {w}.ph);"));
+    }
+    limits
 }

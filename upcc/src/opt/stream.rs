@@ -279,6 +279,11 @@ fn pointer_root(lv: &Expr) -> Option<&Expr> {
     }
 }
 
+/// Whether two declared arrays are known, and not the same.
+fn apart(a: Option<DeclId>, b: Option<DeclId>) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if a != b)
+}
+
 impl<'a> Optimiser<'a> {
     /// The shared array that a shared lvalue is part of, if it is a declared one.
     pub(super) fn root_array(&self, lv: &Expr) -> Option<DeclId> {
@@ -321,107 +326,12 @@ impl<'a> Optimiser<'a> {
             facts = &with_reads;
             found = scan(facts);
         }
-        let Scan {
-            streams,
-            loads,
-            stores,
-            private_loads,
-            private_stores,
-            private_changes,
-            own,
-            branches,
-            loops,
-            continues,
-            bars,
-        } = found;
-        if loops {
+        if found.loops {
             return Err("the loop holds another");
         }
-        let mut far = match bars {
-            Some(why) => Err(why),
-            None if !self.passes.coalesce && !self.passes.split_phase => Err(LEFT_ALONE),
-            None if facts.calls => Err("the loop calls a function"),
-            None => Ok(Vec::new()),
-        };
-        // Names for the same thing.
-        let apart = |a: Option<DeclId>, b: Option<DeclId>| matches!((a, b), (Some(a), Some(b)) if a != b);
-        let mut gathers = Vec::new();
-        let mut far_if = |ok: bool, why: &'static str| {
-            if !ok && far.is_ok() {
-                far = Err(why);
-            }
-        };
-        far_if(!continues || streams.iter().all(|s| !s.writes), "the loop holds a continue");
-        for (n, s) in streams.iter().enumerate() {
-            far_if(!s.partly, "parts of structures are written");
-            far_if(
-                if s.writes { s.always_written } else { s.always_read },
-                "not every iteration accesses it",
-            );
-            let here = s.element.array;
-            far_if(
-                stores.iter().all(|x| apart(self.root_array(x), here)),
-                "the loop writes shared memory that may be the same",
-            );
-            if s.writes {
-                let others = streams.iter().enumerate().all(|(m, x)| m == n || apart(x.element.array, here));
-                far_if(
-                    others && loads.iter().all(|x| apart(self.root_array(x.0), here)),
-                    "the loop reads and writes shared memory that may be the same",
-                );
-            }
-        }
-        // The thread's own elements are used in place while others of the same array may be in a buffer.
-        for (_, o, written) in &own {
-            let here = o.as_ref().and_then(|o| o.array);
-            far_if(
-                streams.iter().all(|s| !(*written || s.writes) || apart(s.element.array, here)),
-                "the loop reads and writes shared memory that may be the same",
-            );
-        }
-        // Reads that do not run along.
-        if self.passes.split_phase && stores.is_empty() {
-            for (lv, always) in &loads {
-                let once = !gathers.iter().any(|g: &&Expr| g.id == lv.id);
-                let scalar = lv.bit_field(&self.u.types).is_none()
-                    && self.u.types.const_size(lv.ty).is_some_and(|n| n <= BUFFER_BYTES / 16)
-                    && !self.u.types.is_array(lv.ty)
-                    && matches!(lv.kind, ExprKind::Index { .. });
-                let apart_from_writes =
-                    streams.iter().all(|s| !s.writes || apart(self.root_array(lv), s.element.array))
-                        && own.iter().all(|(_, o, w)| {
-                            !w || apart(self.root_array(lv), o.as_ref().and_then(|o| o.array))
-                        });
-                if *always
-                    && once
-                    && scalar
-                    && apart_from_writes
-                    && names(lv, var)
-                    && self.foreseen(lv, var, facts, &private_changes)
-                {
-                    gathers.push(*lv);
-                }
-            }
-        }
-        if let Ok(checks) = &mut far {
-            let mut suspects: Vec<&Expr> = private_stores.clone();
-            if streams.iter().any(|s| s.writes) {
-                suspects.extend(&private_loads);
-            }
-            for x in suspects {
-                match pointer_root(x) {
-                    Some(p) if self.invariant(p, facts) => {
-                        if !checks.iter().any(|c: &&Expr| same(c, p)) {
-                            checks.push(p);
-                        }
-                    }
-                    _ => {
-                        far = Err("the loop uses a private pointer that changes");
-                        break;
-                    }
-                }
-            }
-        }
+        let mut far = self.far(&found, facts);
+        let mut gathers = self.gathered(&found, var, facts);
+        let Scan { streams, loads, stores, private_loads, private_changes, own, branches, bars, .. } = found;
         let code = |around: Context| self.statement(body, &Rc::new(around));
         let mut within = (**around).clone();
         within.known.extend(once.iter().map(|lv| lv.id));
@@ -478,6 +388,92 @@ impl<'a> Optimiser<'a> {
             rare,
         };
         Ok(Iterations { var, step, once, pace: Pace::Stretches(Box::new(stretches)) })
+    }
+
+    /// Whether far elements may be brought into buffers, and then which private pointers have to be tested
+    /// first. Or why not.
+    fn far(&self, found: &Scan<'a>, facts: &Facts) -> Result<Vec<&'a Expr>, &'static str> {
+        if let Some(why) = found.bars {
+            return Err(why);
+        }
+        if !self.passes.coalesce && !self.passes.split_phase {
+            return Err(LEFT_ALONE);
+        }
+        if facts.calls {
+            return Err("the loop calls a function");
+        }
+        self.nothing_buffered_twice(found)?;
+        let mut suspects = found.private_stores.clone();
+        if found.streams.iter().any(|s| s.writes) {
+            suspects.extend(&found.private_loads);
+        }
+        let mut checks: Vec<&'a Expr> = Vec::new();
+        for x in suspects {
+            let root = pointer_root(x).filter(|p| self.invariant(p, facts));
+            let p = root.ok_or("the loop uses a private pointer that changes")?;
+            if !checks.iter().any(|c| same(c, p)) {
+                checks.push(p);
+            }
+        }
+        Ok(checks)
+    }
+
+    /// Whether each iteration accesses the elements of all runs, and what it writes has no other name by
+    /// which the loop accesses it, as far as shared memory goes.
+    fn nothing_buffered_twice(&self, found: &Scan<'a>) -> Result<(), &'static str> {
+        let Scan { streams, loads, stores, own, .. } = found;
+        let unless = |ok: bool, why: &'static str| if ok { Ok(()) } else { Err(why) };
+        unless(!found.continues || streams.iter().all(|s| !s.writes), "the loop holds a continue")?;
+        let both = "the loop reads and writes shared memory that may be the same";
+        for (n, s) in streams.iter().enumerate() {
+            unless(!s.partly, "parts of structures are written")?;
+            let always = if s.writes { s.always_written } else { s.always_read };
+            unless(always, "not every iteration accesses it")?;
+            let here = s.element.array;
+            unless(
+                stores.iter().all(|x| apart(self.root_array(x), here)),
+                "the loop writes shared memory that may be the same",
+            )?;
+            if s.writes {
+                let others = streams.iter().enumerate().all(|(m, x)| m == n || apart(x.element.array, here));
+                unless(others && loads.iter().all(|x| apart(self.root_array(x.0), here)), both)?;
+            }
+        }
+        // The thread's own elements are used in place while others of the same array may be in a buffer.
+        for (_, o, written) in own {
+            let here = o.as_ref().and_then(|o| o.array);
+            unless(streams.iter().all(|s| !(*written || s.writes) || apart(s.element.array, here)), both)?;
+        }
+        Ok(())
+    }
+
+    /// Reads that do not run along and can be done before their iterations.
+    fn gathered(&self, found: &Scan<'a>, var: DeclId, facts: &Facts) -> Vec<&'a Expr> {
+        let Scan { streams, loads, stores, private_changes, own, .. } = found;
+        let mut gathers: Vec<&'a Expr> = Vec::new();
+        if !self.passes.split_phase || !stores.is_empty() {
+            return gathers;
+        }
+        for &(lv, always) in loads {
+            let again = gathers.iter().any(|g| g.id == lv.id);
+            let scalar = lv.bit_field(&self.u.types).is_none()
+                && self.u.types.const_size(lv.ty).is_some_and(|n| n <= BUFFER_BYTES / 16)
+                && !self.u.types.is_array(lv.ty)
+                && matches!(lv.kind, ExprKind::Index { .. });
+            let here = self.root_array(lv);
+            let apart_from_writes = streams.iter().all(|s| !s.writes || apart(here, s.element.array))
+                && own.iter().all(|(_, o, w)| !w || apart(here, o.as_ref().and_then(|o| o.array)));
+            if always
+                && !again
+                && scalar
+                && apart_from_writes
+                && names(lv, var)
+                && self.foreseen(lv, var, facts, private_changes)
+            {
+                gathers.push(lv);
+            }
+        }
+        gathers
     }
 
     fn run(&self, s: Stream<'a>) -> Run<'a> {

@@ -79,11 +79,17 @@ impl Parser {
             self.input(w);
             return Ok(());
         };
-        if self.long(&w)? {
+        if self.long(&w)? || self.whole(&w)? || self.prefixed(&w)? {
             return Ok(());
         }
-        let rest = &body[body.chars().next().map_or(0, char::len_utf8)..];
-        match w.as_str() {
+        let mut rest = body.chars();
+        let letter = rest.next();
+        self.lettered(&w, letter, rest.as_str())
+    }
+
+    /// Options that are one word, with or without a further word as argument. Whether it was one.
+    fn whole(&mut self, w: &str) -> Result<bool, String> {
+        match w {
             "-c" => self.stage(Stage::Object),
             "-S" => self.stage(Stage::Assembly),
             "-E" => self.stage(Stage::Preprocess),
@@ -93,23 +99,21 @@ impl Parser {
             "-h" => self.o.info = Some(Info::Help),
             "-w" => self.o.quiet = true,
             "-C" | "-CC" | "-P" | "-dM" | "-dD" | "-dN" | "-dI" | "-H" | "-undef" | "-nostdinc"
-            | "-traditional-cpp" => {
-                self.o.cpp.push(w);
-            }
+            | "-traditional-cpp" => self.o.cpp.push(w.into()),
             "-M" | "-MM" => {
                 self.stage(Stage::Preprocess);
                 self.o.deps_only = true;
-                self.o.deps.push(w);
+                self.o.deps.push(w.into());
             }
-            "-MD" | "-MMD" | "-MP" | "-MG" => self.o.deps.push(w),
+            "-MD" | "-MMD" | "-MP" | "-MG" => self.o.deps.push(w.into()),
             "-MF" | "-MT" | "-MQ" => {
-                let v = self.value(&w, "")?;
-                self.o.deps.extend([w, v]);
+                let v = self.value(w, "")?;
+                self.o.deps.extend([w.into(), v]);
             }
-            "-ansi" => self.o.std = Some(w),
+            "-ansi" => self.o.std = Some(w.into()),
             "-nostdlib" | "-r" | "-nodefaultlibs" => {
                 self.o.no_libs = true;
-                self.o.cc.push(w);
+                self.o.cc.push(w.into());
             }
             "-dumpversion"
             | "-dumpmachine"
@@ -118,79 +122,91 @@ impl Parser {
             | "-print-libgcc-file-name"
             | "-print-multi-lib"
             | "-print-multiarch"
-            | "-print-sysroot" => self.o.info = Some(Info::AskCc(w)),
-            _ if w.starts_with("-print-file-name=") || w.starts_with("-print-prog-name=") => {
-                self.o.info = Some(Info::AskCc(w));
+            | "-print-sysroot" => self.o.info = Some(Info::AskCc(w.into())),
+            "-s" => self.o.link.push(LinkItem::Arg(w.into())),
+            "-Xlinker" => {
+                let v = self.value(w, "")?;
+                self.o.link.extend([w.into(), v].map(LinkItem::Arg));
             }
-            _ if w.starts_with("-std=") => self.o.std = Some(w),
-            _ if CPP_SEPARATE.contains(&w.as_str()) => {
-                let v = self.value(&w, "")?;
-                self.o.cpp.extend([w, v]);
+            _ if CPP_SEPARATE.contains(&w) => {
+                let v = self.value(w, "")?;
+                self.o.cpp.extend([w.into(), v]);
             }
+            _ if SEPARATE.contains(&w) => {
+                let v = self.value(w, "")?;
+                self.o.cc.extend([w.into(), v]);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Options known by how they begin. Whether it was one.
+    fn prefixed(&mut self, w: &str) -> Result<bool, String> {
+        let begins = |heads: &[&str]| heads.iter().any(|head| w.starts_with(head));
+        if begins(&["-print-file-name=", "-print-prog-name="]) {
+            self.o.info = Some(Info::AskCc(w.into()));
+        } else if begins(&["-std="]) {
+            self.o.std = Some(w.into());
+        } else if CPP_SEPARATE.iter().any(|o| o.starts_with("-i") && w.starts_with(o)) {
             // Their arguments may be attached.
-            _ if CPP_SEPARATE.iter().any(|o| o.starts_with("-i") && w.starts_with(o)) => self.o.cpp.push(w),
-            _ if SEPARATE.contains(&w.as_str()) => {
-                let v = self.value(&w, "")?;
-                if w == "-Xlinker" {
-                    self.o.link.push(LinkItem::Arg(w));
-                    self.o.link.push(LinkItem::Arg(v));
-                } else {
-                    self.o.cc.extend([w, v]);
-                }
+            self.o.cpp.push(w.into());
+        } else if begins(&["-fsanitize=", "-fno-sanitize="]) {
+            let (option, list) = w.split_once('=').unwrap_or((w, ""));
+            let others: Vec<&str> = list.split(',').filter(|what| *what != "upc").collect();
+            if others.len() < list.split(',').count() {
+                self.o.sanitize = option == "-fsanitize";
             }
-            _ if w.starts_with("-fsanitize=") || w.starts_with("-fno-sanitize=") => {
-                let (option, list) = w.split_once('=').unwrap_or((&w, ""));
-                let others: Vec<&str> = list.split(',').filter(|what| *what != "upc").collect();
-                if others.len() < list.split(',').count() {
-                    self.o.sanitize = option == "-fsanitize";
-                }
-                if !others.is_empty() {
-                    self.o.cc.push(format!("{option}={}", others.join(",")));
-                }
+            if !others.is_empty() {
+                self.o.cc.push(format!("{option}={}", others.join(",")));
             }
-            _ if w.starts_with("-fupc-") || w.starts_with("-fno-upc-") || w.starts_with("-fthreads") => {
-                self.fupc(&w)?;
+        } else if begins(&["-fupc-", "-fno-upc-", "-fthreads"]) {
+            self.fupc(w)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Options that are a letter, with `rest` behind it. What is not known goes to the C compiler, unless it
+    /// is near to an option of ours.
+    fn lettered(&mut self, w: &str, letter: Option<char>, rest: &str) -> Result<(), String> {
+        match letter {
+            Some('o') => self.o.output = Some(self.value(w, rest)?.into()),
+            Some(c @ ('I' | 'D' | 'U')) => {
+                let v = self.value(w, rest)?;
+                self.o.cpp.push(format!("-{c}{v}"));
             }
-            _ => match body.chars().next() {
-                Some('o') => self.o.output = Some(self.value(&w, rest)?.into()),
-                Some('I' | 'D' | 'U') => {
-                    let v = self.value(&w, rest)?;
-                    self.o.cpp.push(format!("-{}{v}", &body[..1]));
+            Some(c @ ('L' | 'l')) => {
+                let v = self.value(w, rest)?;
+                self.o.link.push(LinkItem::Arg(format!("-{c}{v}")));
+            }
+            Some('O') => self.o.opt = Some(if rest.is_empty() { "-O1" } else { w }.into()),
+            Some('g') => self.o.debug = Some(w.into()),
+            Some('T') => {
+                let v = self.value("-T", rest.strip_prefix('=').unwrap_or(rest))?;
+                self.threads("-T", &v)?;
+            }
+            Some('W') => self.warning(w.into())?,
+            Some('x') => {
+                let v = self.value("-x", rest)?;
+                self.lang = match v.as_str() {
+                    "none" => None,
+                    "c" | "upc" | "c-header" => Some(InputKind::Source),
+                    "cpp-output" | "upc-cpp-output" => Some(InputKind::Preprocessed),
+                    "assembler" | "assembler-with-cpp" => Some(InputKind::Assembler),
+                    _ => return Err(format!("language '{v}' is not one that upcc compiles (c, upc)")),
+                };
+            }
+            _ => {
+                if let Some(near) = near_miss(w.trim_start_matches('-')) {
+                    return Err(format!("unknown option '{w}'; did you mean '-{near}'?"));
                 }
-                Some('L' | 'l') => {
-                    let v = self.value(&w, rest)?;
-                    self.o.link.push(LinkItem::Arg(format!("-{}{v}", &body[..1])));
+                if w.starts_with("--") && !w.starts_with("--sysroot") && !w.starts_with("--param") {
+                    return Err(format!("unknown option '{w}'; 'upcc --help' lists the options"));
                 }
-                Some('O') => self.o.opt = Some(if rest.is_empty() { "-O1".into() } else { w }),
-                Some('g') => {
-                    self.o.debug = Some(w);
-                }
-                Some('T') => {
-                    let v = self.value("-T", rest.strip_prefix('=').unwrap_or(rest))?;
-                    self.threads("-T", &v)?;
-                }
-                Some('W') => self.warning(w)?,
-                Some('x') => {
-                    let v = self.value("-x", rest)?;
-                    self.lang = match v.as_str() {
-                        "none" => None,
-                        "c" | "upc" | "c-header" => Some(InputKind::Source),
-                        "cpp-output" | "upc-cpp-output" => Some(InputKind::Preprocessed),
-                        "assembler" | "assembler-with-cpp" => Some(InputKind::Assembler),
-                        _ => return Err(format!("language '{v}' is not one that upcc compiles (c, upc)")),
-                    };
-                }
-                Some('s') if rest.is_empty() => self.o.link.push(LinkItem::Arg(w)),
-                _ => {
-                    if let Some(near) = near_miss(body.trim_start_matches('-')) {
-                        return Err(format!("unknown option '{w}'; did you mean '-{near}'?"));
-                    }
-                    if w.starts_with("--") && !w.starts_with("--sysroot") && !w.starts_with("--param") {
-                        return Err(format!("unknown option '{w}'; 'upcc --help' lists the options"));
-                    }
-                    self.o.cc.push(w);
-                }
-            },
+                self.o.cc.push(w.into());
+            }
         }
         Ok(())
     }

@@ -723,18 +723,7 @@ impl Cx<'_> {
             let t = self.show(ret);
             self.error(tok, format!("this function returns the incomplete type `{t}`"));
         }
-        self.func = Some(FuncState {
-            decl: id,
-            ret,
-            labels: FxHashMap::default(),
-            gotos: Vec::new(),
-            regions: Vec::new(),
-            label_regions: FxHashMap::default(),
-            loops: 0,
-            breaks: Vec::new(),
-            switches: Vec::new(),
-            nested: outer.is_some(),
-        });
+        self.func = Some(FuncState::new(id, ret, outer.is_some()));
         let body = match r {
             Ok(()) => self.nested(|cx| cx.function_body()),
             Err(Bad) => Err(Bad),

@@ -475,53 +475,10 @@ impl Cx<'_> {
                 Ok(self.node(ExprKind::FuncName, ty, Cat::Lvalue, toks, false))
             }
             Kw::Generic => self.generic(at),
-            Kw::VaArg => {
-                self.bump();
-                self.expect(Punct::LParen, "after `__builtin_va_arg`")?;
-                let list = self.assignment()?;
-                self.expect(Punct::Comma, "after the list")?;
-                let to = self.type_name()?;
-                self.expect(Punct::RParen, "after the type")?;
-                let toks = self.since(at);
-                if !self.types.is_complete(to.ty) && !self.types.is_error(to.ty) {
-                    let t = self.show(to.ty);
-                    self.error(at, format!("`va_arg` cannot give the incomplete type `{t}`"));
-                    return Ok(self.bad_expr(toks));
-                }
-                let ty = self.types.unqualified(to.ty);
-                let upc = to.has_upc || list.has_upc;
-                Ok(self.node(ExprKind::VaArg { list: Box::new(list), to }, ty, Cat::Rvalue, toks, upc))
-            }
+            Kw::VaArg => self.va_arg(at),
             Kw::Offsetof => self.offset_of(at),
-            Kw::TypesCompatible => {
-                self.bump();
-                self.expect(Punct::LParen, "after `__builtin_types_compatible_p`")?;
-                let a = self.type_name()?;
-                self.expect(Punct::Comma, "between the types")?;
-                let b = self.type_name()?;
-                self.expect(Punct::RParen, "after the types")?;
-                let (x, y) = (self.types.unqualified(a.ty), self.types.unqualified(b.ty));
-                let same = self.types.compatible(x, y);
-                let int = self.types.int();
-                let upc = a.has_upc || b.has_upc;
-                let toks = self.since(at);
-                let mut e =
-                    self.node(ExprKind::TypesCompatible(Box::new((a, b))), int, Cat::Rvalue, toks, upc);
-                e.value = Some(ConstValue::Int(i128::from(same)));
-                Ok(e)
-            }
-            Kw::ChooseExpr => {
-                self.bump();
-                self.expect(Punct::LParen, "after `__builtin_choose_expr`")?;
-                let c = self.const_int("as the condition")?;
-                self.expect(Punct::Comma, "after the condition")?;
-                let a = self.assignment()?;
-                self.expect(Punct::Comma, "between the expressions")?;
-                let b = self.assignment()?;
-                self.expect(Punct::RParen, "after the expressions")?;
-                let chosen = if c == Some(0) { b } else { a };
-                Ok(self.chosen(at, chosen, |e| ExprKind::Choose { chosen: e }))
-            }
+            Kw::TypesCompatible => self.types_compatible(at),
+            Kw::ChooseExpr => self.choose_expr(at),
             Kw::Tgmath => self.tgmath(at),
             Kw::ConvertVector => {
                 self.bump();
@@ -535,6 +492,57 @@ impl Cx<'_> {
             }
             _ => self.not_an_expression(),
         }
+    }
+
+    /// `__builtin_va_arg(list, type)`
+    fn va_arg(&mut self, at: TokIdx) -> PResult<Expr> {
+        self.bump();
+        self.expect(Punct::LParen, "after `__builtin_va_arg`")?;
+        let list = self.assignment()?;
+        self.expect(Punct::Comma, "after the list")?;
+        let to = self.type_name()?;
+        self.expect(Punct::RParen, "after the type")?;
+        let toks = self.since(at);
+        if !self.types.is_complete(to.ty) && !self.types.is_error(to.ty) {
+            let t = self.show(to.ty);
+            self.error(at, format!("`va_arg` cannot give the incomplete type `{t}`"));
+            return Ok(self.bad_expr(toks));
+        }
+        let ty = self.types.unqualified(to.ty);
+        let upc = to.has_upc || list.has_upc;
+        Ok(self.node(ExprKind::VaArg { list: Box::new(list), to }, ty, Cat::Rvalue, toks, upc))
+    }
+
+    /// `__builtin_types_compatible_p(type, type)`
+    fn types_compatible(&mut self, at: TokIdx) -> PResult<Expr> {
+        self.bump();
+        self.expect(Punct::LParen, "after `__builtin_types_compatible_p`")?;
+        let a = self.type_name()?;
+        self.expect(Punct::Comma, "between the types")?;
+        let b = self.type_name()?;
+        self.expect(Punct::RParen, "after the types")?;
+        let (x, y) = (self.types.unqualified(a.ty), self.types.unqualified(b.ty));
+        let same = self.types.compatible(x, y);
+        let int = self.types.int();
+        let upc = a.has_upc || b.has_upc;
+        let toks = self.since(at);
+        let mut e = self.node(ExprKind::TypesCompatible(Box::new((a, b))), int, Cat::Rvalue, toks, upc);
+        e.value = Some(ConstValue::Int(i128::from(same)));
+        Ok(e)
+    }
+
+    /// `__builtin_choose_expr(condition, expression, expression)`
+    fn choose_expr(&mut self, at: TokIdx) -> PResult<Expr> {
+        self.bump();
+        self.expect(Punct::LParen, "after `__builtin_choose_expr`")?;
+        let c = self.const_int("as the condition")?;
+        self.expect(Punct::Comma, "after the condition")?;
+        let a = self.assignment()?;
+        self.expect(Punct::Comma, "between the expressions")?;
+        let b = self.assignment()?;
+        self.expect(Punct::RParen, "after the expressions")?;
+        let chosen = if c == Some(0) { b } else { a };
+        Ok(self.chosen(at, chosen, |e| ExprKind::Choose { chosen: e }))
     }
 
     fn chosen(&mut self, at: TokIdx, chosen: Expr, kind: impl FnOnce(Box<Expr>) -> ExprKind) -> Expr {

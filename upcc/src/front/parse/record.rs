@@ -26,55 +26,89 @@ impl Cx<'_> {
         let start = self.bump();
         let (mut attrs, tag) = self.tag_head()?;
         if !self.is(Punct::LBrace) {
-            let Some((s, tok)) = tag else {
-                let found = self.found();
-                self.error(self.pos(), format!("expected a tag or `{{` after `{word}`, found {found}"));
-                return Err(Bad);
-            };
-            let here = self.is(Punct::Semi) && spec.storage == Storage::None;
-            let found = if here { self.lookup_tag_here(s) } else { self.lookup_tag(s) };
-            let id = match found {
-                Some(TagId::Record(r)) if self.types.records[r.0 as usize].is_union == is_union => r,
-                Some(other) => {
-                    let kind = self.tag_word(other);
-                    let text = format!("`{}` is a {kind}, not a {word}", self.name(s));
-                    self.error(tok, text);
-                    return Ok(self.types.error());
-                }
-                None => self.new_record(Some(s), is_union),
-            };
-            return Ok(self.types.intern(TypeKind::Record(id), Quals::NONE));
+            return self.record_named(spec, tag, is_union);
         }
-        let id = match tag {
-            None => self.new_record(None, is_union),
-            Some((s, tok)) => match self.lookup_tag_here(s) {
-                Some(TagId::Record(r)) if self.types.records[r.0 as usize].is_union == is_union => {
-                    let old = &self.types.records[r.0 as usize];
-                    if old.complete {
-                        let prev = old.toks.start;
-                        let text = format!("redefinition of `{word} {}`", self.name(s));
-                        self.error(tok, text);
-                        self.note(prev, "it is defined here before");
-                        self.new_record(None, is_union)
-                    } else if !old.toks.is_empty() {
-                        let text = format!("`{word} {}` is defined inside its own definition", self.name(s));
-                        self.error(tok, text);
-                        self.new_record(None, is_union)
-                    } else {
-                        r
-                    }
-                }
-                Some(other) => {
-                    let kind = self.tag_word(other);
-                    let text = format!("`{}` is a {kind} already", self.name(s));
-                    self.error(tok, text);
-                    self.new_record(None, is_union)
-                }
-                None => self.new_record(Some(s), is_union),
-            },
-        };
+        let id = self.record_to_define(tag, is_union);
         self.types.records[id.0 as usize].toks = TokRange::new(start, start + 1);
         self.bump();
+        let (fields, has_upc) = self.member_list(start, word)?;
+        self.attributes(&mut attrs)?;
+        let toks = self.since(start);
+        let rec = &mut self.types.records[id.0 as usize];
+        rec.fields = fields;
+        rec.attrs.clone_from(&attrs.ranges);
+        rec.toks = toks;
+        rec.has_upc = has_upc;
+        rec.packed = attrs.packed;
+        rec.transparent = attrs.transparent;
+        rec.complete = true;
+        self.flexible_member(id);
+        let pack = self.pack_now;
+        self.types.lay_out(id, attrs.align, pack);
+        spec.record = Some(id);
+        self.tag_defs.push(TagId::Record(id));
+        Ok(self.types.intern(TypeKind::Record(id), Quals::NONE))
+    }
+
+    /// The struct or union of a tag without a list of members.
+    fn record_named(
+        &mut self,
+        spec: &DeclSpec,
+        tag: Option<(Sym, TokIdx)>,
+        is_union: bool,
+    ) -> PResult<TypeId> {
+        let word = if is_union { "union" } else { "struct" };
+        let Some((s, tok)) = tag else {
+            let found = self.found();
+            self.error(self.pos(), format!("expected a tag or `{{` after `{word}`, found {found}"));
+            return Err(Bad);
+        };
+        let here = self.is(Punct::Semi) && spec.storage == Storage::None;
+        let found = if here { self.lookup_tag_here(s) } else { self.lookup_tag(s) };
+        let id = match found {
+            Some(TagId::Record(r)) if self.types.records[r.0 as usize].is_union == is_union => r,
+            Some(other) => {
+                let kind = self.tag_word(other);
+                let text = format!("`{}` is a {kind}, not a {word}", self.name(s));
+                self.error(tok, text);
+                return Ok(self.types.error());
+            }
+            None => self.new_record(Some(s), is_union),
+        };
+        Ok(self.types.intern(TypeKind::Record(id), Quals::NONE))
+    }
+
+    /// The record that a list of members defines: declared before by its tag, or a new one.
+    fn record_to_define(&mut self, tag: Option<(Sym, TokIdx)>, is_union: bool) -> RecordId {
+        let word = if is_union { "union" } else { "struct" };
+        let Some((s, tok)) = tag else { return self.new_record(None, is_union) };
+        match self.lookup_tag_here(s) {
+            Some(TagId::Record(r)) if self.types.records[r.0 as usize].is_union == is_union => {
+                let old = &self.types.records[r.0 as usize];
+                if old.complete {
+                    let prev = old.toks.start;
+                    let text = format!("redefinition of `{word} {}`", self.name(s));
+                    self.error(tok, text);
+                    self.note(prev, "it is defined here before");
+                } else if !old.toks.is_empty() {
+                    let text = format!("`{word} {}` is defined inside its own definition", self.name(s));
+                    self.error(tok, text);
+                } else {
+                    return r;
+                }
+            }
+            Some(other) => {
+                let kind = self.tag_word(other);
+                let text = format!("`{}` is a {kind} already", self.name(s));
+                self.error(tok, text);
+            }
+            None => return self.new_record(Some(s), is_union),
+        }
+        self.new_record(None, is_union)
+    }
+
+    /// The members up to the closing brace, and whether something of UPC is among them.
+    fn member_list(&mut self, start: TokIdx, word: &str) -> PResult<(Vec<Field>, bool)> {
         let mut fields = Vec::new();
         let mut names = HashSet::new();
         let mut has_upc = false;
@@ -98,22 +132,7 @@ impl Cx<'_> {
         }
         self.bump();
         self.vla.splice(0..0, outer_vla);
-        self.attributes(&mut attrs)?;
-        let toks = self.since(start);
-        let rec = &mut self.types.records[id.0 as usize];
-        rec.fields = fields;
-        rec.attrs.clone_from(&attrs.ranges);
-        rec.toks = toks;
-        rec.has_upc = has_upc;
-        rec.packed = attrs.packed;
-        rec.transparent = attrs.transparent;
-        rec.complete = true;
-        self.flexible_member(id);
-        let pack = self.pack_now;
-        self.types.lay_out(id, attrs.align, pack);
-        spec.record = Some(id);
-        self.tag_defs.push(TagId::Record(id));
-        Ok(self.types.intern(TypeKind::Record(id), Quals::NONE))
+        Ok((fields, has_upc))
     }
 
     fn tag_word(&self, t: TagId) -> &'static str {
@@ -167,57 +186,13 @@ impl Cx<'_> {
         let start = self.pos();
         let specs = self.specs(Place::Member)?;
         *has_upc |= specs.spec.has_upc;
-        let spec_toks = specs.spec.toks;
         if self.is(Punct::Semi) {
             self.bump();
             self.anonymous_member(&specs, start, fields, names);
             return Ok(());
         }
         loop {
-            let dstart = self.pos();
-            let (name, mut ty, mut attrs) = if self.is(Punct::Colon) {
-                (None, specs.spec.ty, Attrs::default())
-            } else {
-                let d = self.declarator(false)?;
-                *has_upc |= d.has_upc;
-                self.check_array_suffixes(&d);
-                let base = self.apply_attrs(specs.spec.ty, &d.attrs);
-                let ty = self.apply_declarator(base, &d, start);
-                (d.name, ty, d.attrs)
-            };
-            let tok = name.map_or(dstart, |n| n.1);
-            let mut bits = None;
-            if self.is(Punct::Colon) {
-                self.bump();
-                let at = self.pos();
-                let e = self.bounded(Self::conditional_rvalue)?;
-                *has_upc |= e.has_upc;
-                bits = Some(self.bit_width(&e, ty, at, name.is_some()));
-            }
-            let mut late = Attrs::default();
-            self.attributes(&mut late)?;
-            let changes = Attrs { mode: late.mode.clone(), vector: late.vector, ..Attrs::default() };
-            ty = self.apply_attrs(ty, &changes);
-            attrs.merge(&late);
-            attrs.merge(&specs.attrs);
-            ty = self.check_member_type(ty, tok);
-            if let Some((s, _)) = name
-                && !names.insert(s)
-            {
-                let text = format!("duplicate member `{}`", self.name(s));
-                self.error(tok, text);
-            }
-            fields.push(Field {
-                name: name.map(|n| n.0),
-                ty,
-                bits,
-                offset: 0,
-                bit_offset: 0,
-                toks: self.since(dstart),
-                spec_toks,
-                align: specs.align.max(attrs.align),
-                packed: attrs.packed,
-            });
+            self.member_declarator(&specs, start, fields, names, has_upc)?;
             if !self.eat(Punct::Comma) {
                 break;
             }
@@ -231,6 +206,62 @@ impl Cx<'_> {
             return Ok(());
         }
         self.expect(Punct::Semi, "at the end of this member")?;
+        Ok(())
+    }
+
+    /// One declarator of a member declaration that begins at `start`.
+    fn member_declarator(
+        &mut self,
+        specs: &Specs,
+        start: TokIdx,
+        fields: &mut Vec<Field>,
+        names: &mut HashSet<Sym>,
+        has_upc: &mut bool,
+    ) -> PResult<()> {
+        let dstart = self.pos();
+        let (name, mut ty, mut attrs) = if self.is(Punct::Colon) {
+            (None, specs.spec.ty, Attrs::default())
+        } else {
+            let d = self.declarator(false)?;
+            *has_upc |= d.has_upc;
+            self.check_array_suffixes(&d);
+            let base = self.apply_attrs(specs.spec.ty, &d.attrs);
+            let ty = self.apply_declarator(base, &d, start);
+            (d.name, ty, d.attrs)
+        };
+        let tok = name.map_or(dstart, |n| n.1);
+        let mut bits = None;
+        if self.is(Punct::Colon) {
+            self.bump();
+            let at = self.pos();
+            let e = self.bounded(Self::conditional_rvalue)?;
+            *has_upc |= e.has_upc;
+            bits = Some(self.bit_width(&e, ty, at, name.is_some()));
+        }
+        let mut late = Attrs::default();
+        self.attributes(&mut late)?;
+        let changes = Attrs { mode: late.mode.clone(), vector: late.vector, ..Attrs::default() };
+        ty = self.apply_attrs(ty, &changes);
+        attrs.merge(&late);
+        attrs.merge(&specs.attrs);
+        ty = self.check_member_type(ty, tok);
+        if let Some((s, _)) = name
+            && !names.insert(s)
+        {
+            let text = format!("duplicate member `{}`", self.name(s));
+            self.error(tok, text);
+        }
+        fields.push(Field {
+            name: name.map(|n| n.0),
+            ty,
+            bits,
+            offset: 0,
+            bit_offset: 0,
+            toks: self.since(dstart),
+            spec_toks: specs.spec.toks,
+            align: specs.align.max(attrs.align),
+            packed: attrs.packed,
+        });
         Ok(())
     }
 
@@ -372,22 +403,7 @@ impl Cx<'_> {
         let start = self.bump();
         let (mut attrs, tag) = self.tag_head()?;
         if !self.is(Punct::LBrace) {
-            let Some((s, tok)) = tag else {
-                let found = self.found();
-                self.error(self.pos(), format!("expected a tag or `{{` after `enum`, found {found}"));
-                return Err(Bad);
-            };
-            let id = match self.lookup_tag(s) {
-                Some(TagId::Enum(e)) => e,
-                Some(other) => {
-                    let kind = self.tag_word(other);
-                    let text = format!("`{}` is a {kind}, not an enumeration", self.name(s));
-                    self.error(tok, text);
-                    return Ok(self.types.error());
-                }
-                None => self.new_enum(Some(s)),
-            };
-            return Ok(self.types.intern(TypeKind::Enum(id), Quals::NONE));
+            return self.enum_named(tag);
         }
         let id = match tag {
             None => self.new_enum(None),
@@ -402,59 +418,50 @@ impl Cx<'_> {
             },
         };
         self.bump();
+        let list = self.enum_list()?;
+        self.attributes(&mut attrs)?;
+        let toks = self.since(start);
+        let e = &mut self.types.enums[id.0 as usize];
+        e.complete = true;
+        e.repr = enum_repr(list.lowest, list.highest, attrs.packed);
+        e.consts = list.consts;
+        e.toks = toks;
+        e.has_upc = list.has_upc;
+        spec.enumeration = Some(id);
+        self.tag_defs.push(TagId::Enum(id));
+        Ok(self.types.intern(TypeKind::Enum(id), Quals::NONE))
+    }
+
+    /// The enumeration of a tag without a list of constants.
+    fn enum_named(&mut self, tag: Option<(Sym, TokIdx)>) -> PResult<TypeId> {
+        let Some((s, tok)) = tag else {
+            let found = self.found();
+            self.error(self.pos(), format!("expected a tag or `{{` after `enum`, found {found}"));
+            return Err(Bad);
+        };
+        let id = match self.lookup_tag(s) {
+            Some(TagId::Enum(e)) => e,
+            Some(other) => {
+                let kind = self.tag_word(other);
+                let text = format!("`{}` is a {kind}, not an enumeration", self.name(s));
+                self.error(tok, text);
+                return Ok(self.types.error());
+            }
+            None => self.new_enum(Some(s)),
+        };
+        Ok(self.types.intern(TypeKind::Enum(id), Quals::NONE))
+    }
+
+    /// The constants up to the closing brace.
+    fn enum_list(&mut self) -> PResult<EnumList> {
         if self.is(Punct::RBrace) {
             self.error(self.pos(), "an enumeration needs at least one constant");
         }
-        let int = self.types.int();
+        let mut list = EnumList::default();
         let mut next: i128 = 0;
-        let (mut lo, mut hi) = (0i128, 0i128);
-        let mut consts = Vec::new();
-        let mut has_upc = false;
         while !self.is(Punct::RBrace) {
             self.pragmas_here();
-            let Some(s) = self.ident() else {
-                let found = self.found();
-                self.error(
-                    self.pos(),
-                    format!("expected the name of an enumeration constant, found {found}"),
-                );
-                return Err(Bad);
-            };
-            let tok = self.bump();
-            let mut more = Attrs::default();
-            self.attributes(&mut more)?;
-            let mut ty = int;
-            if self.eat(Punct::Eq) {
-                let at = self.pos();
-                let e = self.bounded(Self::conditional_rvalue)?;
-                has_upc |= e.has_upc;
-                if let Some(v) = e.int().filter(|_| self.types.is_integer(e.ty)) {
-                    next = v;
-                } else if !self.types.is_error(e.ty) {
-                    self.error(
-                        at,
-                        "the value of an enumeration constant must be an integer constant expression",
-                    );
-                }
-            }
-            if i64::try_from(next).is_err() && u64::try_from(next).is_err() {
-                self.error(tok, "the value of this enumeration constant does not fit any integer type");
-                next = 0;
-            }
-            if i32::try_from(next).is_err() {
-                ty = if u32::try_from(next).is_ok() {
-                    self.types.scalar(Scalar::UInt)
-                } else if i64::try_from(next).is_ok() {
-                    self.types.scalar(Scalar::Long)
-                } else {
-                    self.types.scalar(Scalar::ULong)
-                };
-            }
-            lo = lo.min(next);
-            hi = hi.max(next);
-            let d = self.declare_enum_const(s, tok, ty, next);
-            consts.push(d);
-            next += 1;
+            self.enumerator(&mut next, &mut list)?;
             if !self.eat(Punct::Comma) {
                 break;
             }
@@ -468,35 +475,48 @@ impl Cx<'_> {
             return Err(Bad);
         }
         self.bump();
-        self.attributes(&mut attrs)?;
-        let fits = |min: i128, max: i128| lo >= min && hi <= max;
-        let repr = if attrs.packed && fits(0, 255) {
-            Scalar::UChar
-        } else if attrs.packed && fits(-128, 127) {
-            Scalar::SChar
-        } else if attrs.packed && fits(0, 65535) {
-            Scalar::UShort
-        } else if attrs.packed && fits(-32768, 32767) {
-            Scalar::Short
-        } else if fits(0, u32::MAX.into()) {
-            Scalar::UInt
-        } else if fits(i32::MIN.into(), i32::MAX.into()) {
-            Scalar::Int
-        } else if fits(0, u64::MAX.into()) {
-            Scalar::ULong
-        } else {
-            Scalar::Long
+        Ok(list)
+    }
+
+    /// One constant of an enumeration; its value is `next` unless it is written.
+    fn enumerator(&mut self, next: &mut i128, list: &mut EnumList) -> PResult<()> {
+        let Some(s) = self.ident() else {
+            let found = self.found();
+            self.error(self.pos(), format!("expected the name of an enumeration constant, found {found}"));
+            return Err(Bad);
         };
-        let toks = self.since(start);
-        let e = &mut self.types.enums[id.0 as usize];
-        e.complete = true;
-        e.repr = repr;
-        e.consts = consts;
-        e.toks = toks;
-        e.has_upc = has_upc;
-        spec.enumeration = Some(id);
-        self.tag_defs.push(TagId::Enum(id));
-        Ok(self.types.intern(TypeKind::Enum(id), Quals::NONE))
+        let tok = self.bump();
+        let mut more = Attrs::default();
+        self.attributes(&mut more)?;
+        if self.eat(Punct::Eq) {
+            let at = self.pos();
+            let e = self.bounded(Self::conditional_rvalue)?;
+            list.has_upc |= e.has_upc;
+            if let Some(v) = e.int().filter(|_| self.types.is_integer(e.ty)) {
+                *next = v;
+            } else if !self.types.is_error(e.ty) {
+                self.error(at, "the value of an enumeration constant must be an integer constant expression");
+            }
+        }
+        if i64::try_from(*next).is_err() && u64::try_from(*next).is_err() {
+            self.error(tok, "the value of this enumeration constant does not fit any integer type");
+            *next = 0;
+        }
+        let ty = if i32::try_from(*next).is_ok() {
+            self.types.int()
+        } else if u32::try_from(*next).is_ok() {
+            self.types.scalar(Scalar::UInt)
+        } else if i64::try_from(*next).is_ok() {
+            self.types.scalar(Scalar::Long)
+        } else {
+            self.types.scalar(Scalar::ULong)
+        };
+        list.lowest = list.lowest.min(*next);
+        list.highest = list.highest.max(*next);
+        let d = self.declare_enum_const(s, tok, ty, *next);
+        list.consts.push(d);
+        *next += 1;
+        Ok(())
     }
 
     fn new_enum(&mut self, tag: Option<Sym>) -> EnumId {
@@ -515,5 +535,37 @@ impl Cx<'_> {
             self.bind_tag(s, TagId::Enum(id));
         }
         id
+    }
+}
+
+/// The constants of an enumeration.
+#[derive(Default)]
+struct EnumList {
+    consts: Vec<DeclId>,
+    /// Least and greatest value, or 0.
+    lowest: i128,
+    highest: i128,
+    has_upc: bool,
+}
+
+/// The type in which gcc keeps an enumeration with values from `lowest` to `highest`.
+fn enum_repr(lowest: i128, highest: i128, packed: bool) -> Scalar {
+    let fits = |min: i128, max: i128| lowest >= min && highest <= max;
+    if packed && fits(0, 255) {
+        Scalar::UChar
+    } else if packed && fits(-128, 127) {
+        Scalar::SChar
+    } else if packed && fits(0, 65535) {
+        Scalar::UShort
+    } else if packed && fits(-32768, 32767) {
+        Scalar::Short
+    } else if fits(0, u32::MAX.into()) {
+        Scalar::UInt
+    } else if fits(i32::MIN.into(), i32::MAX.into()) {
+        Scalar::Int
+    } else if fits(0, u64::MAX.into()) {
+        Scalar::ULong
+    } else {
+        Scalar::Long
     }
 }

@@ -31,6 +31,73 @@ struct Words {
     scalar: Option<Scalar>,
 }
 
+impl Words {
+    /// Adds a word. Tells whether it contradicts those before it, or nothing if it is no word of a scalar
+    /// type.
+    fn add(&mut self, k: Kw) -> Option<bool> {
+        let set = |slot: &mut bool| std::mem::replace(slot, true);
+        Some(match k {
+            Kw::Void => set(&mut self.void),
+            Kw::Bool => set(&mut self.bool),
+            Kw::Char => set(&mut self.char),
+            Kw::Short => set(&mut self.short),
+            Kw::Int => set(&mut self.int),
+            Kw::Float => set(&mut self.float),
+            Kw::Double => set(&mut self.double),
+            Kw::Signed => {
+                self.signed = true;
+                self.unsigned
+            }
+            Kw::Unsigned => {
+                self.unsigned = true;
+                self.signed
+            }
+            Kw::Complex => set(&mut self.complex),
+            Kw::Int128 => set(&mut self.int128),
+            Kw::Long => {
+                self.long += 1;
+                self.long > 2
+            }
+            Kw::Imaginary => false,
+            _ => self.scalar.replace(whole_scalar(k)?).is_some(),
+        })
+    }
+}
+
+/// The scalar type that a word names by itself.
+fn whole_scalar(k: Kw) -> Option<Scalar> {
+    Some(match k {
+        Kw::Int128T => Scalar::Int128,
+        Kw::UInt128T => Scalar::UInt128,
+        Kw::BFloat16 => Scalar::BFloat16,
+        Kw::Float16 => Scalar::Float16,
+        Kw::Float32 => Scalar::Float32,
+        Kw::Float64 => Scalar::Float64,
+        Kw::Float32x => Scalar::Float32x,
+        Kw::Float64x => Scalar::Float64x,
+        Kw::Float128 => Scalar::Float128,
+        Kw::Float80 => Scalar::LongDouble,
+        Kw::Decimal32 => Scalar::Decimal32,
+        Kw::Decimal64 => Scalar::Decimal64,
+        Kw::Decimal128 => Scalar::Decimal128,
+        _ => return None,
+    })
+}
+
+/// What declaration specifiers have said so far.
+struct SpecList {
+    spec: DeclSpec,
+    attrs: Attrs,
+    quals: QualList,
+    words: Words,
+    /// There is a word of a scalar type.
+    any: bool,
+    /// The type, if no words of scalar types name it.
+    other: Option<TypeId>,
+    auto_type: bool,
+    align: Option<u64>,
+}
+
 impl Cx<'_> {
     /// Whether token `i` begins declaration specifiers (a typedef name counts if it is one here).
     pub(crate) fn starts_type(&self, i: TokIdx) -> bool {
@@ -299,106 +366,23 @@ impl Cx<'_> {
         let start = self.pos();
         let outer_defs = std::mem::take(&mut self.tag_defs);
         let err = self.types.error();
-        let mut spec = self.plain_spec(err);
-        let mut attrs = Attrs::default();
-        let mut words = Words::default();
-        let mut quals = QualList::default();
-        let mut other: Option<TypeId> = None;
-        let mut any = false;
-        let mut auto_type = false;
-        let mut align: Option<u64> = None;
-        loop {
-            let at = self.pos();
-            if self.qualifier(&mut quals)? {
-                continue;
-            }
-            if self.is_attribute() {
-                self.attributes(&mut attrs)?;
-                continue;
-            }
-            let Some(k) = self.kw() else {
-                let Some(s) = self.ident() else { break };
-                if any || other.is_some() {
-                    break;
-                }
-                let Some(d) = self.lookup(s) else { break };
-                let decl = &self.decls[d.0 as usize];
-                if decl.kind != DeclKind::Typedef {
-                    break;
-                }
-                let under = decl.ty;
-                if self.types.is_shared(under) {
-                    spec.has_upc = true;
-                }
-                self.decls[d.0 as usize].used = true;
-                other = Some(self.types.intern(TypeKind::Typedef { decl: d, under }, Quals::NONE));
-                self.bump();
-                continue;
-            };
-            if let Some(st) = storage(k) {
-                if !matches!(place, Place::File | Place::Block | Place::Param) {
-                    self.error(at, format!("`{}` is not allowed here", self.toks.spelling(at)));
-                } else if spec.storage != Storage::None && spec.storage != st {
-                    self.error(at, "a declaration takes one storage class only");
-                }
-                spec.storage = st;
-                self.bump();
-                continue;
-            }
-            match k {
-                Kw::Inline => spec.inline = true,
-                Kw::Noreturn => spec.noreturn = true,
-                Kw::ThreadLocal => spec.thread_local = true,
-                Kw::Extension => spec.extension = true,
-                Kw::Alignas => {
-                    self.bump();
-                    self.expect(Punct::LParen, "after `_Alignas`")?;
-                    let v = if self.starts_type(self.pos()) {
-                        let t = self.type_name()?;
-                        Some(self.types.align_of(t.ty))
-                    } else {
-                        self.const_int("as an alignment")?.map(|v| u64::try_from(v).unwrap_or(u64::MAX))
-                    };
-                    self.expect(Punct::RParen, "after the alignment")?;
-                    if v.is_some_and(|v| v != 0 && (!v.is_power_of_two() || v > 1 << 28)) {
-                        self.error(at, "an alignment must be a power of two, or 0");
-                    }
-                    align = align.max(v.filter(|v| v.is_power_of_two() && *v <= 1 << 28));
-                    spec.alignas.push(self.since(at));
-                    continue;
-                }
-                _ => {
-                    if !self.type_word(k, &mut words, &mut any, &mut other, &mut auto_type, &mut spec, at)? {
-                        break;
-                    }
-                    continue;
-                }
-            }
-            self.bump();
-        }
-        let mut implicit_int = false;
-        let mut ty = match other {
-            Some(t) => t,
-            None if auto_type => err,
-            None if any => {
-                let at = start;
-                self.words_type(&words, at)
-            }
-            None => {
-                implicit_int = true;
-                if matches!(place, Place::TypeName | Place::Member) && quals.quals.is_none() {
-                    let found = self.found();
-                    let what = match self.ident() {
-                        Some(_) => format!("unknown type name {found}"),
-                        None => format!("expected a type, found {found}"),
-                    };
-                    self.error(self.pos(), what);
-                    self.tag_defs.splice(0..0, outer_defs);
-                    return Err(Bad);
-                }
-                self.types.int()
-            }
+        let mut list = SpecList {
+            spec: self.plain_spec(err),
+            attrs: Attrs::default(),
+            quals: QualList::default(),
+            words: Words::default(),
+            any: false,
+            other: None,
+            auto_type: false,
+            align: None,
         };
+        while self.specifier(place, &mut list)? {}
+        let implicit_int = list.other.is_none() && !list.auto_type && !list.any;
+        let Ok(mut ty) = self.specified_type(place, &list, start) else {
+            self.tag_defs.splice(0..0, outer_defs);
+            return Err(Bad);
+        };
+        let SpecList { mut spec, attrs, quals, auto_type, align, .. } = list;
         if attrs.mode.is_some() || attrs.vector.is_some() {
             ty = self.apply_attrs(ty, &attrs);
         }
@@ -420,140 +404,156 @@ impl Cx<'_> {
         Ok(Specs { spec, attrs, align, auto_type, implicit_int })
     }
 
-    /// One word of a type specifier; false if `k` is none.
-    #[expect(clippy::too_many_arguments, reason = "the state of one loop")]
-    fn type_word(
-        &mut self,
-        k: Kw,
-        w: &mut Words,
-        any: &mut bool,
-        other: &mut Option<TypeId>,
-        auto_type: &mut bool,
-        spec: &mut DeclSpec,
-        at: TokIdx,
-    ) -> PResult<bool> {
-        use Scalar::*;
-        let set = |slot: &mut bool| {
-            let dup = *slot;
-            *slot = true;
-            dup
+    /// One declaration specifier; false if there is none here.
+    fn specifier(&mut self, place: Place, list: &mut SpecList) -> PResult<bool> {
+        let at = self.pos();
+        if self.qualifier(&mut list.quals)? {
+            return Ok(true);
+        }
+        if self.is_attribute() {
+            self.attributes(&mut list.attrs)?;
+            return Ok(true);
+        }
+        let Some(k) = self.kw() else { return Ok(self.typedef_name(list)) };
+        if let Some(st) = storage(k) {
+            if !matches!(place, Place::File | Place::Block | Place::Param) {
+                self.error(at, format!("`{}` is not allowed here", self.toks.spelling(at)));
+            } else if list.spec.storage != Storage::None && list.spec.storage != st {
+                self.error(at, "a declaration takes one storage class only");
+            }
+            list.spec.storage = st;
+            self.bump();
+            return Ok(true);
+        }
+        let flag = match k {
+            Kw::Inline => &mut list.spec.inline,
+            Kw::Noreturn => &mut list.spec.noreturn,
+            Kw::ThreadLocal => &mut list.spec.thread_local,
+            Kw::Extension => &mut list.spec.extension,
+            Kw::Alignas => {
+                self.alignas(list)?;
+                return Ok(true);
+            }
+            _ => return self.type_word(k, list),
         };
-        let dup = match k {
-            Kw::Void => set(&mut w.void),
-            Kw::Bool => set(&mut w.bool),
-            Kw::Char => set(&mut w.char),
-            Kw::Short => set(&mut w.short),
-            Kw::Int => set(&mut w.int),
-            Kw::Float => set(&mut w.float),
-            Kw::Double => set(&mut w.double),
-            Kw::Signed => {
-                w.signed = true;
-                w.unsigned
-            }
-            Kw::Unsigned => {
-                w.unsigned = true;
-                w.signed
-            }
-            Kw::Complex => set(&mut w.complex),
-            Kw::Int128 => set(&mut w.int128),
-            Kw::Long => {
-                w.long += 1;
-                w.long > 2
-            }
-            Kw::Int128T
-            | Kw::UInt128T
-            | Kw::BFloat16
-            | Kw::Float16
-            | Kw::Float32
-            | Kw::Float64
-            | Kw::Float32x
-            | Kw::Float64x
-            | Kw::Float128
-            | Kw::Float80
-            | Kw::Decimal32
-            | Kw::Decimal64
-            | Kw::Decimal128 => {
-                let s = match k {
-                    Kw::Int128T => Int128,
-                    Kw::UInt128T => UInt128,
-                    Kw::BFloat16 => BFloat16,
-                    Kw::Float16 => Float16,
-                    Kw::Float32 => Float32,
-                    Kw::Float64 => Float64,
-                    Kw::Float32x => Float32x,
-                    Kw::Float64x => Float64x,
-                    Kw::Float128 => Float128,
-                    Kw::Decimal32 => Decimal32,
-                    Kw::Decimal64 => Decimal64,
-                    Kw::Decimal128 => Decimal128,
-                    _ => LongDouble,
+        *flag = true;
+        self.bump();
+        Ok(true)
+    }
+
+    /// The name of a typedef, if it can be the type of these specifiers.
+    fn typedef_name(&mut self, list: &mut SpecList) -> bool {
+        let Some(s) = self.ident() else { return false };
+        if list.any || list.other.is_some() {
+            return false;
+        }
+        let Some(d) = self.lookup(s) else { return false };
+        let decl = &mut self.decls[d.0 as usize];
+        if decl.kind != DeclKind::Typedef {
+            return false;
+        }
+        let under = decl.ty;
+        decl.used = true;
+        list.spec.has_upc |= self.types.is_shared(under);
+        list.other = Some(self.types.intern(TypeKind::Typedef { decl: d, under }, Quals::NONE));
+        self.bump();
+        true
+    }
+
+    fn alignas(&mut self, list: &mut SpecList) -> PResult<()> {
+        let at = self.bump();
+        self.expect(Punct::LParen, "after `_Alignas`")?;
+        let v = if self.starts_type(self.pos()) {
+            let t = self.type_name()?;
+            Some(self.types.align_of(t.ty))
+        } else {
+            self.const_int("as an alignment")?.map(|v| u64::try_from(v).unwrap_or(u64::MAX))
+        };
+        self.expect(Punct::RParen, "after the alignment")?;
+        if v.is_some_and(|v| v != 0 && (!v.is_power_of_two() || v > 1 << 28)) {
+            self.error(at, "an alignment must be a power of two, or 0");
+        }
+        list.align = list.align.max(v.filter(|v| v.is_power_of_two() && *v <= 1 << 28));
+        list.spec.alignas.push(self.since(at));
+        Ok(())
+    }
+
+    /// The type that specifiers name, without their qualifiers; `int` where they name none and need not.
+    fn specified_type(&mut self, place: Place, list: &SpecList, start: TokIdx) -> PResult<TypeId> {
+        if let Some(t) = list.other {
+            return Ok(t);
+        }
+        if list.auto_type {
+            return Ok(self.types.error());
+        }
+        if list.any {
+            return Ok(self.words_type(&list.words, start));
+        }
+        if matches!(place, Place::TypeName | Place::Member) && list.quals.quals.is_none() {
+            let found = self.found();
+            let what = match self.ident() {
+                Some(_) => format!("unknown type name {found}"),
+                None => format!("expected a type, found {found}"),
+            };
+            self.error(self.pos(), what);
+            return Err(Bad);
+        }
+        Ok(self.types.int())
+    }
+
+    /// One word of a type specifier, or a specifier that is a type as a whole; false if `k` begins none.
+    fn type_word(&mut self, k: Kw, list: &mut SpecList) -> PResult<bool> {
+        let at = self.pos();
+        match k {
+            Kw::Struct | Kw::Union | Kw::Enum | Kw::Typeof => {
+                let ty = match k {
+                    Kw::Enum => self.enum_spec(&mut list.spec)?,
+                    Kw::Typeof => self.typeof_spec(&mut list.spec)?,
+                    _ => self.nested(|cx| cx.record_spec(&mut list.spec))?,
                 };
-                w.scalar.replace(s).is_some()
-            }
-            Kw::Struct | Kw::Union => {
-                let fresh = !*any && other.is_none();
-                let r = self.nested(|cx| cx.record_spec(spec))?;
-                if fresh {
-                    *other = Some(r);
-                } else {
-                    self.two_types(at);
-                }
-                return Ok(true);
-            }
-            Kw::Enum => {
-                let fresh = !*any && other.is_none();
-                let r = self.enum_spec(spec)?;
-                if fresh {
-                    *other = Some(r);
-                } else {
-                    self.two_types(at);
-                }
-                return Ok(true);
-            }
-            Kw::Typeof => {
-                let t = self.typeof_spec(spec)?;
-                if *any || other.is_some() {
+                if list.any || list.other.is_some() {
                     self.two_types(at);
                 } else {
-                    *other = Some(t);
+                    list.other = Some(ty);
                 }
-                return Ok(true);
             }
             Kw::Atomic => {
                 self.bump();
                 self.expect(Punct::LParen, "after `_Atomic`")?;
                 let t = self.type_name()?;
                 self.expect(Punct::RParen, "after the type")?;
-                spec.has_upc |= t.has_upc;
-                *other = Some(self.types.qualified(t.ty, Quals { is_atomic: true, ..Quals::NONE }));
-                return Ok(true);
+                list.spec.has_upc |= t.has_upc;
+                list.other = Some(self.types.qualified(t.ty, Quals { is_atomic: true, ..Quals::NONE }));
             }
             Kw::AutoType => {
-                *auto_type = true;
+                list.auto_type = true;
                 self.bump();
-                return Ok(true);
             }
             Kw::VaListT => {
-                *other = Some(self.types.intern(TypeKind::VaList, Quals::NONE));
+                list.other = Some(self.types.intern(TypeKind::VaList, Quals::NONE));
                 self.bump();
-                return Ok(true);
             }
-            Kw::Imaginary => {
-                self.error(at, "`_Imaginary` types are not supported");
-                false
-            }
-            _ => return Ok(false),
-        };
-        self.bump();
-        if dup && k != Kw::Signed && k != Kw::Unsigned {
-            self.error(at, format!("`{}` is one word too many in this type", self.toks.spelling(at)));
-        } else if dup {
+            _ => return Ok(self.scalar_word(k, list)),
+        }
+        Ok(true)
+    }
+
+    /// A word of the name of a scalar type, such as `unsigned`; false if `k` is none.
+    fn scalar_word(&mut self, k: Kw, list: &mut SpecList) -> bool {
+        let Some(contradicts) = list.words.add(k) else { return false };
+        let at = self.bump();
+        if k == Kw::Imaginary {
+            self.error(at, "`_Imaginary` types are not supported");
+        }
+        if contradicts && matches!(k, Kw::Signed | Kw::Unsigned) {
             self.error(at, "`signed` and `unsigned` exclude each other");
-        } else if other.is_some() {
+        } else if contradicts {
+            self.error(at, format!("`{}` is one word too many in this type", self.toks.spelling(at)));
+        } else if list.other.is_some() {
             self.two_types(at);
         }
-        *any = true;
-        Ok(true)
+        list.any = true;
+        true
     }
 
     fn two_types(&mut self, at: TokIdx) {

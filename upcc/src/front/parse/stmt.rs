@@ -205,134 +205,32 @@ impl Cx<'_> {
             if !decls && !self.is_kw(Kw::StaticAssert) {
                 self.error(start, "a declaration cannot stand alone here; put it in braces");
             }
-            let kind = self.block_declaration()?;
-            let upc = match &kind {
-                StmtKind::Decl(d) => d.has_upc,
-                StmtKind::NestedFunc(f) => f.has_upc,
-                StmtKind::StaticAssert => true,
-                _ => false,
-            };
-            return Ok(self.make(start, kind, upc));
+            return self.declaration_statement(start);
         }
         if decls && self.unknown_type() {
             return Err(Bad);
         }
-        let Some(k) = self.kw() else { return self.expression_statement(start) };
+        match self.kw() {
+            Some(k) => self.keyword_statement(start, k),
+            None => self.expression_statement(start),
+        }
+    }
+
+    /// A statement that begins with a keyword that starts no declaration.
+    fn keyword_statement(&mut self, start: TokIdx, k: Kw) -> PResult<Stmt> {
         match k {
-            Kw::If => self.scoped(|cx| {
-                cx.bump();
-                let cond = cx.condition("if")?;
-                let then = cx.sub_statement()?;
-                let els = if cx.eat_kw(Kw::Else) { Some(cx.chained(Self::sub_statement)?) } else { None };
-                let upc = cond.has_upc || then.has_upc || els.as_ref().is_some_and(|e| e.has_upc);
-                Ok(cx.make(start, StmtKind::If { cond, then, els }, upc))
-            }),
-            Kw::While => self.scoped(|cx| {
-                cx.bump();
-                let cond = cx.condition("while")?;
-                let body = cx.loop_body()?;
-                let upc = cond.has_upc || body.has_upc;
-                Ok(cx.make(start, StmtKind::While { cond, body }, upc))
-            }),
-            Kw::Do => self.scoped(|cx| {
-                cx.bump();
-                let body = cx.loop_body()?;
-                if !cx.eat_kw(Kw::While) {
-                    let found = cx.found();
-                    cx.error(cx.pos(), format!("expected `while` after the body of `do`, found {found}"));
-                    return Err(Bad);
-                }
-                let cond = cx.condition("while")?;
-                cx.expect(Punct::Semi, "after `do ... while (...)`")?;
-                let upc = cond.has_upc || body.has_upc;
-                Ok(cx.make(start, StmtKind::DoWhile { body, cond }, upc))
-            }),
+            Kw::If => self.scoped(|cx| cx.if_statement(start)),
+            Kw::While => self.scoped(|cx| cx.while_statement(start)),
+            Kw::Do => self.scoped(|cx| cx.do_statement(start)),
             Kw::For | Kw::Forall => self.scoped(|cx| cx.for_statement(start, k == Kw::Forall)),
             Kw::Switch => self.scoped(|cx| cx.switch(start)),
             Kw::Case => self.case(start),
-            Kw::Default => {
-                self.bump();
-                self.expect(Punct::Colon, "after `default`")?;
-                match self.func.as_mut().and_then(|f| f.switches.last_mut()) {
-                    None => self.error(start, "`default` belongs inside a `switch`"),
-                    Some(s) => {
-                        if let Some(old) = s.default.replace(start) {
-                            self.error(start, "this `switch` has a `default` already");
-                            self.note(old, "the first is here");
-                        }
-                    }
-                }
-                self.check_case_place(start);
-                let body = self.labelled()?;
-                let upc = body.has_upc;
-                Ok(self.make(start, StmtKind::Default { body }, upc))
-            }
-            Kw::Goto => {
-                self.bump();
-                if self.eat(Punct::Star) {
-                    let e = self.expression_rvalue()?;
-                    let pointer = self.types.is_pointer(e.ty) && !self.types.is_pts(e.ty);
-                    if !pointer && !self.types.is_error(e.ty) {
-                        let t = self.show(e.ty);
-                        self.error(
-                            e.toks.start,
-                            format!("`goto *` needs the address of a label, this is `{t}`"),
-                        );
-                    }
-                    self.expect(Punct::Semi, "after `goto`")?;
-                    let upc = e.has_upc;
-                    return Ok(self.make(start, StmtKind::GotoPtr(Box::new(e)), upc));
-                }
-                let Some(s) = self.ident() else {
-                    let found = self.found();
-                    self.error(self.pos(), format!("expected a label after `goto`, found {found}"));
-                    return Err(Bad);
-                };
-                let tok = self.bump();
-                self.add_goto(s, tok);
-                self.expect(Punct::Semi, "after `goto`")?;
-                Ok(self.make(start, StmtKind::Goto(s), false))
-            }
-            Kw::Continue => {
-                self.bump();
-                if self.func.as_ref().is_none_or(|f| f.loops == 0) {
-                    self.error(start, "`continue` belongs inside a loop");
-                }
-                self.expect(Punct::Semi, "after `continue`")?;
-                Ok(self.make(start, StmtKind::Continue, false))
-            }
-            Kw::Break => {
-                self.bump();
-                match self.func.as_ref().and_then(|f| f.breaks.last()) {
-                    None => self.error(start, "`break` belongs inside a loop or `switch`"),
-                    Some(true) => self.jumps_out("break", start),
-                    Some(false) => {}
-                }
-                self.expect(Punct::Semi, "after `break`")?;
-                Ok(self.make(start, StmtKind::Break, false))
-            }
-            Kw::Return => {
-                self.bump();
-                let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
-                let e = self.check_return(start, e);
-                self.check_return_place(start);
-                self.expect(Punct::Semi, "after `return`")?;
-                let upc = e.as_ref().is_some_and(|e| e.has_upc);
-                Ok(self.make(start, StmtKind::Return(e.map(Box::new)), upc))
-            }
-            Kw::Barrier | Kw::Notify | Kw::Wait => {
-                self.bump();
-                let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
-                let word = self.toks.spelling(start).to_owned();
-                self.expect(Punct::Semi, &format!("after `{word}`"))?;
-                let e = e.map(|e| Box::new(self.barrier_value(e, &word)));
-                let kind = match k {
-                    Kw::Barrier => StmtKind::Barrier(e),
-                    Kw::Notify => StmtKind::Notify(e),
-                    _ => StmtKind::Wait(e),
-                };
-                Ok(self.make(start, kind, true))
-            }
+            Kw::Default => self.default(start),
+            Kw::Goto => self.goto(start),
+            Kw::Continue => self.continue_statement(start),
+            Kw::Break => self.break_statement(start),
+            Kw::Return => self.return_statement(start),
+            Kw::Barrier | Kw::Notify | Kw::Wait => self.barrier_statement(start, k),
             Kw::Fence => {
                 self.bump();
                 self.expect(Punct::Semi, "after `upc_fence`")?;
@@ -363,6 +261,135 @@ impl Cx<'_> {
             }
             _ => self.expression_statement(start),
         }
+    }
+
+    fn declaration_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        let kind = self.block_declaration()?;
+        let upc = match &kind {
+            StmtKind::Decl(d) => d.has_upc,
+            StmtKind::NestedFunc(f) => f.has_upc,
+            StmtKind::StaticAssert => true,
+            _ => false,
+        };
+        Ok(self.make(start, kind, upc))
+    }
+
+    fn if_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        let cond = self.condition("if")?;
+        let then = self.sub_statement()?;
+        let els = if self.eat_kw(Kw::Else) { Some(self.chained(Self::sub_statement)?) } else { None };
+        let upc = cond.has_upc || then.has_upc || els.as_ref().is_some_and(|e| e.has_upc);
+        Ok(self.make(start, StmtKind::If { cond, then, els }, upc))
+    }
+
+    fn while_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        let cond = self.condition("while")?;
+        let body = self.loop_body()?;
+        let upc = cond.has_upc || body.has_upc;
+        Ok(self.make(start, StmtKind::While { cond, body }, upc))
+    }
+
+    fn do_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        let body = self.loop_body()?;
+        if !self.eat_kw(Kw::While) {
+            let found = self.found();
+            self.error(self.pos(), format!("expected `while` after the body of `do`, found {found}"));
+            return Err(Bad);
+        }
+        let cond = self.condition("while")?;
+        self.expect(Punct::Semi, "after `do ... while (...)`")?;
+        let upc = cond.has_upc || body.has_upc;
+        Ok(self.make(start, StmtKind::DoWhile { body, cond }, upc))
+    }
+
+    fn default(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        self.expect(Punct::Colon, "after `default`")?;
+        match self.func.as_mut().and_then(|f| f.switches.last_mut()) {
+            None => self.error(start, "`default` belongs inside a `switch`"),
+            Some(s) => {
+                if let Some(old) = s.default.replace(start) {
+                    self.error(start, "this `switch` has a `default` already");
+                    self.note(old, "the first is here");
+                }
+            }
+        }
+        self.check_case_place(start);
+        let body = self.labelled()?;
+        let upc = body.has_upc;
+        Ok(self.make(start, StmtKind::Default { body }, upc))
+    }
+
+    fn goto(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        if self.eat(Punct::Star) {
+            let e = self.expression_rvalue()?;
+            let pointer = self.types.is_pointer(e.ty) && !self.types.is_pts(e.ty);
+            if !pointer && !self.types.is_error(e.ty) {
+                let t = self.show(e.ty);
+                self.error(e.toks.start, format!("`goto *` needs the address of a label, this is `{t}`"));
+            }
+            self.expect(Punct::Semi, "after `goto`")?;
+            let upc = e.has_upc;
+            return Ok(self.make(start, StmtKind::GotoPtr(Box::new(e)), upc));
+        }
+        let Some(s) = self.ident() else {
+            let found = self.found();
+            self.error(self.pos(), format!("expected a label after `goto`, found {found}"));
+            return Err(Bad);
+        };
+        let tok = self.bump();
+        self.add_goto(s, tok);
+        self.expect(Punct::Semi, "after `goto`")?;
+        Ok(self.make(start, StmtKind::Goto(s), false))
+    }
+
+    fn continue_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        if self.func.as_ref().is_none_or(|f| f.loops == 0) {
+            self.error(start, "`continue` belongs inside a loop");
+        }
+        self.expect(Punct::Semi, "after `continue`")?;
+        Ok(self.make(start, StmtKind::Continue, false))
+    }
+
+    fn break_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        match self.func.as_ref().and_then(|f| f.breaks.last()) {
+            None => self.error(start, "`break` belongs inside a loop or `switch`"),
+            Some(true) => self.jumps_out("break", start),
+            Some(false) => {}
+        }
+        self.expect(Punct::Semi, "after `break`")?;
+        Ok(self.make(start, StmtKind::Break, false))
+    }
+
+    fn return_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
+        self.bump();
+        let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
+        let e = self.check_return(start, e);
+        self.check_return_place(start);
+        self.expect(Punct::Semi, "after `return`")?;
+        let upc = e.as_ref().is_some_and(|e| e.has_upc);
+        Ok(self.make(start, StmtKind::Return(e.map(Box::new)), upc))
+    }
+
+    /// `upc_barrier`, `upc_notify` or `upc_wait`, with or without a value.
+    fn barrier_statement(&mut self, start: TokIdx, k: Kw) -> PResult<Stmt> {
+        self.bump();
+        let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
+        let word = self.toks.spelling(start).to_owned();
+        self.expect(Punct::Semi, &format!("after `{word}`"))?;
+        let e = e.map(|e| Box::new(self.barrier_value(e, &word)));
+        let kind = match k {
+            Kw::Barrier => StmtKind::Barrier(e),
+            Kw::Notify => StmtKind::Notify(e),
+            _ => StmtKind::Wait(e),
+        };
+        Ok(self.make(start, kind, true))
     }
 
     fn expression_statement(&mut self, start: TokIdx) -> PResult<Stmt> {

@@ -198,27 +198,54 @@ impl Cx<'_> {
             None => "this function".to_owned(),
         };
         if proto && (args.len() < params.len() || (args.len() > params.len() && !variadic)) {
-            let many = if args.len() < params.len() { "few" } else { "many" };
-            let n = params.len();
-            let least = if variadic { "at least " } else { "" };
-            self.error(
-                if args.len() > params.len() { args[params.len()].toks.start } else { at },
-                format!("too {many} arguments for `{what}`: it takes {least}{n}, here are {}", args.len()),
-            );
-            if let Some(d) = direct {
-                let tok = self.decls[d.0 as usize].tok;
-                if !self.is_system(tok) && !self.decls[d.0 as usize].builtin {
-                    self.note(tok, "it is declared here");
-                }
-            }
+            self.wrong_number(at, &what, direct, &args, params.len(), variadic);
             // Which argument is missing is not known: none is held against its parameter.
             proto = false;
         }
+        let out = self.arguments(args, if proto { &params } else { &[] }, &what);
+        if !self.types.is_void(ret) && !self.types.is_complete(ret) && !self.types.is_error(ret) {
+            let t = self.show(ret);
+            self.error(toks.start, format!("`{what}` returns the incomplete type `{t}`"));
+            return self.bad_expr(toks);
+        }
+        if variadic && direct.is_some() {
+            self.check_format(&what, &out);
+        }
+        let ret = self.types.unqualified(ret);
+        self.finish_call(toks, callee, out, ret)
+    }
+
+    /// A call with too few or too many arguments for its function.
+    fn wrong_number(
+        &mut self,
+        at: TokIdx,
+        what: &str,
+        direct: Option<DeclId>,
+        args: &[Expr],
+        n: usize,
+        variadic: bool,
+    ) {
+        let many = if args.len() < n { "few" } else { "many" };
+        let least = if variadic { "at least " } else { "" };
+        self.error(
+            args.get(n).map_or(at, |first_too_many| first_too_many.toks.start),
+            format!("too {many} arguments for `{what}`: it takes {least}{n}, here are {}", args.len()),
+        );
+        if let Some(d) = direct {
+            let tok = self.decls[d.0 as usize].tok;
+            if !self.is_system(tok) && !self.decls[d.0 as usize].builtin {
+                self.note(tok, "it is declared here");
+            }
+        }
+    }
+
+    /// Arguments as they are passed: converted to the types of parameters, and promoted where there is none.
+    fn arguments(&mut self, args: Vec<Expr>, params: &[TypeId], what: &str) -> Vec<Expr> {
         let mut out = Vec::with_capacity(args.len());
         for (i, a) in args.into_iter().enumerate() {
             let a = match params.get(i) {
-                Some(&p) if proto => self.assign_convert(a, p, &Why::Arg(i + 1, what.clone())),
-                _ => {
+                Some(&p) => self.assign_convert(a, p, &Why::Arg(i + 1, what.to_owned())),
+                None => {
                     let a = self.rvalue(a);
                     if self.types.is_void(a.ty) {
                         self.error(
@@ -231,16 +258,7 @@ impl Cx<'_> {
             };
             out.push(a);
         }
-        if !self.types.is_void(ret) && !self.types.is_complete(ret) && !self.types.is_error(ret) {
-            let t = self.show(ret);
-            self.error(toks.start, format!("`{what}` returns the incomplete type `{t}`"));
-            return self.bad_expr(toks);
-        }
-        if variadic && direct.is_some() {
-            self.check_format(&what, &out);
-        }
-        let ret = self.types.unqualified(ret);
-        self.finish_call(toks, callee, out, ret)
+        out
     }
 
     fn finish_call(&mut self, toks: TokRange, callee: Expr, args: Vec<Expr>, ty: TypeId) -> Expr {

@@ -240,39 +240,44 @@ impl Cx<'_> {
                 let conv = if self.types.is_pts(from) { Conv::PtsToInt } else { Conv::PtrToInt };
                 self.implicit(conv, to, e)
             }
-            _ => {
-                if self.types.compatible_unqualified(from, to) {
-                    return e;
-                }
-                if matches!(self.types.ckind(to), TypeKind::Vector { .. })
-                    && matches!(self.types.ckind(from), TypeKind::Vector { .. })
-                {
-                    return self.implicit(Conv::Same, to, e);
-                }
-                if let Some(r) = self.types.record(to)
-                    && r.transparent
-                    && matches!(why, Why::Arg(..))
-                {
-                    let members: Vec<TypeId> = r.fields.iter().map(|f| f.ty).collect();
-                    let fits = members.iter().any(|&m| {
-                        self.types.compatible_unqualified(m, from)
-                            || (self.types.is_pointer(m)
-                                && (self.is_null_constant(&e) || self.types.is_pointer(from)))
-                    });
-                    if fits {
-                        return self.implicit(Conv::ToUnion, to, e);
-                    }
-                }
-                if matches!(self.types.ckind(to), TypeKind::VaList)
-                    || matches!(self.types.ckind(from), TypeKind::VaList)
-                {
-                    return e;
-                }
-                let (f, t) = (self.show(from), self.show(to));
-                self.error(tok, format!("incompatible types in {}: expected `{t}`, found `{f}`", why.text()));
-                self.bad_expr(e.toks)
+            _ => self.assign_aggregate(e, to, why),
+        }
+    }
+
+    /// A value that is no number and no pointer, or assigned to what is none: a structure, a vector, an
+    /// argument for a transparent union.
+    fn assign_aggregate(&mut self, e: Expr, to: TypeId, why: &Why) -> Expr {
+        let (from, tok) = (e.ty, e.toks.start);
+        if self.types.compatible_unqualified(from, to) {
+            return e;
+        }
+        if matches!(self.types.ckind(to), TypeKind::Vector { .. })
+            && matches!(self.types.ckind(from), TypeKind::Vector { .. })
+        {
+            return self.implicit(Conv::Same, to, e);
+        }
+        if let Some(r) = self.types.record(to)
+            && r.transparent
+            && matches!(why, Why::Arg(..))
+        {
+            let members: Vec<TypeId> = r.fields.iter().map(|f| f.ty).collect();
+            let fits = members.iter().any(|&m| {
+                self.types.compatible_unqualified(m, from)
+                    || (self.types.is_pointer(m)
+                        && (self.is_null_constant(&e) || self.types.is_pointer(from)))
+            });
+            if fits {
+                return self.implicit(Conv::ToUnion, to, e);
             }
         }
+        if matches!(self.types.ckind(to), TypeKind::VaList)
+            || matches!(self.types.ckind(from), TypeKind::VaList)
+        {
+            return e;
+        }
+        let (f, t) = (self.show(from), self.show(to));
+        self.error(tok, format!("incompatible types in {}: expected `{t}`, found `{f}`", why.text()));
+        self.bad_expr(e.toks)
     }
 
     fn assign_pointers(&mut self, e: Expr, to: TypeId, why: &Why) -> Expr {
@@ -360,43 +365,17 @@ impl Cx<'_> {
         if self.types.canon(plain) == self.types.canon(from) {
             return Some(Conv::Same);
         }
-        let (f, t) = (self.show(from), self.show(to));
         if self.types.is_arithmetic(from) && self.types.is_arithmetic(to) {
             return Some(Conv::Arith);
         }
-        let from_int = self.types.is_integer(from);
         match (self.types.is_pointer(from), self.types.is_pointer(to)) {
-            (true, true) => {
-                let null = self.is_null_constant(e);
-                match (self.types.is_pts(from), self.types.is_pts(to)) {
-                    (true, true) => Some(self.pts_conv(from, to)),
-                    (true, false) if self.types.pointee(to).is_some_and(|p| self.types.is_function(p)) => {
-                        self.error(
-                            tok,
-                            format!("a pointer-to-shared (`{f}`) cannot be cast to a pointer to a function (`{t}`)"),
-                        );
-                        None
-                    }
-                    (true, false) => Some(Conv::PtsToPtr),
-                    (false, true) if null => Some(Conv::NullToPts),
-                    (false, true) => {
-                        self.error(
-                            tok,
-                            format!(
-                                "a private pointer (`{f}`) cannot be cast to a pointer-to-shared (`{t}`)"
-                            ),
-                        );
-                        None
-                    }
-                    (false, false) if null => Some(Conv::NullToPtr),
-                    (false, false) => Some(Conv::PtrToPtr),
-                }
-            }
+            (true, true) => self.cast_pointer(e, to, tok),
             (false, true) if self.is_null_constant(e) => {
                 Some(if self.types.is_pts(to) { Conv::NullToPts } else { Conv::NullToPtr })
             }
-            (false, true) if from_int => {
+            (false, true) if self.types.is_integer(from) => {
                 if self.types.is_pts(to) {
+                    let (f, t) = (self.show(from), self.show(to));
                     self.error(tok, format!("an integer (`{f}`) cannot be cast to a pointer-to-shared (`{t}`); only a null pointer constant can"));
                     return None;
                 }
@@ -411,29 +390,62 @@ impl Cx<'_> {
                     (_, false) => Conv::PtrToInt,
                 })
             }
-            _ => {
-                if let Some(r) = self.types.record(to)
-                    && r.is_union
-                    && r.fields.iter().any(|f| self.types.compatible_unqualified(f.ty, from))
-                {
-                    return Some(Conv::ToUnion);
-                }
-                if self.types.is_record(to) && self.types.compatible_unqualified(from, to) {
-                    return Some(Conv::Same);
-                }
-                let vec = |k: &TypeKind| matches!(k, TypeKind::Vector { .. });
-                if vec(self.types.ckind(to)) || vec(self.types.ckind(from)) {
-                    return Some(Conv::Same);
-                }
-                if matches!(self.types.ckind(to), TypeKind::VaList)
-                    || matches!(self.types.ckind(from), TypeKind::VaList)
-                {
-                    return Some(Conv::Same);
-                }
-                self.error(tok, format!("`{f}` cannot be cast to `{t}`"));
+            _ => self.cast_aggregate(from, to, tok),
+        }
+    }
+
+    /// What a cast of a pointer to a type of pointer does.
+    fn cast_pointer(&mut self, e: &Expr, to: TypeId, tok: TokIdx) -> Option<Conv> {
+        let from = e.ty;
+        let null = self.is_null_constant(e);
+        match (self.types.is_pts(from), self.types.is_pts(to)) {
+            (true, true) => Some(self.pts_conv(from, to)),
+            (true, false) if self.types.pointee(to).is_some_and(|p| self.types.is_function(p)) => {
+                let (f, t) = (self.show(from), self.show(to));
+                self.error(
+                    tok,
+                    format!("a pointer-to-shared (`{f}`) cannot be cast to a pointer to a function (`{t}`)"),
+                );
                 None
             }
+            (true, false) => Some(Conv::PtsToPtr),
+            (false, true) if null => Some(Conv::NullToPts),
+            (false, true) => {
+                let (f, t) = (self.show(from), self.show(to));
+                self.error(
+                    tok,
+                    format!("a private pointer (`{f}`) cannot be cast to a pointer-to-shared (`{t}`)"),
+                );
+                None
+            }
+            (false, false) if null => Some(Conv::NullToPtr),
+            (false, false) => Some(Conv::PtrToPtr),
         }
+    }
+
+    /// What a cast does that has a structure, a union, a vector or a list of arguments on a side.
+    fn cast_aggregate(&mut self, from: TypeId, to: TypeId, tok: TokIdx) -> Option<Conv> {
+        if let Some(r) = self.types.record(to)
+            && r.is_union
+            && r.fields.iter().any(|f| self.types.compatible_unqualified(f.ty, from))
+        {
+            return Some(Conv::ToUnion);
+        }
+        if self.types.is_record(to) && self.types.compatible_unqualified(from, to) {
+            return Some(Conv::Same);
+        }
+        let vec = |k: &TypeKind| matches!(k, TypeKind::Vector { .. });
+        if vec(self.types.ckind(to)) || vec(self.types.ckind(from)) {
+            return Some(Conv::Same);
+        }
+        if matches!(self.types.ckind(to), TypeKind::VaList)
+            || matches!(self.types.ckind(from), TypeKind::VaList)
+        {
+            return Some(Conv::Same);
+        }
+        let (f, t) = (self.show(from), self.show(to));
+        self.error(tok, format!("`{f}` cannot be cast to `{t}`"));
+        None
     }
 }
 

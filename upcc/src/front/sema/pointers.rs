@@ -82,97 +82,117 @@ impl Cx<'_> {
         r: Expr,
         toks: TokRange,
     ) -> Expr {
-        let equality = matches!(op, BinOp::Eq | BinOp::Ne);
         let (lp, rp) = (self.types.is_pointer(l.ty), self.types.is_pointer(r.ty));
-        if lp && rp {
-            let (nl, nr) = (self.is_null_constant(&l), self.is_null_constant(&r));
-            if equality && (nl || nr) {
-                let (lt, rt) = (l.ty, r.ty);
-                let (l, r) = match (nl, nr) {
-                    (false, true) => (l, self.null_as(r, lt)),
-                    (true, false) => (self.null_as(l, rt), r),
-                    _ => (l, r),
-                };
-                return self.bool_node(op, l, r, toks);
+        let made = if lp && rp {
+            self.comparable(op, at, l, r)
+        } else {
+            let i = if lp { &r } else { &l };
+            if !self.types.is_integer(i.ty) {
+                return self.bad_operands(op, at, &l, &r, toks);
             }
-            if self.mixed_pointers(op, at, &l, &r) {
-                return self.bad_expr(toks);
-            }
-            let (Some(a), Some(b)) = (self.types.pointee(l.ty), self.types.pointee(r.ty)) else {
-                return self.bad_expr(toks);
-            };
-            let shared = self.types.is_shared(a);
-            let void = self.types.is_void(a) || self.types.is_void(b);
-            if shared && !equality && (!self.types.is_complete(a) || !self.types.is_complete(b)) {
-                self.error(
-                    at,
-                    format!(
-                        "`{}` cannot compare pointers to an incomplete shared type such as `shared void`; cast them first",
-                        op_text(op)
-                    ),
-                );
-                return self.bad_expr(toks);
-            }
-            if shared && !void && self.types.block(a) != self.types.block(b) {
-                let (x, y) = (self.show(l.ty), self.show(r.ty));
-                self.error(
-                    at,
-                    format!(
-                        "`{}` compares pointers of different block sizes, `{x}` and `{y}`; cast one of them",
-                        op_text(op)
-                    ),
-                );
-                return self.bad_expr(toks);
-            }
-            if !void && !self.types.compatible_unqualified(a, b) {
-                let (ua, ub) = (self.types.unqualified(a), self.types.unqualified(b));
-                if !self.types.compatible_unqualified(ua, ub) {
-                    let (x, y) = (self.show(l.ty), self.show(r.ty));
-                    let signless = self.types.as_scalar(ua).map(Scalar::size)
-                        == self.types.as_scalar(ub).map(Scalar::size)
-                        && self.types.is_integer(ua)
-                        && self.types.is_integer(ub);
-                    let text = format!(
-                        "`{}` compares pointers of different types, `{x}` and `{y}`; cast one of them",
-                        op_text(op)
-                    );
-                    if signless {
-                        self.warn_all(at, text);
-                    } else {
-                        self.warn(at, text);
-                    }
-                }
-            }
-            let (l, r) = if shared && void { self.both_generic(l, r) } else { (l, r) };
-            return self.bool_node(op, l, r, toks);
+            self.comparable_with_integer(op, at, l, r)
+        };
+        match made {
+            Some((l, r)) => self.bool_node(op, l, r, toks),
+            None => self.bad_expr(toks),
         }
-        let (p, i) = if lp { (&l, &r) } else { (&r, &l) };
-        if !self.types.is_integer(i.ty) {
-            return self.bad_operands(op, at, &l, &r, toks);
+    }
+
+    /// Two pointers as they are compared; nothing after an error.
+    fn comparable(&mut self, op: BinOp, at: TokIdx, l: Expr, r: Expr) -> Option<(Expr, Expr)> {
+        let equality = matches!(op, BinOp::Eq | BinOp::Ne);
+        let (nl, nr) = (self.is_null_constant(&l), self.is_null_constant(&r));
+        if equality && (nl || nr) {
+            let (lt, rt) = (l.ty, r.ty);
+            return Some(match (nl, nr) {
+                (false, true) => (l, self.null_as(r, lt)),
+                (true, false) => (self.null_as(l, rt), r),
+                _ => (l, r),
+            });
         }
+        if self.mixed_pointers(op, at, &l, &r) {
+            return None;
+        }
+        let (a, b) = (self.types.pointee(l.ty)?, self.types.pointee(r.ty)?);
+        let shared = self.types.is_shared(a);
+        let void = self.types.is_void(a) || self.types.is_void(b);
+        if shared && !equality && (!self.types.is_complete(a) || !self.types.is_complete(b)) {
+            self.error(
+                at,
+                format!(
+                    "`{}` cannot compare pointers to an incomplete shared type such as `shared void`; cast them first",
+                    op_text(op)
+                ),
+            );
+            return None;
+        }
+        if shared && !void && self.types.block(a) != self.types.block(b) {
+            let (x, y) = (self.show(l.ty), self.show(r.ty));
+            self.error(
+                at,
+                format!(
+                    "`{}` compares pointers of different block sizes, `{x}` and `{y}`; cast one of them",
+                    op_text(op)
+                ),
+            );
+            return None;
+        }
+        if !void {
+            self.warn_of_unlike(op, at, &l, &r);
+        }
+        Some(if shared && void { self.both_generic(l, r) } else { (l, r) })
+    }
+
+    /// Warns of a comparison of pointers to different types.
+    fn warn_of_unlike(&mut self, op: BinOp, at: TokIdx, l: &Expr, r: &Expr) {
+        let (Some(a), Some(b)) = (self.types.pointee(l.ty), self.types.pointee(r.ty)) else { return };
+        if self.types.compatible_unqualified(a, b) {
+            return;
+        }
+        let (a, b) = (self.types.unqualified(a), self.types.unqualified(b));
+        if self.types.compatible_unqualified(a, b) {
+            return;
+        }
+        let (x, y) = (self.show(l.ty), self.show(r.ty));
+        let text = format!(
+            "`{}` compares pointers of different types, `{x}` and `{y}`; cast one of them",
+            op_text(op)
+        );
+        let size = |t| self.types.as_scalar(t).map(Scalar::size);
+        let differ_in_sign = size(a) == size(b) && self.types.is_integer(a) && self.types.is_integer(b);
+        if differ_in_sign {
+            self.warn_all(at, text);
+        } else {
+            self.warn(at, text);
+        }
+    }
+
+    /// A pointer and an integer as they are compared; nothing after an error.
+    fn comparable_with_integer(&mut self, op: BinOp, at: TokIdx, l: Expr, r: Expr) -> Option<(Expr, Expr)> {
+        let equality = matches!(op, BinOp::Eq | BinOp::Ne);
+        let left = self.types.is_pointer(l.ty);
+        let (p, i) = if left { (&l, &r) } else { (&r, &l) };
         let null = self.is_null_constant(i);
         let pts = self.types.is_pts(p.ty);
-        if !null || (pts && !equality) {
-            if pts {
-                self.error(
-                    at,
-                    format!("`{}` cannot compare a pointer-to-shared with an integer; only with null, by `==` and `!=`", op_text(op)),
-                );
-                return self.bad_expr(toks);
-            }
-            if !null {
-                let x = self.show(p.ty);
-                self.warn(at, format!("`{}` compares a pointer (`{x}`) with an integer", op_text(op)));
-            }
+        if pts && (!null || !equality) {
+            self.error(
+                at,
+                format!("`{}` cannot compare a pointer-to-shared with an integer; only with null, by `==` and `!=`", op_text(op)),
+            );
+            return None;
         }
-        let (l, r) = if lp {
-            let r = self.int_as_pointer(r, l.ty, null);
+        if !null {
+            let x = self.show(p.ty);
+            self.warn(at, format!("`{}` compares a pointer (`{x}`) with an integer", op_text(op)));
+        }
+        let ty = p.ty;
+        Some(if left {
+            let r = self.int_as_pointer(r, ty, null);
             (l, r)
         } else {
-            let l = self.int_as_pointer(l, r.ty, null);
+            let l = self.int_as_pointer(l, ty, null);
             (l, r)
-        };
-        self.bool_node(op, l, r, toks)
+        })
     }
 
     fn int_as_pointer(&mut self, e: Expr, ty: TypeId, null: bool) -> Expr {

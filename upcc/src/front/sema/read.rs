@@ -24,6 +24,24 @@ pub(crate) struct FuncState {
     pub(crate) nested: bool,
 }
 
+impl FuncState {
+    /// At the start of the body of `decl`, which returns `ret`.
+    pub(crate) fn new(decl: DeclId, ret: TypeId, nested: bool) -> FuncState {
+        FuncState {
+            decl,
+            ret,
+            labels: FxHashMap::default(),
+            gotos: Vec::new(),
+            regions: Vec::new(),
+            label_regions: FxHashMap::default(),
+            loops: 0,
+            breaks: Vec::new(),
+            switches: Vec::new(),
+            nested,
+        }
+    }
+}
+
 /// The use of a label.
 pub(crate) struct Goto {
     pub(crate) label: Sym,

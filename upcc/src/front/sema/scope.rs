@@ -201,14 +201,7 @@ impl Cx<'_> {
         if spec.storage == Storage::Typedef {
             return self.declare_typedef(name, tok, ty);
         }
-        if file && matches!(spec.storage, Storage::Auto | Storage::Register) && !self.is_system(tok) {
-            // `register long r asm("rsp");` at file scope is a GNU extension.
-            if spec.storage == Storage::Auto {
-                self.error(tok, "`auto` has no meaning at file scope");
-            } else if is_func {
-                self.error(tok, "`register` has no meaning for a function");
-            }
-        }
+        self.check_storage(tok, spec, is_func, place, defines, align);
         let ty = self.check_object_type(name, tok, ty, spec, auto_type, file, is_func);
         let static_storage = file || matches!(spec.storage, Storage::Static | Storage::Extern);
         let nested_func = is_func && !file && defines;
@@ -225,15 +218,6 @@ impl Cx<'_> {
         } else {
             Definition::Defined
         };
-        if is_func && !file && !defines && spec.storage == Storage::Static {
-            self.error(tok, "a function cannot be declared `static` in a block");
-        }
-        if !file && defines && !is_func && spec.storage == Storage::Extern {
-            self.error(tok, "an extern declaration in a block takes no initializer");
-        }
-        if file && !is_func && spec.storage == Storage::Register && align.is_none() && !self.is_system(tok) {
-            self.register_at_file_scope(tok);
-        }
         let here = self.lookup_here(name);
         if let Some(old) = here {
             let o = &self.decls[old.0 as usize];
@@ -279,6 +263,37 @@ impl Cx<'_> {
         }
         self.bind(name, id);
         id
+    }
+
+    /// Whether the storage class may be given here.
+    fn check_storage(
+        &mut self,
+        tok: TokIdx,
+        spec: &DeclSpec,
+        is_func: bool,
+        place: Place,
+        defines: bool,
+        align: Option<u64>,
+    ) {
+        match (spec.storage, place == Place::File) {
+            (Storage::Auto, true) if !self.is_system(tok) => {
+                self.error(tok, "`auto` has no meaning at file scope");
+            }
+            (Storage::Register, true) if !self.is_system(tok) => {
+                if is_func {
+                    self.error(tok, "`register` has no meaning for a function");
+                } else if align.is_none() {
+                    self.register_at_file_scope(tok);
+                }
+            }
+            (Storage::Static, false) if is_func && !defines => {
+                self.error(tok, "a function cannot be declared `static` in a block");
+            }
+            (Storage::Extern, false) if defines && !is_func => {
+                self.error(tok, "an extern declaration in a block takes no initializer");
+            }
+            _ => {}
+        }
     }
 
     /// Whether `new` is the old-style definition of a function with the prototype `old`.
@@ -429,36 +444,13 @@ impl Cx<'_> {
         align: Option<u64>,
     ) -> DeclId {
         let o = &self.decls[old.0 as usize];
-        let (oty, otok, odef, olink, name) = (o.ty, o.tok, o.def, o.linkage, o.name);
+        let (otok, odef, olink, name) = (o.tok, o.def, o.linkage, o.name);
         let (implicit, builtin, osystem, oinline, is_func) =
             (o.implicit, o.builtin, o.system, o.inline, o.kind == DeclKind::Func);
-        let star = self.types.block(ty) == Some(Block::Star);
-        let mut new_ty = None;
-        if implicit || builtin {
-            if implicit {
-                self.declared_late(old, tok, ty, spec);
-            }
-            new_ty = Some(ty);
-        } else if star {
-            // The number is not known yet: see `finish_object`.
-        } else if self.types.compatible(oty, ty) {
-            new_ty = Some(self.types.composite(oty, ty));
-        } else if def == Definition::Defined && self.old_style_of(oty, ty) {
-            // The parameters are compared when their declarations are read.
-            new_ty = Some(oty);
-        } else if !(osystem && self.is_system(tok)) {
-            let text = format!(
-                "conflicting types for `{}`: `{}` here, `{}` before",
-                self.name(name),
-                self.show(ty),
-                self.show(oty)
-            );
-            self.error(tok, text);
-            self.note(otok, "the previous declaration is here");
-            new_ty = Some(ty);
-        } else {
-            new_ty = Some(ty);
+        if implicit {
+            self.declared_late(old, tok, ty, spec);
         }
+        let new_ty = if implicit || builtin { Some(ty) } else { self.redeclared_type(old, tok, ty, def) };
         if def == Definition::Defined && odef == Definition::Defined {
             // An inline definition of GNU C is replaced by the real one.
             let replaceable =
@@ -511,6 +503,34 @@ impl Cx<'_> {
             }
         }
         old
+    }
+
+    /// The type of `old` after a further declaration with the type `ty`; none if it stays as it is for now.
+    fn redeclared_type(&mut self, old: DeclId, tok: TokIdx, ty: TypeId, def: Definition) -> Option<TypeId> {
+        let o = &self.decls[old.0 as usize];
+        let (oty, otok, osystem, name) = (o.ty, o.tok, o.system, o.name);
+        if self.types.block(ty) == Some(Block::Star) {
+            // The number is not known yet: see `finish_object`.
+            return None;
+        }
+        if self.types.compatible(oty, ty) {
+            return Some(self.types.composite(oty, ty));
+        }
+        if def == Definition::Defined && self.old_style_of(oty, ty) {
+            // The parameters are compared when their declarations are read.
+            return Some(oty);
+        }
+        if !(osystem && self.is_system(tok)) {
+            let text = format!(
+                "conflicting types for `{}`: `{}` here, `{}` before",
+                self.name(name),
+                self.show(ty),
+                self.show(oty)
+            );
+            self.error(tok, text);
+            self.note(otok, "the previous declaration is here");
+        }
+        Some(ty)
     }
 
     /// After the initialiser: fills in what the type left open, checks completeness. Returns the declarator's
