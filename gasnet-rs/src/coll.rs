@@ -1,6 +1,6 @@
 //! Collective operations: which data moves between the ranks of a team, and how.
 //!
-//! - [`agree`]: whether members mean the same operation.
+//! - [`record`], [`agree`]: whether members mean the same operation.
 //! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to
 //!   segment.
 //! - [`members`]: what a team is made of.
@@ -8,8 +8,9 @@
 //! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of
 //!   ranks.
 //! - [`table`], [`flat`]: small blocks among members of one host, in memory that they share.
-//! - [`nic`]: blocks of some pages by NICs alone, where the conduit has such NICs and `GASNET_COLL=nic` asks
-//!   for it.
+//! - [`board`], [`nic`]: blocks of some pages by NICs alone, where the conduit has such NICs and
+//!   `GASNET_COLL=nic` asks for it.
+//! - [`reduction`]: functions that combine values.
 //! - [`typed`]: the same for slices of Rust values, as methods of [`Team`](crate::Team).
 //! - this file: the engine that drives them.
 //!
@@ -28,10 +29,13 @@
 
 pub(crate) mod agree;
 pub(crate) mod algorithms;
+pub(crate) mod board;
 pub(crate) mod flat;
 pub(crate) mod mail;
 pub(crate) mod members;
 pub(crate) mod nic;
+pub(crate) mod record;
+pub(crate) mod reduction;
 pub(crate) mod table;
 pub(crate) mod tree;
 mod typed;
@@ -48,7 +52,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-pub use algorithms::{Combine, Reduction};
+pub use reduction::{Combine, Reduction};
 pub use typed::PendingCollective;
 pub use typed::Word;
 
@@ -117,10 +121,10 @@ pub(crate) enum Path {
 
 impl Shape {
     /// The places of the operation's blocks on boards, if the blocks have different sizes.
-    pub(crate) fn places(self) -> Option<nic::Places> {
+    pub(crate) fn places(self) -> Option<board::Places> {
         match self {
-            Shape::ScatterV(root) | Shape::GatherV(root) => Some(nic::Places::Rooted(root)),
-            Shape::ExchangeV => Some(nic::Places::Mutual),
+            Shape::ScatterV(root) | Shape::GatherV(root) => Some(board::Places::Rooted(root)),
+            Shape::ExchangeV => Some(board::Places::Mutual),
             _ => None,
         }
     }
@@ -131,8 +135,9 @@ impl Shape {
         if size == 1 {
             return Path::Mail;
         }
-        let has_place = || rank.config.coll_nic && nic::place(team.id).is_some() && rank.nic_port().is_some();
-        if has_place() && nic::fits(self, size) {
+        let has_place =
+            || rank.config.coll_nic && board::place(team.id).is_some() && rank.nic_port().is_some();
+        if has_place() && board::fits(self, size) {
             return Path::Nic;
         }
         if team.table().is_some() && flat::fits(self, size) { Path::Flat } else { Path::Mail }

@@ -19,7 +19,7 @@
 //! rank that waits for the operation ends the job with the message.
 
 use crate::am::FIRST_LIBRARY_HANDLER;
-use crate::coll::mail;
+use crate::coll::{agree, mail};
 use crate::conduit::Channel;
 use crate::prim::Ordering;
 use crate::region::ops as region;
@@ -85,7 +85,7 @@ impl Rank {
         match handler {
             _ if channel == Channel::Reply => {}
             amref::ROUND => {}
-            mail::FIRST..=mail::LAST => self.coll.mail.lost(to),
+            mail::FIRST..=mail::LAST | agree::FIRST..=agree::LAST => self.coll.mail.lost(to),
             vis::FIRST..=vis::LAST => self.fatal_started("a put or get of many pieces", to),
             region::FIRST..=region::LAST => self.fatal_started("an operation on a region", to),
             ..FIRST_LIBRARY_HANDLER => self.fatal_started(amref::name(handler), to),

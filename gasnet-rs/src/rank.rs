@@ -5,7 +5,7 @@ use crate::barrier::Consensus;
 use crate::boot::Exchange;
 use crate::coll::members::Members;
 use crate::coll::table::Tables;
-use crate::coll::{Engine, mail};
+use crate::coll::{Engine, agree, mail};
 use crate::conduit::{Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
@@ -134,6 +134,7 @@ fn serve() -> am::Serve {
     // Numbers that are nobody's are refused there.
     let mut all: am::Serve = [amref::handle; am::FIRST_LIBRARY_HANDLER as usize];
     all[usize::from(mail::FIRST)..=usize::from(mail::LAST)].fill(mail::handle);
+    all[usize::from(agree::FIRST)..=usize::from(agree::LAST)].fill(agree::handle);
     all[usize::from(region::ops::FIRST)..=usize::from(region::ops::LAST)].fill(region::ops::handle);
     all[usize::from(vis::FIRST)..=usize::from(vis::LAST)].fill(vis::handle);
     all

@@ -10,10 +10,12 @@
 
 use crate::atomics::{Function, WordType};
 use crate::barrier::{Consensus, Outcome};
-use crate::coll::agree::What;
-use crate::coll::algorithms::{self, Blocks, Reduction};
+use crate::coll::algorithms::{self, Blocks};
+use crate::coll::board::{JOB_BARRIER_TEAM, State};
 use crate::coll::mail::{Op, Ptr};
 use crate::coll::members::{Members, Words};
+use crate::coll::record::What;
+use crate::coll::reduction::Reduction;
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
 use crate::event::Event;
@@ -65,7 +67,7 @@ impl Rank {
     /// Makes the team whose barrier is the job's, if NICs are to carry that out.
     pub(crate) fn make_barrier_team(&'static self) {
         if self.config.coll_nic && self.size() > 1 && self.nic_port().is_some() {
-            let members = self.members(nic::JOB_BARRIER_TEAM, self.ranks().collect());
+            let members = self.members(JOB_BARRIER_TEAM, self.ranks().collect());
             self.nic_barrier.get_or_init(|| Team { members });
         }
     }
@@ -91,7 +93,7 @@ impl Rank {
             turn: AtomicU32::new(0),
             table: OnceLock::new(),
             phase: AtomicU32::new(0),
-            nic: nic::State::default(),
+            nic: State::default(),
         });
         self.coll.add_team(&members);
         members

@@ -16,304 +16,25 @@
 //!   by different paths get an error instead of a hang: in a chain of members that wait for each other, two
 //!   neighbours disagree. A member is not asked again before it has answered, nor before either side has
 //!   started another operation.
+#![expect(unsafe_code, reason = "sends the words of a record")]
 
-use super::mail::{self, ASK, TOLD};
-use super::{Shape, SyncMode, When};
-use crate::am::{Message, Token};
+use super::mail;
+use super::record::{About, Record, What};
+use crate::am::{Kind, Message, Outgoing, Token};
 use crate::amref::{join, nonsense};
 use crate::coll::members::Members;
+use crate::conduit::Channel;
 use crate::shm::map;
 use crate::{Rank, RankId};
-use core::fmt;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use core::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The properties of an operation on which members have to agree, as a word of a record. The fields, from
-/// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct What(u64);
-
-/// Bits of the fields.
-const KIND: u32 = 4;
-const ROOT: u32 = 6;
-const SIZE: u32 = 24;
-const ROUND: u32 = 56;
-/// In messages and tables: the root's lowest bits, and sizes up to a MiB.
-const SHORT_ROOT: u32 = 6;
-const SHORT_SIZE: u32 = 20;
-
-const KINDS: [&str; 14] = [
-    "nothing",
-    "a barrier",
-    "a broadcast",
-    "a scatter",
-    "a gather",
-    "a gather_all",
-    "an exchange",
-    "a reduction",
-    "a reduction to all",
-    "a scan",
-    "a scatter of blocks that differ",
-    "a gather of blocks that differ",
-    "a gather_all of blocks that differ",
-    "an exchange of blocks that differ",
-];
-
-impl What {
-    pub(crate) fn new(shape: Shape, root: Option<usize>, mode: SyncMode) -> What {
-        let (kind, size) = match shape {
-            Shape::Barrier => (1, 0),
-            Shape::Broadcast(n) => (2, n),
-            Shape::Scatter(n) => (3, n),
-            Shape::Gather(n) => (4, n),
-            Shape::GatherAll(n) => (5, n),
-            Shape::Exchange(n) => (6, n),
-            Shape::Reduce(n, _) => (7, n),
-            Shape::ReduceAll(n, _) => (8, n),
-            Shape::Scan(n) => (9, n),
-            Shape::ScatterV(_) => (10, 0),
-            Shape::GatherV(_) => (11, 0),
-            Shape::GatherAllV(all) => (12, all),
-            Shape::ExchangeV => (13, 0),
-        };
-        let all = |when: When, bit: u32| u64::from(when == When::All) << bit;
-        let mode = all(mode.enter, KIND) | all(mode.leave, KIND + 1);
-        let root = root.map_or(0, |root| (root as u64 + 1).min((1 << (SIZE - ROOT)) - 1));
-        let size = (size as u64).min((1 << (ROUND - SIZE)) - 1);
-        What(kind | mode | root << ROOT | size << SIZE)
-    }
-
-    /// The same in fewer bits: equal for operations that agree, and different if kinds, modes or sizes up to
-    /// a MiB are.
-    pub(crate) fn short(self) -> u32 {
-        let root = self.0 >> ROOT & ((1 << SHORT_ROOT) - 1);
-        let size = self.size().min((1 << SHORT_SIZE) - 1);
-        (self.0 & ((1 << ROOT) - 1) | root << ROOT | size << (32 - SHORT_SIZE)) as u32
-    }
-
-    /// The properties in a short word, which does not contain the root.
-    pub(crate) fn of_short(short: u32) -> What {
-        let size = u64::from(short >> (32 - SHORT_SIZE));
-        What(u64::from(short) & ((1 << ROOT) - 1) | size << SIZE)
-    }
-
-    fn size(self) -> u64 {
-        self.0 >> SIZE & ((1 << (ROUND - SIZE)) - 1)
-    }
-
-    /// As an entry of a record.
-    fn entry(self, number: u32) -> u64 {
-        self.0 | u64::from(round(number)) << ROUND
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let field = |at: u32, bits: u32| self.0 >> at & ((1 << bits) - 1);
-        let kind = field(0, KIND) as usize;
-        f.write_str(KINDS.get(kind).unwrap_or(&KINDS[0]))?;
-        if !matches!(kind, 0 | 1 | 10 | 11 | 13) {
-            write!(f, " of {} bytes", self.size())?;
-        }
-        if let Some(root) = field(ROOT, SIZE - ROOT).checked_sub(1) {
-            write!(f, ", root {root}")?;
-        }
-        f.write_str(match field(KIND, 2) {
-            0 => "",
-            1 => ", all waiting for all at the beginning",
-            2 => ", all waiting for all at the end",
-            _ => ", all waiting for all at both ends",
-        })
-    }
-}
-
-/// Number of operations that a record remembers.
-const MAX_REMEMBERED_OPERATIONS: usize = 32;
-
-/// Number of times that an operation's place in the record has been used.
-fn round(number: u32) -> u8 {
-    (number / MAX_REMEMBERED_OPERATIONS as u32) as u8
-}
-
-fn place(number: u32) -> usize {
-    number as usize % MAX_REMEMBERED_OPERATIONS
-}
-
-/// A question to a peer.
-#[derive(Debug, Clone, Copy, Default)]
-struct Asked {
-    /// It has not answered yet.
-    open: bool,
-    /// Number of operations that were compared.
-    compared: u32,
-}
-
-/// What this rank has done recently in a team, and what other members report that they do.
-#[derive(Debug)]
-pub(crate) struct Record {
-    team: u32,
-    /// Number of operations started here.
-    started: AtomicU32,
-    /// The last of them, by number; 0 if there was none yet.
-    done: [AtomicU64; MAX_REMEMBERED_OPERATIONS],
-    /// The operations of messages that arrived before the operation was started here: short word, rank (24
-    /// bits), round; or 0.
-    early: [AtomicU64; MAX_REMEMBERED_OPERATIONS],
-    asked: Mutex<HashMap<u32, Asked>>,
-}
-
-impl Record {
-    pub(crate) fn new(team: u32) -> Record {
-        let zeros = || core::array::from_fn(|_| AtomicU64::new(0));
-        Record { team, started: AtomicU32::new(0), done: zeros(), early: zeros(), asked: Mutex::default() }
-    }
-
-    pub(crate) fn started(&self) -> u32 {
-        self.started.load(Relaxed)
-    }
-
-    /// Starts the next operation and returns its number. Threads of a rank take turns. A message that another
-    /// thread handles at the same moment may escape the comparison.
-    pub(crate) fn start(&self, rank: &Rank, what: What) -> u32 {
-        let (number, other) = self.begin(what);
-        if let Some(other) = other {
-            self.differ(rank, number, (rank.id(), what), other);
-        }
-        number
-    }
-
-    /// The work of [`start`](Self::start). Returns the operation's number, and the member that has already
-    /// reported another operation.
-    fn begin(&self, what: What) -> (u32, Option<(RankId, What)>) {
-        let number = self.started.fetch_add(1, Relaxed);
-        self.done[place(number)].store(what.entry(number), Relaxed);
-        let early = &self.early[place(number)];
-        let said = early.load(Relaxed);
-        if said == 0 {
-            return (number, None);
-        }
-        // Rounds repeat. So nothing is kept for later operations, including messages that arrived while an
-        // earlier one was started.
-        early.store(0, Relaxed);
-        let differs = (said >> ROUND) as u8 == round(number) && said as u32 != what.short();
-        (number, differs.then(|| (early_rank(said), What::of_short(said as u32))))
-    }
-
-    /// A member has sent a message of an operation that is this to it.
-    pub(crate) fn hear(&self, rank: &Rank, number: u32, from: RankId, short: u32) {
-        if let Some((member, what)) = self.take_in(number, from, short) {
-            self.differ(rank, number, (from, What::of_short(short)), (member.unwrap_or(rank.id()), what));
-        }
-    }
-
-    /// Of [`hear`](Self::hear): what this rank, or the member that is named, takes that operation for, if it
-    /// is something else.
-    fn take_in(&self, number: u32, from: RankId, short: u32) -> Option<(Option<RankId>, What)> {
-        let place = place(number);
-        let mine = self.done[place].load(Relaxed);
-        // Others may be any number of operations ahead.
-        let behind = self.started().wrapping_sub(number);
-        if (1..=MAX_REMEMBERED_OPERATIONS as u32).contains(&behind)
-            && mine != 0
-            && (mine >> ROUND) as u8 == round(number)
-        {
-            let mine = What(mine & ((1 << ROUND) - 1));
-            return (mine.short() != short).then_some((None, mine));
-        }
-        if number.wrapping_sub(self.started()) >= MAX_REMEMBERED_OPERATIONS as u32 {
-            return None;
-        }
-        let from_bits = u64::from(from.0 & 0xff_ffff) << 32;
-        let entry = u64::from(short) | from_bits | u64::from(round(number)) << ROUND;
-        let before = self.early[place].swap(entry, Relaxed);
-        let differs = before != 0 && before >> ROUND == entry >> ROUND && before as u32 != short;
-        differs.then(|| (Some(early_rank(before)), What::of_short(before as u32)))
-    }
-
-    #[cold]
-    pub(super) fn differ(&self, rank: &Rank, number: u32, a: (RankId, What), b: (RankId, What)) -> ! {
-        let team = match self.team {
-            0 => "the team of all ranks".to_string(),
-            team => format!("team {team}"),
-        };
-        let (before, after) = if a.0 < b.0 { (a, b) } else { (b, a) };
-        rank.fatal(&format!(
-            "collective operations do not match: operation {} of {team} is {} on rank {}, and {} on rank {}: all members must call the \
-             same operations in the same order, with the same sizes and roots",
-            number.wrapping_add(1),
-            before.1,
-            before.0,
-            after.1,
-            after.0,
-        ))
-    }
-
-    /// Compares with the record of a peer, which has started so many.
-    fn compare(&self, rank: &Rank, peer: RankId, started: u32, theirs: &[u8]) {
-        let mut words = [0u64; MAX_REMEMBERED_OPERATIONS];
-        for (word, bytes) in words.iter_mut().zip(theirs.as_chunks().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        // Records that are farther apart have no operation in common.
-        if started.wrapping_sub(self.started()).cast_signed().unsigned_abs()
-            > MAX_REMEMBERED_OPERATIONS as u32
-        {
-            return;
-        }
-        // The first operation that differs.
-        for back in (1..=MAX_REMEMBERED_OPERATIONS as u32).rev() {
-            let number = started.wrapping_sub(back);
-            let (mine, other) = (self.done[place(number)].load(Relaxed), words[place(number)]);
-            let known = |entry: u64| entry != 0 && (entry >> ROUND) as u8 == round(number);
-            if known(mine) && known(other) && mine != other {
-                let what = |entry: u64| What(entry & ((1 << ROUND) - 1));
-                self.differ(rank, number, (rank.id(), what(mine)), (peer, what(other)));
-            }
-        }
-    }
-
-    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Asked>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends this record to a peer, which compares it with its own.
-    pub(crate) fn ask(&self, rank: &Rank, peer: RankId, about: About) {
-        let started = self.started();
-        {
-            let mut asked = self.asked();
-            let state = asked.entry(peer.0).or_default();
-            if state.open || state.compared == started && about.len == 0 {
-                return;
-            }
-            state.open = true;
-        }
-        let mut words = [[0u8; 8]; MAX_REMEMBERED_OPERATIONS];
-        for (word, entry) in words.iter_mut().zip(&self.done) {
-            *word = entry.load(Relaxed).to_le_bytes();
-        }
-        let (payload, len) = (words.as_flattened(), about.len as u64);
-        let args =
-            [self.team, started, about.member, about.operation, about.step, len as u32, (len >> 32) as u32];
-        mail::send(rank, peer, ASK, &args, payload);
-    }
-}
-
-/// The message that a member waits for, if it does: for what it asks beside the record.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct About {
-    /// The member that asks.
-    pub(crate) member: u32,
-    pub(crate) operation: u32,
-    pub(crate) step: u32,
-    /// Number of bytes that it expects.
-    pub(crate) len: usize,
-}
-
-fn early_rank(entry: u64) -> RankId {
-    RankId((entry >> 32) as u32 & 0xff_ffff)
-}
+/// Numbers of this module's messages among the core's own messages.
+pub(crate) const FIRST: u8 = mail::LAST + 1;
+const ASK: u8 = FIRST;
+const TOLD: u8 = FIRST + 1;
+/// The last of them.
+pub(crate) const LAST: u8 = TOLD;
 
 /// Serves a question or its answer.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
@@ -332,14 +53,23 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             }
         }
         (TOLD, &[team, started]) if !token.is_request() => {
-            let record = rank.coll.mail.record(team);
-            if let Some(asked) = record.asked().get_mut(&token.source().0) {
-                asked.open = false;
-                // Operations that the peer has not started yet could not be compared.
-                asked.compared = started;
-            }
+            rank.coll.mail.record(team).answered(token.source(), started);
         }
         _ => nonsense(rank, token, "a question about collectives that is none"),
+    }
+}
+
+/// Sends a record to a peer, which compares it with its own.
+fn ask(rank: &Rank, record: &Record, peer: RankId, about: About) {
+    let Some((started, words)) = record.question(peer, about) else { return };
+    let (payload, len) = (words.as_flattened(), about.len as u64);
+    let args =
+        [record.team(), started, about.member, about.operation, about.step, len as u32, (len >> 32) as u32];
+    let (src, len) = (payload.as_ptr(), payload.len());
+    let out = Outgoing { kind: Kind::Medium, handler: ASK, args: &args, src, len, dst: 0 };
+    // SAFETY: a slice is valid for its length.
+    if let Err(e) = unsafe { rank.send(Channel::Request, peer, out) } {
+        rank.fatal(&e.to_string());
     }
 }
 
@@ -365,12 +95,12 @@ impl Rank {
         for team in teams {
             for (peer, about) in mails.iter().filter(|m| m.0 == team.id).map(|m| (m.1, m.2)) {
                 if let Some(&peer) = team.ranks.get(peer as usize) {
-                    team.record.ask(self, peer, About { member: team.me as u32, ..about });
+                    ask(self, &team.record, peer, About { member: team.me as u32, ..about });
                 }
             }
             if team.takes_turns() {
                 let right = team.ranks[(team.me + 1) % team.ranks.len()];
-                team.record.ask(self, right, About { member: team.me as u32, ..About::default() });
+                ask(self, &team.record, right, About { member: team.me as u32, ..About::default() });
             }
         }
     }
@@ -379,7 +109,7 @@ impl Rank {
     #[cold]
     pub(crate) fn part(&self, team: &Members, number: u32, what: What, other: (RankId, What)) -> ! {
         for &peer in team.ranks.iter().filter(|r| **r != self.id()) {
-            team.record.ask(self, peer, About { member: team.me as u32, ..About::default() });
+            ask(self, &team.record, peer, About { member: team.me as u32, ..About::default() });
         }
         let since = map::monotonic();
         self.wait_until("the reason why collective operations do not match", || {
@@ -387,83 +117,5 @@ impl Rank {
         });
         // Those members do not look for messages.
         team.record.differ(self, number, (self.id(), what), other)
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    /// What was said of an operation is not compared with the one that has the same place and round 8192
-    /// operations later.
-    #[test]
-    fn what_was_said_early_is_forgotten() {
-        let (record, barrier) = (Record::new(0), What::new(Shape::Barrier, None, SyncMode::MY));
-        let broadcast = What::new(Shape::Broadcast(8), Some(1), SyncMode::MY);
-        let from = RankId(3);
-        for number in 0..3 * 256 * MAX_REMEMBERED_OPERATIONS as u32 {
-            let said = match number {
-                5 => {
-                    assert_eq!(record.take_in(5, from, broadcast.short()), None);
-                    broadcast
-                }
-                6 => {
-                    assert_eq!(record.take_in(6, from, broadcast.short()), None);
-                    barrier
-                }
-                7 => broadcast,
-                _ => barrier,
-            };
-            let other = (number == 6).then_some((from, What::of_short(broadcast.short())));
-            assert_eq!(record.begin(said), (number, other));
-            if number == 7 {
-                // Another thread has taken this in while the operation was started.
-                record.early[7].store(u64::from(broadcast.short()), Relaxed);
-            }
-        }
-        // Who is far ahead, or behind, is not compared with what has the same place.
-        assert_eq!(
-            record.take_in(
-                record.started() + 256 * MAX_REMEMBERED_OPERATIONS as u32 - 1,
-                from,
-                broadcast.short()
-            ),
-            None
-        );
-        let last = record.started() - 1;
-        assert!(record.take_in(last, from, broadcast.short()).is_some());
-        assert_eq!(record.take_in(last, from, barrier.short()), None);
-    }
-
-    #[test]
-    fn short_words_tell_kinds_and_small_sizes_apart() {
-        let shapes = |n: usize| {
-            [
-                Shape::Broadcast(n),
-                Shape::Scatter(n),
-                Shape::Gather(n),
-                Shape::GatherAll(n),
-                Shape::Exchange(n),
-                Shape::Reduce(n, true),
-                Shape::ReduceAll(n, false),
-                Shape::Scan(n),
-                Shape::GatherAllV(n),
-            ]
-        };
-        let mut seen = std::collections::HashSet::new();
-        for n in [0, 1, 8, 4096, (1 << 20) - 2] {
-            for shape in shapes(n) {
-                for mode in [SyncMode::MY, SyncMode::ALL] {
-                    let what = What::new(shape, None, mode);
-                    assert!(seen.insert(what.short()), "{what}");
-                    assert_eq!(What::of_short(what.short()), what, "{what}");
-                }
-            }
-        }
-        let what = What::new(Shape::Reduce(1 << 33, true), Some(70_000), SyncMode::ALL);
-        assert_eq!(
-            what.to_string(),
-            "a reduction of 4294967295 bytes, root 70000, all waiting for all at both ends"
-        );
     }
 }

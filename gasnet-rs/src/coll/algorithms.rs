@@ -6,71 +6,13 @@
 //! ones a round or a segment.
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
+use super::board::Places;
 use super::mail::{Flying, MAX_EAGER_BYTES, Op, Part, Ptr, Way};
-use super::nic::Places;
+use super::reduction::Reduction;
 use super::tree::{below, binomial};
 use super::{Path, SyncMode, When, flat, nic};
-use crate::atomics::{Function, Operation, WordType};
-use crate::context::{self, Inside};
 use core::future::Future;
 use std::sync::Arc;
-
-/// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime:
-/// waits, barriers and collective operations inside it end the job.
-///
-/// Of a call: both pointers are valid for `n` bytes, a multiple of the element size; the ranges do not
-/// overlap. Both are aligned for a type whose size is that of the elements.
-pub type Combine = dyn Fn(*mut u8, *const u8, usize) + Send + Sync;
-
-/// How values are combined.
-#[derive(Clone)]
-pub struct Reduction {
-    /// Combines two vectors. It has to be associative.
-    pub combine: Arc<Combine>,
-    /// The order of the operands does not matter. Without it they are combined in the order of the team.
-    pub commutes: bool,
-    /// Bytes of an element; vectors are cut between elements.
-    pub element: usize,
-    /// What `combine` does, if it is one of the functions that NICs know.
-    pub known: Option<Operation>,
-}
-
-impl Reduction {
-    /// Combines two vectors of `n` bytes in the first: all calls of the program's function go through here.
-    ///
-    /// # Safety
-    /// 1. As [`Combine`] says of a call (owed by the caller).
-    pub unsafe fn apply(&self, first: *mut u8, second: *const u8, n: usize) {
-        let _inside = context::enter(Inside::Reduction);
-        (self.combine)(first, second, n);
-    }
-
-    /// A reduction by a function on words: add, multiply, min, max, and, or, xor. NICs can do these.
-    ///
-    /// # Panics
-    /// The function does not combine two words, or does not exist for the type.
-    pub fn known(function: Function, word: WordType) -> Reduction {
-        use Function::{Add, And, Max, Min, Mul, Or, Xor};
-        let op = Operation { function, word };
-        let combines = matches!(function, Add | Mul | Min | Max | And | Or | Xor);
-        assert!(combines && op.is_defined(), "{function:?} does not combine two words of {word:?}");
-        let width = op.width();
-        let combine = move |a: *mut u8, b: *const u8, n: usize| {
-            for i in (0..n / width).map(|i| i * width) {
-                // SAFETY: two vectors of `n` bytes, in elements of this width.
-                unsafe {
-                    let (mut x, mut y) = ([0u8; 8], [0u8; 8]);
-                    core::ptr::copy_nonoverlapping(a.add(i), x.as_mut_ptr(), width);
-                    core::ptr::copy_nonoverlapping(b.add(i), y.as_mut_ptr(), width);
-                    let (x, y) = (u64::from_le_bytes(x), u64::from_le_bytes(y));
-                    let sum = op.new_value(x, y, 0).unwrap_or(x).to_le_bytes();
-                    core::ptr::copy_nonoverlapping(sum.as_ptr(), a.add(i), width);
-                }
-            }
-        };
-        Reduction { combine: Arc::new(combine), commutes: true, element: width, known: Some(op) }
-    }
-}
 
 const ENTER: u32 = 1 << 27;
 const BODY: u32 = 2 << 27;

@@ -3,9 +3,9 @@
 //! members read their results. Such an operation is as fast as a barrier over the same memory.
 #![expect(unsafe_code, reason = "copies between buffers of callers and shared memory")]
 
-use super::agree::What;
-use super::algorithms::Reduction;
 use super::mail::{Op, Ptr};
+use super::record::What;
+use super::reduction::Reduction;
 use super::table::{AREA_BYTES, Arrival, MAX_MEMBERS, RESULT_BYTES, Table};
 use super::{Path, Shape};
 use core::future::poll_fn;

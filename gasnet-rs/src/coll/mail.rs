@@ -16,7 +16,7 @@
 //!   go straight into the posted buffer.
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
-use super::agree::{About, Record, What};
+use super::record::{About, Record, What};
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
 use crate::amref::{join, nonsense};
 use crate::coll::members::Members;
@@ -39,11 +39,8 @@ const OFFER: u8 = FIRST + 1;
 const DONE: u8 = FIRST + 2;
 const READY: u8 = FIRST + 3;
 const PLACED: u8 = FIRST + 4;
-/// Messages of [`agree`](super::agree), about what other members do.
-pub(crate) const ASK: u8 = FIRST + 5;
-pub(crate) const TOLD: u8 = FIRST + 6;
 /// The last of them.
-pub(crate) const LAST: u8 = TOLD;
+pub(crate) const LAST: u8 = PLACED;
 
 /// Largest message that is sent without an offer.
 pub(crate) const MAX_EAGER_BYTES: usize = 8192;
@@ -258,9 +255,6 @@ impl Slots {
 
 /// Serves a message of this module.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
-    if matches!(index, ASK | TOLD) {
-        return super::agree::handle(rank, token, index, m);
-    }
     let &[team, op, step, peer, lo, hi, what, total] = m.args else {
         nonsense(rank, token, "a collective message without its name");
     };
@@ -295,16 +289,6 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
         disagree(rank, token.source());
     }
     mail.bump();
-}
-
-/// Sends a message of this module that belongs to no step.
-pub(super) fn send(rank: &Rank, to: RankId, index: u8, args: &[u32], payload: &[u8]) {
-    let (src, len) = (payload.as_ptr(), payload.len());
-    let out = Outgoing { kind: Kind::Medium, handler: index, args, src, len, dst: 0 };
-    // SAFETY: a slice is valid for its length.
-    if let Err(e) = unsafe { rank.send(Channel::Request, to, out) } {
-        rank.fatal(&e.to_string());
-    }
 }
 
 /// The error if a message arrives that does not fit.

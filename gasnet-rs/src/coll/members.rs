@@ -1,8 +1,8 @@
 //! What a team is made of, for those who carry out its operations.
 #![expect(unsafe_code, reason = "hands out the words of a barrier by address")]
 
-use super::agree::Record;
-use super::nic;
+use super::board::State;
+use super::record::Record;
 use super::table::Table;
 use super::tree::Hosts;
 use crate::barrier::Consensus;
@@ -32,7 +32,7 @@ pub(crate) struct Members {
     /// The team's table, if it has one, and phases of it so far.
     pub(crate) table: OnceLock<usize>,
     pub(crate) phase: AtomicU32,
-    pub(crate) nic: nic::State,
+    pub(crate) nic: State,
 }
 
 impl Members {

@@ -15,7 +15,7 @@
 //! down = 1              -> send the block to each child, raising its down;       my host goes on
 //! ```
 //!
-//! **Segments.** A command moves at most a page. A block of several pages is sent in up to [`MAX_SEGMENTS`]
+//! **Segments.** A command moves at most a page. A block of several pages is sent in up to [`MAX_SEGMENTS`](super::board::MAX_SEGMENTS)
 //! parts with events of their own, so that one part moves up while others are folded or move down. Events
 //! count the pages of a part.
 //!
@@ -46,208 +46,30 @@
 //! way, because the turns of a tree take longer there; short broadcasts are direct as well.
 //!
 //! **The job's own barrier**, with or without a name, is a reduction of a team that exists for this purpose
-//! only ([`JOB_BARRIER_TEAM`]).
+//! only ([`JOB_BARRIER_TEAM`](super::board::JOB_BARRIER_TEAM)).
 //!
-//! **Operations by messages.** All operations of teams after the first [`MAX_TEAMS`] use messages, as do
-//! blocks that do not fit ([`fits`]). The limits for two, four and eight members, each block with its word,
+//! **Operations by messages.** All operations of teams after the first [`MAX_TEAMS`](super::board::MAX_TEAMS) use messages, as do
+//! blocks that do not fit ([`fits`](super::board::fits)). The limits for two, four and eight members, each block with its word,
 //! are: 124, 84 and 60 KiB for a broadcast, or a combination by a function that NICs know; 124, 60 and 28 KiB
 //! for a block of scatter and gather; 60, 28 and 12 KiB for a block of exchange; 252 KiB for all members'
 //! blocks together in all-gather and scan. If blocks have different sizes, the members cannot agree on a way,
 //! since no member knows all sizes. But the two members of a block can, so only blocks that are longer than
 //! their place ([`Places::most`]) are sent by messages, in addition to the others.
 
-use super::algorithms::Reduction;
+use super::Path;
+use super::board::{
+    Counts, Cut, EVENTS_PER_SET, Events, LEN_BITS, MAX_BYTES_ALL_TO_ALL, MAX_MEMBERS_ALL_TO_ALL, PAGE_BYTES,
+    Places, SET, SIGNAL, WHAT_BITS, WORD_BYTES, place, stride, word, words,
+};
 use super::mail::{self, Op, Part, Ptr};
+use super::record;
+use super::reduction::Reduction;
 use super::tree::binomial;
-use super::{Path, Shape, agree};
 use crate::RankId;
 use crate::atomics::Operation;
-use crate::sync::port::{BOARD, Command, EVENTS, Move, NicPort, Trigger, What};
+use crate::sync::port::{Command, Move, NicPort, Trigger, What};
 use core::future::poll_fn;
 use core::task::Poll;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Number of teams whose operations NICs carry out: those with lower numbers.
-pub(super) const MAX_TEAMS: u32 = 4;
-/// Number of the team of the job's own barrier.
-pub(crate) const JOB_BARRIER_TEAM: u32 = u32::MAX;
-/// Number of teams with events and places: the teams above, and that of the job's barrier.
-const TEAMS_WITH_PLACES: u32 = MAX_TEAMS + 1;
-/// Bytes of a page, which no command crosses.
-const PAGE_BYTES: usize = 4096;
-/// Bytes of the board of a set: the rank's own block, the children's blocks, and a page for signals, one for
-/// each member or child.
-const SET: u32 = BOARD / (2 * TEAMS_WITH_PLACES) / PAGE_BYTES as u32 * PAGE_BYTES as u32;
-/// Offset of the page for signals in the board of a set.
-const SIGNAL: u32 = SET - PAGE_BYTES as u32;
-/// Bytes of the word at the start of a block.
-const WORD_BYTES: usize = 8;
-/// Largest number of parts of a block. Each part has events of its own.
-const MAX_SEGMENTS: usize = 4;
-/// Largest number of members for which signals from all to all are faster than a tree. It is twice as large
-/// for operations in which most pairs exchange data anyway.
-const MAX_MEMBERS_ALL_TO_ALL: usize = 16;
-/// Largest sum of the members' blocks for which blocks from all to all are faster than a tree.
-const MAX_BYTES_ALL_TO_ALL: usize = 4 * PAGE_BYTES;
-/// Number of events in a set.
-const EVENTS_PER_SET: u32 = 3 * MAX_SEGMENTS as u32;
-
-const _: () = assert!(
-    2 * TEAMS_WITH_PLACES * EVENTS_PER_SET <= EVENTS
-        && stride(4096) > PAGE_BYTES
-        && stride(2) < 160 * PAGE_BYTES
-);
-const _: () = assert!(2 * MAX_MEMBERS_ALL_TO_ALL * WORD_BYTES <= PAGE_BYTES && SIGNAL < 1 << LEN_BITS);
-
-/// Bytes from a block of a tree to the next one, among `size` members; their number fixes that of the root's
-/// children.
-const fn stride(size: usize) -> usize {
-    let blocks = 1 + size.next_power_of_two().trailing_zeros() as usize;
-    SIGNAL as usize / blocks / PAGE_BYTES * PAGE_BYTES
-}
-
-/// Largest number of bytes of a block of a tree, without its word.
-const fn room(size: usize) -> usize {
-    stride(size) - WORD_BYTES
-}
-
-/// A word has three fields. The first is the short description of the operation, with this number of bits;
-/// then come the bytes of the block ([`LEN_BITS`]), and the number of the operation among those of the team
-/// that NICs carry out.
-const WHAT_BITS: u32 = 32;
-/// Number of bits of the second field of a word.
-const LEN_BITS: u32 = 18;
-
-/// The word of a block of `len` bytes.
-fn word(short: u32, operation: u32, len: usize) -> u64 {
-    u64::from(short) | (len as u64) << WHAT_BITS | u64::from(operation) << (WHAT_BITS + LEN_BITS)
-}
-
-/// The places of direct blocks on boards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Places {
-    /// All blocks come from this member, or go to it. On both boards a block is at the place of the other
-    /// member.
-    Rooted(usize),
-    /// Any member sends to any other. On the receiver's board a block is at the place of its sender; on the
-    /// sender's board it is in the second half, at the place of its receiver.
-    Mutual,
-}
-
-impl Places {
-    /// Pages that the places of all members share.
-    fn pages(self) -> usize {
-        SIGNAL as usize / PAGE_BYTES / if matches!(self, Places::Rooted(_)) { 1 } else { 2 }
-    }
-
-    /// Places on a page among so many members; 1 if each has a page at least.
-    fn on_page(self, size: usize) -> usize {
-        size.div_ceil(self.pages())
-    }
-
-    /// Bytes of a place among so many members: a number of pages, or a part of one.
-    fn bytes(self, size: usize) -> usize {
-        match self.on_page(size) {
-            1 => self.pages() / size * PAGE_BYTES,
-            n => PAGE_BYTES / n / 8 * 8,
-        }
-    }
-
-    /// The longest block that fits in a place, without its word.
-    pub(super) fn most(self, size: usize) -> usize {
-        self.bytes(size).saturating_sub(WORD_BYTES)
-    }
-
-    fn place(self, size: usize, i: usize) -> usize {
-        match self.on_page(size) {
-            1 => i * self.bytes(size),
-            n => i / n * PAGE_BYTES + i % n * self.bytes(size),
-        }
-    }
-
-    /// The block between members, as offsets on the boards of the one and the other.
-    fn of(self, size: usize, from: usize, to: usize) -> (u32, u32) {
-        let (here, there) = match self {
-            Places::Rooted(root) => (self.place(size, from + to - root), self.place(size, from + to - root)),
-            Places::Mutual => (self.pages() * PAGE_BYTES + self.place(size, to), self.place(size, from)),
-        };
-        (here as u32, there as u32)
-    }
-}
-
-/// The number of the set of events and places of a team, if it has one.
-pub(super) fn place(team: u32) -> Option<u32> {
-    match team {
-        JOB_BARRIER_TEAM => Some(MAX_TEAMS),
-        team => (team < MAX_TEAMS).then_some(team),
-    }
-}
-
-/// What a team remembers: the number of operations so far, and the counts of its events in each set.
-#[derive(Debug, Default)]
-pub(crate) struct State(Mutex<Counts>);
-
-impl State {
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[derive(Debug, Default, Clone, Copy)]
-struct Counts {
-    operations: u32,
-    sets: [Events; 2],
-}
-
-#[derive(Debug, Default, Clone, Copy)]
-struct Events {
-    up: [u32; MAX_SEGMENTS],
-    fold: [u32; MAX_SEGMENTS],
-    down: [u32; MAX_SEGMENTS],
-}
-
-/// How a block, with its word, is cut into segments.
-#[derive(Debug, Clone, Copy)]
-struct Cut {
-    pages: usize,
-    segments: usize,
-}
-
-impl Cut {
-    fn new(len: usize) -> Cut {
-        let pages = (WORD_BYTES + len).div_ceil(PAGE_BYTES);
-        Cut { pages, segments: pages.min(MAX_SEGMENTS) }
-    }
-
-    /// Pages of a segment.
-    fn segment(self, s: usize) -> core::ops::Range<usize> {
-        s * self.pages / self.segments..(s + 1) * self.pages / self.segments
-    }
-}
-
-/// Whole words.
-fn words(n: usize) -> usize {
-    n.next_multiple_of(8)
-}
-
-/// Whether NICs can do an operation among so many members.
-pub(super) fn fits(shape: Shape, size: usize) -> bool {
-    let room = room(size);
-    let rooted = Places::Rooted(0).most(size);
-    let all = |n: usize| (WORD_BYTES + words(n)) * size <= SIGNAL as usize;
-    match shape {
-        Shape::Barrier => true,
-        Shape::Broadcast(n) | Shape::Reduce(n, true) | Shape::ReduceAll(n, true) => n <= room,
-        Shape::Scatter(n) | Shape::Gather(n) | Shape::Reduce(n, false) => n <= rooted,
-        Shape::Exchange(n) => n <= Places::Mutual.most(size),
-        Shape::GatherAll(n) | Shape::Scan(n) | Shape::ReduceAll(n, false) => all(n),
-        // Each in whole words.
-        Shape::GatherAllV(all) => all + (WORD_BYTES + 7) * size <= SIGNAL as usize,
-        Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => {
-            shape.places().is_some_and(|places| places.most(size) > 0)
-        }
-    }
-}
 
 /// The part of this rank in the tree of one operation.
 struct Tree<'a> {
@@ -467,10 +289,10 @@ impl<'a> Turn<'a> {
             (|word: u64| (word >> WHAT_BITS) as usize & ((1 << LEN_BITS) - 1), |word: u64| word as u32);
         if came >> (WHAT_BITS + LEN_BITS) != mine >> (WHAT_BITS + LEN_BITS) {
             // No word of this operation has arrived. The peer reports the reason.
-            op.rank().part(&op.team, op.number, op.what, (peer, agree::What::of_short(0)));
+            op.rank().part(&op.team, op.number, op.what, (peer, record::What::of_short(0)));
         }
         if is_of(came) != is_of(mine) {
-            let theirs = agree::What::of_short(is_of(came));
+            let theirs = record::What::of_short(is_of(came));
             op.team.record.differ(op.rank(), op.number, (op.rank().id(), op.what), (peer, theirs));
         }
         mail::lengths_differ(op.rank(), (peer, len(came)), (op.rank().id(), len(mine)))
@@ -740,68 +562,4 @@ pub(super) async fn reduce(op: &Op, root: Option<usize>, dst: Ptr, src: Ptr, n: 
         }
     })
     .await;
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    /// What docs/netvm-live.md says.
-    #[test]
-    fn bounds_are_as_documented() {
-        for (size, broadcast, scatter, exchange) in
-            [(2, 124 << 10, 124 << 10, 60 << 10), (4, 84 << 10, 60 << 10, 28 << 10)]
-                .into_iter()
-                .chain([(8, 60 << 10, 28 << 10, 12 << 10), (150, 28 << 10, 1360, 816)])
-                .map(|(size, a, b, c)| (size, a - WORD_BYTES, b - WORD_BYTES, c - WORD_BYTES))
-        {
-            let all = (252 << 10) / size / 8 * 8 - WORD_BYTES;
-            for (shape, most) in [
-                (Shape::Broadcast as fn(usize) -> Shape, broadcast),
-                (|n| Shape::ReduceAll(n, true), broadcast),
-                (Shape::Scatter, scatter),
-                (|n| Shape::Reduce(n, false), scatter),
-                (Shape::Exchange, exchange),
-                (Shape::GatherAll, all),
-                (|n| Shape::ReduceAll(n, false), all),
-            ] {
-                assert!(
-                    fits(shape(most), size) && !fits(shape(most + 1), size),
-                    "{:?} of {size}",
-                    shape(most)
-                );
-            }
-        }
-    }
-
-    /// Blocks that are on a board at a time have places of their own, before the page of signals, and short
-    /// ones cross no page.
-    #[test]
-    fn places_are_apart() {
-        for size in (2..80).chain([126, 127, 150, 500, 1000, 4096]) {
-            for (places, at_least) in [(Places::Rooted(size / 2), 48), (Places::Mutual, 16)] {
-                let most = places.most(size);
-                assert!(most >= at_least, "{most} bytes among {size}");
-                let others = || (0..size).filter(|m| *m != size / 2);
-                let me = size / 2;
-                // What a member that sends to all has, and what comes to it.
-                let mut taken: Vec<u32> = others().map(|m| places.of(size, me, m).0).collect();
-                let come: Vec<u32> = others().map(|m| places.of(size, m, me).1).collect();
-                match places {
-                    Places::Rooted(_) => assert_eq!(taken, come, "one or the other"),
-                    Places::Mutual => taken.extend(come),
-                }
-                taken.sort_unstable();
-                let all = WORD_BYTES + most;
-                assert!(taken.windows(2).all(|w| w[0] as usize + all <= w[1] as usize), "{size}: {taken:?}");
-                assert!(taken.last().is_some_and(|last| *last as usize + all <= SIGNAL as usize));
-                let in_page = |at: &u32| *at as usize % PAGE_BYTES + all <= PAGE_BYTES;
-                assert!(
-                    taken.iter().all(|at| (*at as usize).is_multiple_of(PAGE_BYTES) || in_page(at)),
-                    "{size}"
-                );
-                assert!(taken.iter().all(|at| at.is_multiple_of(8)) && most.is_multiple_of(8));
-            }
-        }
-    }
 }

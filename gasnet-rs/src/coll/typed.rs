@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "hands buffers that it owns or borrows to the raw operations")]
 
 use super::SyncMode;
-use super::algorithms::Reduction;
+use super::reduction::Reduction;
 use crate::am::EndOnPanic;
 use crate::atomics::{Function, WordType};
 use crate::segment::Shared;
