@@ -19,7 +19,7 @@ use crate::prim::{Ordering, fence};
 use crate::segment::Shared;
 use crate::transfer::{Answer, Away, Plan};
 use crate::vis::{self, Shape};
-use crate::{Rank, RankId, bytes};
+use crate::{Error, Rank, RankId, bytes};
 use core::mem::ManuallyDrop;
 
 /// Messages of regions, as numbers of the core's own messages.
@@ -524,42 +524,12 @@ impl Rank {
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     use Kind::{Medium, Short};
     let asked = token.is_request();
-    let refuse = |name: u32, generation: u32, why: u32| token.answer(REFUSED, &[name, generation, why]);
     let result = match (index, m.kind, m.args) {
         (PUT, Medium, &[name, generation, ref grant @ .., low, high]) if asked && grant.len() == 4 => {
-            let at = amref::join(low, high);
-            match rank.regions.access(grant_of(grant), Modes::WRITE, at, m.len) {
-                Ok(access) => {
-                    // SAFETY: inside a region that stays until the access is dropped; the payload is valid
-                    // while the handler runs.
-                    unsafe { bytes::store(access.at, m.payload, m.len) };
-                    drop(access);
-                    token.answer(amref::ACK, &[name, generation])
-                }
-                Err(e) => refuse(name, generation, e.code()),
-            }
+            serve_put(rank, token, [name, generation], grant_of(grant), amref::join(low, high), m)
         }
         (GET, Short, &[name, generation, ref grant @ .., low, high, n]) if asked && grant.len() == 4 => {
-            if n as usize > crate::am::MAX_MEDIUM {
-                nonsense(rank, token, "a get of more bytes than a message holds");
-            }
-            let (at, n) = (amref::join(low, high), n as usize);
-            match rank.regions.access(grant_of(grant), Modes::READ, at, n) {
-                Ok(access) => {
-                    // Sending may have to wait for room, for which nobody who revokes the region waits.
-                    let mut copy = Vec::<u8>::with_capacity(n);
-                    // SAFETY: inside a region that stays until the access is dropped; there is room for `n`
-                    // bytes, which are all written.
-                    unsafe {
-                        bytes::load(copy.as_mut_ptr(), access.at, n);
-                        copy.set_len(n);
-                    }
-                    drop(access);
-                    // SAFETY: the vector is valid for its length.
-                    unsafe { token.answer_with(amref::DATA, &[name, generation], copy.as_ptr(), n) }
-                }
-                Err(e) => refuse(name, generation, e.code()),
-            }
+            serve_get(rank, token, [name, generation], grant_of(grant), amref::join(low, high), n as usize)
         }
         (
             ATOMIC,
@@ -575,32 +545,14 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
                     let [low, high] = halves(old);
                     token.answer(amref::VALUE, &[name, generation, low, high])
                 }
-                Err(e) => refuse(name, generation, e.code()),
+                Err(e) => refuse(token, [name, generation], e.code()),
             }
         }
         (NAME, Short, &[number, generation, low, high]) if asked => {
-            match rank.published(amref::join(low, high)) {
-                Ok(Some((key, note))) => {
-                    let found = [bytemuck::bytes_of(&key), bytemuck::bytes_of(&note)].concat();
-                    // SAFETY: the vector is valid for its length.
-                    unsafe {
-                        token.answer_with(amref::DATA, &[number, generation], found.as_ptr(), found.len())
-                    }
-                }
-                Ok(None) => refuse(number, generation, ABSENT),
-                Err(e) => refuse(number, generation, e.code()),
-            }
+            serve_name(rank, token, [number, generation], amref::join(low, high))
         }
         (REFUSED, Short, &[name, generation, why]) if !asked => {
-            let piece = rank.answered(token, [name, generation], Answer::Refusal, 0);
-            match RegionError::from_code(why) {
-                Some(e) => rank.region_refused(piece.op, token.source(), e),
-                None if why == ABSENT && rank.ops.op(piece.op).refused.load(Ordering::Relaxed) == LENIENT => {
-                    rank.ops.op(piece.op).refused.store(ABSENT, Ordering::Relaxed);
-                }
-                None => nonsense(rank, token, "a refusal for no reason that there is"),
-            }
-            rank.piece_done(&piece);
+            refused(rank, token, [name, generation], why);
             Ok(())
         }
         (LONG, Medium, args) => {
@@ -614,6 +566,88 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     if let Err(e) = result {
         rank.fatal(&format!("answering rank {}: {e}", token.source()));
     }
+}
+
+/// Answers a request, named by its transfer, with the reason why it is not served.
+fn refuse(token: &Token<'_>, [name, generation]: [u32; 2], why: u32) -> Result<(), Error> {
+    token.answer(REFUSED, &[name, generation, why])
+}
+
+/// Stores the payload of a message in a region.
+fn serve_put(
+    rank: &Rank,
+    token: &Token<'_>,
+    transfer: [u32; 2],
+    grant: Grant,
+    at: u64,
+    m: &Message<'_>,
+) -> Result<(), Error> {
+    match rank.regions.access(grant, Modes::WRITE, at, m.len) {
+        Ok(access) => {
+            // SAFETY: inside a region that stays until the access is dropped; the payload is valid while the
+            // handler runs.
+            unsafe { bytes::store(access.at, m.payload, m.len) };
+            drop(access);
+            token.answer(amref::ACK, &transfer)
+        }
+        Err(e) => refuse(token, transfer, e.code()),
+    }
+}
+
+/// Answers with `n` bytes of a region.
+fn serve_get(
+    rank: &Rank,
+    token: &Token<'_>,
+    transfer: [u32; 2],
+    grant: Grant,
+    at: u64,
+    n: usize,
+) -> Result<(), Error> {
+    if n > crate::am::MAX_MEDIUM {
+        nonsense(rank, token, "a get of more bytes than a message holds");
+    }
+    match rank.regions.access(grant, Modes::READ, at, n) {
+        Ok(access) => {
+            // Sending may have to wait for room, for which nobody who revokes the region waits.
+            let mut copy = Vec::<u8>::with_capacity(n);
+            // SAFETY: inside a region that stays until the access is dropped; there is room for `n` bytes,
+            // which are all written.
+            unsafe {
+                bytes::load(copy.as_mut_ptr(), access.at, n);
+                copy.set_len(n);
+            }
+            drop(access);
+            // SAFETY: the vector is valid for its length.
+            unsafe { token.answer_with(amref::DATA, &transfer, copy.as_ptr(), n) }
+        }
+        Err(e) => refuse(token, transfer, e.code()),
+    }
+}
+
+/// Answers with the key and the note that were published under a name.
+fn serve_name(rank: &Rank, token: &Token<'_>, transfer: [u32; 2], name: u64) -> Result<(), Error> {
+    match rank.published(name) {
+        Ok(Some((key, note))) => {
+            let found = [bytemuck::bytes_of(&key), bytemuck::bytes_of(&note)].concat();
+            // SAFETY: the vector is valid for its length.
+            unsafe { token.answer_with(amref::DATA, &transfer, found.as_ptr(), found.len()) }
+        }
+        Ok(None) => refuse(token, transfer, ABSENT),
+        Err(e) => refuse(token, transfer, e.code()),
+    }
+}
+
+/// A request of this rank was refused.
+fn refused(rank: &Rank, token: &Token<'_>, transfer: [u32; 2], why: u32) {
+    let piece = rank.answered(token, transfer, Answer::Refusal, 0);
+    match RegionError::from_code(why) {
+        Some(e) => rank.region_refused(piece.op, token.source(), e),
+        None if why == ABSENT && rank.ops.op(piece.op).refused.load(Ordering::Relaxed) == LENIENT => {
+            rank.ops.op(piece.op).refused.store(ABSENT, Ordering::Relaxed);
+        }
+        None => nonsense(rank, token, "a refusal for no reason that there is"),
+    }
+    rank.piece_done(&piece);
 }
 
 /// The four words that name a region in a request.
