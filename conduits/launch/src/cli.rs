@@ -98,57 +98,21 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
     let (mut dry_run, mut doctor, mut nodes) = (false, false, None);
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
-            Short('n') | Long("ranks") => {
-                let mut number = || parser.value().map_err(|_| "-n needs a number of ranks".to_string());
-                let mut value = number()?;
-                // Other launchers spell it `-np 4`.
-                if value == "p" {
-                    value = number()?;
-                }
-                command.ranks = parse_ranks("-n", &value.to_string_lossy()).map_err(text)?;
-            }
-            Long("bind") => {
-                command.bind = match placement(&mut parser)? {
-                    None => Bind::Core,
-                    Some(name) => Bind::parse(&name).ok_or_else(|| {
-                        format!("--bind: '{name}' is not a placement; use 'none' or 'core'")
-                    })?,
-                };
-            }
+            Short('n') | Long("ranks") => command.ranks = number_of_ranks(&mut parser)?,
+            Long("bind") => command.bind = binding(&mut parser)?,
             Long("conduit") => {
                 let value = parser.value().map_err(text)?;
                 command.environment.push(("GASNET_CONDUIT".into(), value));
             }
-            Short('e') | Long("env") => {
-                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
-                match value.split_once('=') {
-                    Some((name, value)) if !name.is_empty() => {
-                        command.environment.push((name.into(), value.into()));
-                    }
-                    _ => return Err(format!("--env: '{value}' is not of the form NAME=VALUE")),
-                }
-            }
-            Short('t') | Long("timeout") => {
-                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
-                let limit = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-                match limit.filter(|limit| !limit.is_zero()) {
-                    Some(limit) => command.limit = Some(limit),
-                    None => return Err(format!("--timeout: '{value}' is not a number of seconds above 0")),
-                }
-            }
+            Short('e') | Long("env") => command.environment.push(variable(&mut parser)?),
+            Short('t') | Long("timeout") => command.limit = Some(time_limit(&mut parser)?),
             Short('H') | Long("hosts") => {
                 let list = parser.value().map_err(text)?;
                 command.hosts =
                     Some(place::parse_list(&list.to_string_lossy()).map_err(|e| format!("--hosts: {e}"))?);
             }
             Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
-            Long("nodes") => {
-                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
-                match value.parse::<usize>() {
-                    Ok(n) if n > 0 => nodes = Some(n),
-                    _ => return Err(format!("--nodes: '{value}' is not a number of hosts")),
-                }
-            }
+            Long("nodes") => nodes = Some(number_of_hosts(&mut parser)?),
             Long("dry-run") => dry_run = true,
             Long("doctor") => doctor = true,
             Short('v') | Long("verbose") => command.verbose = true,
@@ -162,13 +126,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
                 command.arguments = parser.raw_args().map_err(text)?.collect();
                 break;
             }
-            Long(name) => {
-                let name = format!("--{name}");
-                return Err(match nearest(&name, &OPTIONS) {
-                    Some(meant) => format!("unknown option {name}; did you mean {meant}?"),
-                    None => format!("unknown option {name}; see gasnetrun --help"),
-                });
-            }
+            Long(name) => return Err(unknown(&format!("--{name}"))),
             Short(letter) => return Err(format!("unknown option -{letter}; see gasnetrun --help")),
         }
     }
@@ -187,18 +145,78 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
         command.hosts = hosts_from_settings()?;
     }
     if let Some(nodes) = nodes {
-        let named = command.hosts.as_ref().map_or(1, Vec::len);
-        if nodes > named {
-            return Err(format!(
-                "--nodes {nodes}: {named} host{} named; name more with --hosts",
-                if named == 1 { " is" } else { "s are" }
-            ));
-        }
-        if let Some(hosts) = &mut command.hosts {
-            hosts.truncate(nodes);
-        }
+        keep_hosts(&mut command.hosts, nodes)?;
     }
     Ok(if dry_run { CommandLine::Describe(command) } else { CommandLine::Run(command) })
+}
+
+/// The value of `-n`, which other launchers spell `-np`.
+fn number_of_ranks(parser: &mut lexopt::Parser) -> Result<u32, String> {
+    let mut number = || parser.value().map_err(|_| "-n needs a number of ranks".to_string());
+    let mut value = number()?;
+    if value == "p" {
+        value = number()?;
+    }
+    parse_ranks("-n", &value.to_string_lossy()).map_err(text)
+}
+
+fn binding(parser: &mut lexopt::Parser) -> Result<Bind, String> {
+    match placement(parser)? {
+        None => Ok(Bind::Core),
+        Some(name) => Bind::parse(&name)
+            .ok_or_else(|| format!("--bind: '{name}' is not a placement; use 'none' or 'core'")),
+    }
+}
+
+/// The value of an option, as text.
+fn text_value(parser: &mut lexopt::Parser) -> Result<String, String> {
+    Ok(parser.value().map_err(text)?.to_string_lossy().into_owned())
+}
+
+/// `NAME=VALUE`
+fn variable(parser: &mut lexopt::Parser) -> Result<(OsString, OsString), String> {
+    let value = text_value(parser)?;
+    match value.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err(format!("--env: '{value}' is not of the form NAME=VALUE")),
+    }
+}
+
+/// Seconds.
+fn time_limit(parser: &mut lexopt::Parser) -> Result<Duration, String> {
+    let value = text_value(parser)?;
+    let limit = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    limit
+        .filter(|limit| !limit.is_zero())
+        .ok_or_else(|| format!("--timeout: '{value}' is not a number of seconds above 0"))
+}
+
+fn number_of_hosts(parser: &mut lexopt::Parser) -> Result<usize, String> {
+    let value = text_value(parser)?;
+    let number = value.parse::<usize>().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| format!("--nodes: '{value}' is not a number of hosts"))
+}
+
+fn unknown(name: &str) -> String {
+    match nearest(name, &OPTIONS) {
+        Some(meant) => format!("unknown option {name}; did you mean {meant}?"),
+        None => format!("unknown option {name}; see gasnetrun --help"),
+    }
+}
+
+/// The first `nodes` of the hosts.
+fn keep_hosts(hosts: &mut Option<Vec<Host>>, nodes: usize) -> Result<(), String> {
+    let named = hosts.as_ref().map_or(1, Vec::len);
+    if nodes > named {
+        return Err(format!(
+            "--nodes {nodes}: {named} host{} named; name more with --hosts",
+            if named == 1 { " is" } else { "s are" }
+        ));
+    }
+    if let Some(hosts) = hosts {
+        hosts.truncate(nodes);
+    }
+    Ok(())
 }
 
 /// The hosts in a file.
