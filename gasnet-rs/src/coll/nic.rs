@@ -15,9 +15,9 @@
 //! down = 1              -> send the block to each child, raising its down;       my host goes on
 //! ```
 //!
-//! **Segments.** A command moves at most a page. A block of several pages is sent in up to [`MAX_SEGMENTS`](super::board::MAX_SEGMENTS)
-//! parts with events of their own, so that one part moves up while others are folded or move down. Events
-//! count the pages of a part.
+//! **Segments.** A command moves at most a page. A block of several pages is sent in up to
+//! [`MAX_SEGMENTS`](super::board::MAX_SEGMENTS) parts with events of their own, so that one part moves up
+//! while others are folded or move down. Events count the pages of a part.
 //!
 //! **Direct blocks.** A block that another member gets unchanged goes from its owner's board to the other
 //! board in one step. Scatter, gather and exchange (with blocks of one size or of different sizes) and
@@ -48,13 +48,14 @@
 //! **The job's own barrier**, with or without a name, is a reduction of a team that exists for this purpose
 //! only ([`JOB_BARRIER_TEAM`](super::board::JOB_BARRIER_TEAM)).
 //!
-//! **Operations by messages.** All operations of teams after the first [`MAX_TEAMS`](super::board::MAX_TEAMS) use messages, as do
-//! blocks that do not fit ([`fits`](super::board::fits)). The limits for two, four and eight members, each block with its word,
-//! are: 124, 84 and 60 KiB for a broadcast, or a combination by a function that NICs know; 124, 60 and 28 KiB
-//! for a block of scatter and gather; 60, 28 and 12 KiB for a block of exchange; 252 KiB for all members'
-//! blocks together in all-gather and scan. If blocks have different sizes, the members cannot agree on a way,
-//! since no member knows all sizes. But the two members of a block can, so only blocks that are longer than
-//! their place ([`Places::most`]) are sent by messages, in addition to the others.
+//! **Operations by messages.** All operations of teams after the first [`MAX_TEAMS`](super::board::MAX_TEAMS)
+//! use messages, as do blocks that do not fit ([`fits`](super::board::fits)). The limits for two, four and
+//! eight members, each block with its word, are: 124, 84 and 60 KiB for a broadcast, or a combination by a
+//! function that NICs know; 124, 60 and 28 KiB for a block of scatter and gather; 60, 28 and 12 KiB for a
+//! block of exchange; 252 KiB for all members' blocks together in all-gather and scan. If blocks have
+//! different sizes, the members cannot agree on a way, since no member knows all sizes. But the two members
+//! of a block can, so only blocks that are longer than their place ([`Places::most`]) are sent by messages,
+//! in addition to the others.
 
 use super::Path;
 use super::board::{
