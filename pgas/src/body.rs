@@ -10,8 +10,8 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     /// Whether a body is written.
     static WRITTEN: Cell<bool> = const { Cell::new(false) };
-    /// While a body is written: what is to be put in place beside it, and how much of it there is. Most bodies
-    /// have nothing: the number tells so without a look at the list.
+    /// While a body is written: what is to be put in place beside it, and how much of it there is. Most
+    /// bodies have nothing: the number tells so without a look at the list.
     static SOURCES: RefCell<Vec<Arc<dyn Source>>> = const { RefCell::new(Vec::new()) };
     static SOURCE_COUNT: Cell<usize> = const { Cell::new(0) };
     /// While a body is read: what came with it, and how much that was.

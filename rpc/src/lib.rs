@@ -100,7 +100,8 @@ use wire::To;
 
 /// The handler of batches that have answers in them: the last of the libraries'.
 const BATCH: u8 = FIRST_CLIENT_HANDLER - 1;
-/// The handler of batches that have none: nothing of them concerns the handler, so it does not look into them.
+/// The handler of batches that have none: nothing of them concerns the handler, so it does not look into
+/// them.
 const RECORDS: u8 = FIRST_CLIENT_HANDLER - 5;
 /// The handler of a rank's word that it has served so many bytes of the sender's.
 const SERVED: u8 = FIRST_CLIENT_HANDLER - 2;
