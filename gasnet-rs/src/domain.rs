@@ -48,7 +48,8 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// Makes a domain. `also` is what else the members have to agree about, for layers above.
+    /// Makes a domain. `also` is what else the members have to agree about, for layers above. Waits for all
+    /// members.
     ///
     /// # Collective
     /// Over the team, with the same type and functions.
@@ -56,6 +57,26 @@ impl Domain {
     /// # Panics
     /// Ends the job when members give different types or functions, or when the type lacks one of them.
     pub fn new(team: &Team, word: WordType, functions: Functions, also: u64) -> Domain {
+        let (domain, mine) = Domain::alone(team, word, functions, also);
+        domain.compare(mine, &team.gather_all(&[mine]));
+        domain
+    }
+
+    /// [`Domain::new`] that does not wait for the other members: what they give is compared when it arrives,
+    /// in a later call of the runtime. The domain can be used at once.
+    ///
+    /// # Collective
+    /// # Panics
+    /// As [`Domain::new`].
+    pub fn start(team: &Team, word: WordType, functions: Functions, also: u64) -> Domain {
+        let (domain, mine) = Domain::alone(team, word, functions, also);
+        let same = Domain { team: team.clone(), word, functions };
+        team.gather_all_nb(vec![mine]).then(move |all| same.compare(mine, &all));
+        domain
+    }
+
+    /// A domain, and what all members have to give for it.
+    fn alone(team: &Team, word: WordType, functions: Functions, also: u64) -> (Domain, [u64; 2]) {
         let lacks = |function: &Function| !Operation { function: *function, word }.is_defined();
         if let Some(wrong) = Function::ALL.into_iter().filter(|f| functions.has(*f)).find(lacks) {
             team.rank().fatal(&format!(
@@ -63,10 +84,15 @@ impl Domain {
             ));
         }
         let mine = [u64::from(functions.0) | (word as u64) << 32, also];
-        let all = team.gather_all(&[mine]);
+        (Domain { team: team.clone(), word, functions }, mine)
+    }
+
+    /// Ends the job if a member gave something else.
+    fn compare(&self, mine: [u64; 2], all: &[[u64; 2]]) {
+        let (team, word) = (&self.team, self.word);
         if let Some(other) = all.iter().position(|said| *said != mine) {
             let rank = team.rank_of(other).map_or(0, |rank| rank.0);
-            let (said, own) = (all[other][0], Functions(mine[0] as u32));
+            let (said, own) = (all[other][0], self.functions);
             team.rank().fatal(&format!(
                 "making an atomic domain: rank {} gives {word:?} and {own:?}, rank {rank} gives {:?} and {:?}{}: all members give the same",
                 team.rank().id(),
@@ -75,7 +101,6 @@ impl Domain {
                 if said == mine[0] { ", and other flags or operations" } else { "" },
             ));
         }
-        Domain { team: team.clone(), word, functions }
     }
 
     /// The team whose members use it.

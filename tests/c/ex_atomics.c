@@ -1,5 +1,5 @@
 // GASNet-EX atomic domains: every operation on every type, by events and implicitly, against an oracle; domains of teams; all ranks on one word;
-// and mistakes.
+// members that make a domain long before others; and mistakes.
 // mode: seq par
 // compiler: gcc clang
 // std: gnu11 c++11
@@ -153,6 +153,34 @@ static void all_types(gex_TM_t tm, int rounds) {
   random_DBL(tm, rounds);
 }
 
+/* Each in turn makes the domain of a round, and the others make it only when they have heard of that. */
+static void one_before_the_others(void) {
+  const gex_Rank_t rounds = 3 * size;
+  volatile uint64_t *heard = (volatile uint64_t *)(segments[me] + 65536);
+  gex_Rank_t round, i;
+  heard[0] = heard[1] = 0;
+  gex_Event_Wait(gex_Coll_BarrierNB(world, 0));
+  for (round = 0; round < rounds; round++) {
+    const gex_Rank_t first = round % size;
+    uint64_t next = round + 1, sum = 0;
+    gex_TM_t team;
+    gex_AD_t ad;
+    (void)gex_TM_Split(&team, world, 0, (int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    if (me != first) GASNET_BLOCKUNTIL(*heard == next);
+    gex_AD_Create(&ad, team, GEX_DT_U64, GEX_OP_ADD | GEX_OP_GET, 0);
+    for (i = 0; i < size && me == first; i++) {
+      if (i != me) OK(gex_RMA_PutBlocking(world, i, segments[i] + 65536, &next, sizeof(next), 0));
+    }
+    gex_Event_Wait(gex_AD_OpNB_U64(ad, NULL, first, segments[first] + 65544, GEX_OP_ADD, me + 1, 0, 0));
+    gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
+    gex_Event_Wait(gex_AD_OpNB_U64(ad, &sum, first, segments[first] + 65544, GEX_OP_GET, 0, 0, 0));
+    CHECK_EQUAL(sum, (round / size + 1) * (size * (size + 1) / 2));
+    gex_AD_Destroy(ad);
+    gex_Event_Wait(gex_Coll_BarrierNB(world, 0));
+    (void)gex_TM_Destroy(team, NULL, GEX_FLAG_GLOBALLY_QUIESCED);
+  }
+}
+
 static void mistake(const char *which) {
   gex_AD_t ad;
   uint64_t old;
@@ -191,6 +219,7 @@ int main(int argc, char **argv) {
   }
   state = (argc > 1 ? strtoull(argv[1], NULL, 0) : 1) * 1000 + me;
   if (me == 0) printf("seed %s\n", argc > 1 ? argv[1] : "1");
+  one_before_the_others();
   all_types(world, 1500);
   (void)gex_TM_Split(&turned, world, 0, -(int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
   all_types(turned, 300);

@@ -56,6 +56,18 @@ impl<T: Shared> PendingCollective<T> {
         core::mem::take(&mut *self.output)
     }
 
+    /// Hands the result to a function when the operation is over, at once or in a later call of the runtime.
+    /// The function must not wait.
+    pub(crate) fn then(self, f: impl FnOnce(Vec<T>) + Send + 'static) {
+        let (rank, event) = (self.rank, self.event);
+        // A function that is never called must not free what is still written to.
+        let mut pending = ManuallyDrop::new(self);
+        rank.after(event, move || {
+            pending.event = Event::DONE;
+            f(ManuallyDrop::into_inner(pending).wait());
+        });
+    }
+
     /// Polls once and says whether the operation is over; [`PendingCollective::wait`] then returns at once.
     pub fn test(&mut self) -> bool {
         let done = self.rank.test(self.event);

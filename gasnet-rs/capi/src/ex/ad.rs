@@ -73,7 +73,8 @@ pub unsafe extern "C" fn gex_AD_Create(
             die(&format!("{CALL}: there is no {} of {word:?}: it is for integers only", Name(op)));
         }
     }
-    let domain = Domain::new(&of.team, word, functions, u64::from(ops) << 32 | u64::from(flags));
+    // Clients expect that nobody waits here: UPC++ makes domains while others need its progress.
+    let domain = Domain::start(&of.team, word, functions, u64::from(ops) << 32 | u64::from(flags));
     // SAFETY: `team` has found a team there, which outlives its domains.
     let tm = unsafe { &*tm };
     let ranks: Box<[u32]> =
