@@ -41,6 +41,18 @@
   #define GASNETI_SEGMENT_NAME FAST
 #endif
 
+/* Debug mode: a program with an object that was compiled with it runs as with GASNET_CHECK=1. */
+#ifdef GASNET_DEBUG
+  #undef GASNET_DEBUG
+  #undef GASNET_NDEBUG
+  #define GASNET_DEBUG 1
+  #define GASNETI_DEBUG_NAME debug
+#else
+  #undef GASNET_NDEBUG
+  #define GASNET_NDEBUG 1
+  #define GASNETI_DEBUG_NAME nodebug
+#endif
+
 #if PLATFORM_ARCH_64
   #define GASNETI_PTR_CONFIG 64bit
   #define GASNETI_PTR_BITS 64

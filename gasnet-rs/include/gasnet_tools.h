@@ -284,12 +284,12 @@ void gasneti_trace_getsourceline(const char **file, unsigned int *line) {
 #define GASNETT_FAST_UNALIGNED_MEMCPY(d, s, n) ((void)memcpy((d), (s), (n)))
 
 /* ---- configuration string ---------------------------------------------------------------- */
-#define GASNETT_DEBUG_CONFIG nodebug
+#define GASNETT_DEBUG_CONFIG GASNETI_DEBUG_NAME
 #define GASNETT_PTR_CONFIG GASNETI_PTR_CONFIG
 #define GASNETT_CONFIG_STRING                                                       \
   "RELEASE=" GASNETI_STR(GASNETI_RELEASE_VERSION) ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "." \
   _STRINGIFY(GASNETT_SPEC_VERSION_MINOR) ",PTR=" _STRINGIFY(GASNETI_PTR_CONFIG)      \
-  ",nodebug,timers_native,membars_native,atomics_native,atomic32_native,atomic64_native" \
+  "," _STRINGIFY(GASNETI_DEBUG_NAME) ",timers_native,membars_native,atomics_native,atomic32_native,atomic64_native" \
   ",THREADMODEL=" _STRINGIFY(GASNETT_THREAD_MODEL)
 
 GASNETT_END_EXTERNC

@@ -68,7 +68,6 @@
 #define GASNET_MAX_THREADS GASNETI_MAX_THREADS
 #define GASNET_PAGESIZE GASNETI_PAGESIZE
 #define GASNET_ALIGNED_SEGMENTS 0
-#define GASNET_NDEBUG 1
 
 #define GASNET_CONFIG_STRING                                                              \
   "RELEASE=" GASNETI_STR(GASNETI_RELEASE_VERSION) ",SPEC=" GASNETI_STR(GASNET_SPEC_VERSION_MAJOR) "."   \
@@ -77,7 +76,7 @@
   GASNET_EXTENDED_VERSION_STR "),THREADMODEL=" GASNETI_THREAD_MODEL_STR ",SEGMENT="        \
   GASNETI_STR(GASNETI_SEGMENT_NAME) ",PTR=" GASNETI_STR(GASNETI_PTR_CONFIG)                \
   ",CACHE_LINE_BYTES=" GASNETI_STR(GASNETI_CACHE_LINE_BYTES)                               \
-  ",noalign,pshm,nodebug,notrace,nostats,nodebugmalloc,nosrclines,timers_native"           \
+  ",noalign,pshm," GASNETI_STR(GASNETI_DEBUG_NAME) ",notrace,nostats,nodebugmalloc,nosrclines,timers_native"           \
   ",membars_native,atomics_native,atomic32_native,atomic64_native"
 
 /* ---- error codes --------------------------------------------------------------------- */
@@ -162,8 +161,13 @@ typedef struct {
 extern gasneti_abi_t gasneti_abi;
 
 /* ---- agreement of all objects of a program on their modes, checked by gasnet_init ---------- */
+#ifdef GASNET_DEBUG
+  #define GASNETI_MODE_DEBUG ":debug"
+#else
+  #define GASNETI_MODE_DEBUG ""
+#endif
 #define GASNETI_MODE_TEXT \
-  "2:" GASNETI_THREAD_MODEL_STR ":" GASNETI_STR(GASNETI_SEGMENT_NAME) ":" GASNETI_STR(GASNETI_PTR_BITS)
+  "2:" GASNETI_THREAD_MODEL_STR ":" GASNETI_STR(GASNETI_SEGMENT_NAME) ":" GASNETI_STR(GASNETI_PTR_BITS) GASNETI_MODE_DEBUG
 typedef struct { char text[32]; } gasneti_mode_t;
 static const gasneti_mode_t gasneti_mode
   __attribute__((__section__("gasneti_modes"), __used__, __unused__, __aligned__(1))) =

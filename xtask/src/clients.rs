@@ -15,8 +15,18 @@ use crate::files::write;
 pub const CONDUITS: [&str; 5] = ["smp", "udp", "mpi", "ofi", "netvm"];
 /// Thread modes.
 pub const MODES: [&str; 3] = ["seq", "par", "parsync"];
-/// What clients take for a build folder of GASNet, under the prefix.
-pub const BUILD_TREE: &str = "share/gasnet/build";
+/// What clients take for a build folder of GASNet, under the prefix: for programs, and for debugging them.
+pub const BUILD_TREES: [(&str, Code); 2] =
+    [("share/gasnet/build", Code::Opt), ("share/gasnet/build-debug", Code::Debug)];
+
+/// How programs are compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// To run fast.
+    Opt,
+    /// To be debugged: with the checks of `GASNET_CHECK=1`.
+    Debug,
+}
 
 /// An installation as clients see it.
 #[derive(Debug, Clone)]
@@ -37,7 +47,11 @@ pub fn system_libraries() -> [&'static str; 4] {
 }
 
 /// Names and values that the fragment of a network and a mode defines; `${NAME}` stands for an earlier one.
-fn variables(site: &Site, conduit: &str, mode: &str) -> Vec<(&'static str, String)> {
+fn variables(site: &Site, conduit: &str, mode: &str, code: Code) -> Vec<(&'static str, String)> {
+    let (optimised, debug) = match code {
+        Code::Opt => ("-O2", ""),
+        Code::Debug => ("-O0 -g", " -DGASNET_DEBUG=1"),
+    };
     let threads = if mode == "seq" { "" } else { " -D_REENTRANT" };
     let (mode_name, conduit_name) = (mode.to_uppercase(), conduit.to_uppercase());
     // Programs that start without a launcher find plugins by their run path. The system's own folders need
@@ -46,20 +60,22 @@ fn variables(site: &Site, conduit: &str, mode: &str) -> Vec<(&'static str, Strin
     let own = |text: &str| text.to_string();
     vec![
         ("GASNET_CC", site.cc.display().to_string()),
-        ("GASNET_OPT_CFLAGS", own("-O2")),
+        ("GASNET_OPT_CFLAGS", own(optimised)),
         ("GASNET_MISC_CFLAGS", String::new()),
         ("GASNET_MISC_CPPFLAGS", String::new()),
         (
             "GASNET_DEFINES",
-            format!("-D_GNU_SOURCE=1 -DGASNET_{mode_name}=1 -DGASNET_CONDUIT_{conduit_name}=1{threads}"),
+            format!(
+                "-D_GNU_SOURCE=1 -DGASNET_{mode_name}=1 -DGASNET_CONDUIT_{conduit_name}=1{threads}{debug}"
+            ),
         ),
         ("GASNET_INCLUDES", own("-I${GASNET_PREFIX}/include")),
         ("GASNET_CXX", site.cxx.display().to_string()),
-        ("GASNET_OPT_CXXFLAGS", own("-O2")),
+        ("GASNET_OPT_CXXFLAGS", own(optimised)),
         ("GASNET_MISC_CXXFLAGS", String::new()),
         ("GASNET_MISC_CXXCPPFLAGS", String::new()),
         ("GASNET_LD", own("${GASNET_CC}")),
-        ("GASNET_LDFLAGS", format!("-O2{run_path}")),
+        ("GASNET_LDFLAGS", format!("{optimised}{run_path}")),
         (
             "GASNET_LIBS",
             format!("-L${{GASNET_PREFIX}}/lib -lgasnet-{conduit}-{mode} {}", system_libraries().join(" ")),
@@ -331,32 +347,46 @@ fn link(to: &str, at: &Path) -> Result<(), String> {
     made.map_err(|e| format!("{}: {e}", at.display()))
 }
 
-/// Lays everything down in `place`, which will be the site's prefix.
-pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
-    let (bin, lib, packages) = (place.join("bin"), place.join("lib"), place.join("lib/pkgconfig"));
-    let tree = place.join(BUILD_TREE);
-    for (name, text) in plain_package_files(site) {
-        write(&packages.join(name), &text)?;
-    }
+/// Lays down what clients take for a build folder, where nothing is left to be made.
+fn lay_down_tree(tree: &Path, site: &Site, code: Code) -> Result<(), String> {
     for conduit in CONDUITS {
+        let folder = tree.join(format!("{conduit}-conduit"));
         for mode in MODES {
-            let name = format!("gasnet-{conduit}-{mode}");
-            let variables = variables(site, conduit, mode);
-            let fragment = make_fragment(&variables, 2);
-            write(&place.join(format!("include/{conduit}-conduit/{conduit}-{mode}.mak")), &fragment)?;
-            let (flags, libs) = ("${GASNET_CPPFLAGS} ${GASNET_CFLAGS}", "${GASNET_LDFLAGS} ${GASNET_LIBS}");
-            let text = package_file(site, &name, &variables, flags, libs);
-            write(&packages.join(format!("{name}.pc")), &text)?;
-            link("libgasnet.a", &lib.join(format!("lib{name}.a")))?;
-            let fragment = fragment.replacen("../..)", &format!("{})", [".."; 4].join("/")), 1);
-            write(&tree.join(format!("{conduit}-conduit/{conduit}-{mode}.mak")), &fragment)?;
+            let fragment = make_fragment(&variables(site, conduit, mode, code), 4);
+            write(&folder.join(format!("{conduit}-{mode}.mak")), &fragment)?;
         }
         let nothing = format!(
             "# All is made already.\nall: ;\n{} {}: ;\n",
             MODES.join(" "),
             MODES.map(|mode| format!("{conduit}-{mode}.mak")).join(" ")
         );
-        write(&tree.join(format!("{conduit}-conduit/Makefile")), &nothing)?;
+        write(&folder.join("Makefile"), &nothing)?;
+    }
+    executable(&tree.join("config.status"), &config_status(site))?;
+    write(&tree.join("Makefile"), TREE_MAKEFILE)?;
+    link("../../../include/gasnet_config.h", &tree.join("gasnet_config.h"))?;
+    link("../../../bin", &tree.join("bin"))?;
+    write(&tree.join("other/amudp/Makefile"), "# All is made already.\nall amudprun: ;\n")?;
+    link("../../../../../bin/amudprun", &tree.join("other/amudp/amudprun"))
+}
+
+/// Lays everything down in `place`, which will be the site's prefix.
+pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
+    let (bin, lib, packages) = (place.join("bin"), place.join("lib"), place.join("lib/pkgconfig"));
+    for (name, text) in plain_package_files(site) {
+        write(&packages.join(name), &text)?;
+    }
+    for conduit in CONDUITS {
+        for mode in MODES {
+            let name = format!("gasnet-{conduit}-{mode}");
+            let variables = variables(site, conduit, mode, Code::Opt);
+            let fragment = make_fragment(&variables, 2);
+            write(&place.join(format!("include/{conduit}-conduit/{conduit}-{mode}.mak")), &fragment)?;
+            let (flags, libs) = ("${GASNET_CPPFLAGS} ${GASNET_CFLAGS}", "${GASNET_LDFLAGS} ${GASNET_LIBS}");
+            let text = package_file(site, &name, &variables, flags, libs);
+            write(&packages.join(format!("{name}.pc")), &text)?;
+            link("libgasnet.a", &lib.join(format!("lib{name}.a")))?;
+        }
         let name = format!("gasnetrun_{conduit}");
         executable(&bin.join(&name), &launcher(&name, conduit))?;
     }
@@ -371,12 +401,10 @@ pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
     }
     write(&lib.join("cmake/GASNet/GASNetConfig.cmake"), &cmake_package())?;
     write(&lib.join("cmake/GASNet/GASNetConfigVersion.cmake"), &cmake_version(&site.release))?;
-    executable(&tree.join("config.status"), &config_status(site))?;
-    write(&tree.join("Makefile"), TREE_MAKEFILE)?;
-    link("../../../include/gasnet_config.h", &tree.join("gasnet_config.h"))?;
-    link("../../../bin", &tree.join("bin"))?;
-    write(&tree.join("other/amudp/Makefile"), "# All is made already.\nall amudprun: ;\n")?;
-    link("../../../../../bin/amudprun", &tree.join("other/amudp/amudprun"))
+    for (tree, code) in BUILD_TREES {
+        lay_down_tree(&place.join(tree), site, code)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -407,7 +435,12 @@ mod tests {
         let folder = folder("make");
         lay_down(&folder, &site("/nowhere")).unwrap();
         link("share/gasnet/build", &folder.join("linked")).unwrap();
-        for fragment in ["include", "share/gasnet/build", "linked"] {
+        for (fragment, debug) in [
+            ("include", ""),
+            ("share/gasnet/build", ""),
+            ("linked", ""),
+            ("share/gasnet/build-debug", " -DGASNET_DEBUG=1"),
+        ] {
             let fragment = format!("{fragment}/udp-conduit/udp-par.mak");
             let text = format!("include {fragment}\nall:\n\t@echo $(GASNET_CPPFLAGS) $(GASNET_LIBS)\n");
             fs::write(folder.join("Makefile"), text).unwrap();
@@ -415,7 +448,7 @@ mod tests {
             let (said, at) = (String::from_utf8_lossy(&said.stdout).into_owned(), folder.display());
             assert!(
                 said.starts_with(&format!(
-                    "-D_GNU_SOURCE=1 -DGASNET_PAR=1 -DGASNET_CONDUIT_UDP=1 -D_REENTRANT \
+                    "-D_GNU_SOURCE=1 -DGASNET_PAR=1 -DGASNET_CONDUIT_UDP=1 -D_REENTRANT{debug} \
                      -I{at}/include -L{at}/lib -lgasnet-udp-par "
                 )),
                 "{said}"
@@ -429,7 +462,7 @@ mod tests {
     #[test]
     fn library_words_need_no_others() {
         for (conduit, mode) in CONDUITS.iter().flat_map(|c| MODES.map(|m| (c, m))) {
-            let variables = variables(&site("/some/where"), conduit, mode);
+            let variables = variables(&site("/some/where"), conduit, mode, Code::Debug);
             let libs = &variables.iter().find(|(name, _)| *name == "GASNET_LIBS").unwrap().1;
             assert!(libs.starts_with("-L${GASNET_PREFIX}/lib "), "{libs}");
             assert!(libs.split(' ').all(|word| word.starts_with("-L") || word.starts_with("-l")), "{libs}");
@@ -480,26 +513,31 @@ mod tests {
     fn templates_are_filled() {
         let folder = folder("status");
         lay_down(&folder, &site("/nowhere")).unwrap();
-        let tree = folder.join(BUILD_TREE);
         fs::write(folder.join("in"), "A @CONDUITS@ @CC_FAMILY@ @EXESUFFIX@.").unwrap();
-        let mut fill = Command::new("./config.status");
-        fill.current_dir(&tree);
-        fill.env("CONFIG_FILES", format!("{0}/out:{0}/in", folder.display()));
-        assert!(fill.status().unwrap().success());
-        let made = fs::read_to_string(folder.join("out")).unwrap();
-        assert_eq!(made, "A smp udp mpi ofi netvm GNU .");
-        let mut install = Command::new("make");
-        install.arg("-s").arg("-C").arg(&tree).args(["all", "install"]);
-        let Ok(made) = install.arg(format!("prefix={}/client/gasnet.opt", folder.display())).output() else {
-            return;
-        };
-        assert!(made.status.success(), "{made:?}");
-        assert!(folder.join("client/gasnet.opt/lib/cmake").is_dir(), "no link to the installation");
-        for conduit in CONDUITS {
-            let at = tree.join(format!("{conduit}-conduit"));
-            for target in ["seq", &format!("{conduit}-par.mak")] {
-                let Ok(made) = Command::new("make").arg("-C").arg(&at).arg(target).output() else { return };
-                assert!(made.status.success(), "{conduit} {target}: {made:?}");
+        for (tree, _) in BUILD_TREES {
+            let tree = folder.join(tree);
+            let mut fill = Command::new("./config.status");
+            fill.current_dir(&tree);
+            fill.env("CONFIG_FILES", format!("{0}/out:{0}/in", folder.display()));
+            assert!(fill.status().unwrap().success());
+            let made = fs::read_to_string(folder.join("out")).unwrap();
+            assert_eq!(made, "A smp udp mpi ofi netvm GNU .");
+            let mut install = Command::new("make");
+            install.arg("-s").arg("-C").arg(&tree).args(["all", "install"]);
+            let Ok(made) = install.arg(format!("prefix={}/client/gasnet", folder.display())).output() else {
+                return;
+            };
+            assert!(made.status.success(), "{made:?}");
+            assert!(folder.join("client/gasnet/lib/cmake").is_dir(), "no link to the installation");
+            fs::remove_dir_all(folder.join("client")).unwrap();
+            for conduit in CONDUITS {
+                let at = tree.join(format!("{conduit}-conduit"));
+                for target in ["seq", &format!("{conduit}-par.mak")] {
+                    let Ok(made) = Command::new("make").arg("-C").arg(&at).arg(target).output() else {
+                        return;
+                    };
+                    assert!(made.status.success(), "{conduit} {target}: {made:?}");
+                }
             }
         }
         fs::remove_dir_all(&folder).unwrap();

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "exported to C by name; reads what the client hands over")]
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed, Ordering::Release};
@@ -18,8 +19,12 @@ use crate::state::{self, State};
 use crate::tools::{self, backtrace::BacktraceType};
 use crate::{exit, info, signals, wait};
 
-/// A text that every object of a C program contributes: interface, thread mode, segment mode, pointer width.
+/// A text that every object of a C program contributes: interface, thread mode, segment mode, pointer width,
+/// and [`DEBUG`] if it was compiled for that.
 type Mode = [u8; 32];
+
+/// The end of the text of an object that was compiled with `GASNET_DEBUG`.
+const DEBUG: &str = ":debug";
 
 /// What the client's inline `gasnet_init` hands over.
 #[repr(C)]
@@ -47,24 +52,35 @@ fn complain(message: &str) -> c_int {
     RESOURCE
 }
 
-/// The modes that differ among the objects of the program, if they do.
+/// The modes of the objects of the program, each once.
 ///
 /// # Safety
 /// The client's table is what `gasnet_types.h` makes it.
-unsafe fn mixed_modes(client: &Client) -> Option<Vec<String>> {
+unsafe fn modes(client: &Client) -> BTreeSet<String> {
     if client.modes.is_null() || client.modes_end <= client.modes {
-        return None;
+        return BTreeSet::new();
     }
     let count = (client.modes_end as usize - client.modes as usize) / size_of::<Mode>();
     // SAFETY: the linker's start and end of an array of modes.
     let modes = unsafe { std::slice::from_raw_parts(client.modes, count) };
-    let mut texts: Vec<String> = modes
-        .iter()
-        .map(|mode| String::from_utf8_lossy(mode.split(|&b| b == 0).next().unwrap_or_default()).into_owned())
-        .collect();
-    texts.sort();
-    texts.dedup();
-    (texts.len() > 1).then_some(texts)
+    let text = |mode: &Mode| {
+        String::from_utf8_lossy(mode.split(|&b| b == 0).next().unwrap_or_default()).into_owned()
+    };
+    modes.iter().map(text).collect()
+}
+
+/// The modes that differ among the objects of the program, if they do. Those for debugging go with others.
+fn mixed(modes: &BTreeSet<String>) -> Option<String> {
+    let modes: BTreeSet<&str> = modes.iter().map(|mode| mode.strip_suffix(DEBUG).unwrap_or(mode)).collect();
+    (modes.len() > 1).then(|| modes.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// Sets `GASNET_CHECK` if an object was compiled with `GASNET_DEBUG`, unless the environment says something.
+fn adopt_debug(modes: &BTreeSet<String>) {
+    if modes.iter().any(|mode| mode.ends_with(DEBUG)) && std::env::var_os("GASNET_CHECK").is_none() {
+        // SAFETY: no other thread runs yet.
+        unsafe { std::env::set_var("GASNET_CHECK", "1") };
+    }
 }
 
 /// The client's own wish for the largest segment becomes the setting, unless the environment has one.
@@ -138,13 +154,14 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
         ));
     }
     // SAFETY: the caller's promise.
-    if let Some(modes) = unsafe { mixed_modes(client) } {
+    let modes = unsafe { modes(client) };
+    if let Some(mixed) = mixed(&modes) {
         return complain(&format!(
-            "the objects of this program were compiled for different modes: {}. Compile all of them with the same \
-             GASNET_SEQ, GASNET_PARSYNC or GASNET_PAR and the same segment mode",
-            modes.join(", ")
+            "the objects of this program were compiled for different modes: {mixed}. Compile all of them with the same \
+             GASNET_SEQ, GASNET_PARSYNC or GASNET_PAR and the same segment mode"
         ));
     }
+    adopt_debug(&modes);
     // SAFETY: the caller's promise.
     unsafe { adopt_max_segsize(client) };
     let parallel = matches!(threading, Threading::Parallel);
