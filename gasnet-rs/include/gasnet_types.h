@@ -175,12 +175,6 @@ static const gasneti_mode_t gasneti_mode
 extern const gasneti_mode_t __start_gasneti_modes[] __attribute__((__weak__, __visibility__("hidden")));
 extern const gasneti_mode_t __stop_gasneti_modes[] __attribute__((__weak__, __visibility__("hidden")));
 
-GASNETT_IDENT(gasneti_ident_config, "$GASNetConfig: (client) " GASNET_CONFIG_STRING " $");
-GASNETT_IDENT(gasneti_ident_conduit, "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $");
-GASNETT_IDENT(gasneti_ident_threads, "$GASNetThreadModel: GASNET_" GASNETI_THREAD_MODEL_STR " $");
-GASNETT_IDENT(gasneti_ident_segment,
-              "$GASNetSegment: GASNET_SEGMENT_" GASNETI_STR(GASNETI_SEGMENT_NAME) " $");
-
 GASNETT_END_EXTERNC
 
 #endif

@@ -35,12 +35,23 @@ extern void (*gasnet_client_attach_hook)(void *, uintptr_t);
   GASNETI_PASTE(GASNETI_PASTE(GASNETI_PASTE(gasneti_init_2_, GASNETI_THREAD_MODEL), _), GASNETI_SEGMENT_NAME)
 extern int gasneti_init_mode(int *argc, char ***argv, const gasneti_client_t *client);
 
+/* For tools that read executables, and expect one of each: in the object that calls gex_Client_Init. */
+#define GASNETI_KEEP_IDENT(text)                                \
+  do {                                                          \
+    static const char gasneti_ident[] = text;                   \
+    __asm__ __volatile__("" : : "r"(gasneti_ident));            \
+  } while (0)
+
 /* gasnet_init is this with the name LEGACY. */
 #define GASNETI_FLAG_LEGACY (1U << 31)
 GASNETT_PLEASE_INLINE(gex_Client_Init)
 int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name, int *argc,
                     char ***argv, gex_Flags_t flags) {
   gasneti_client_t client;
+  GASNETI_KEEP_IDENT("$GASNetConfig: (client) " GASNET_CONFIG_STRING " $");
+  GASNETI_KEEP_IDENT("$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $");
+  GASNETI_KEEP_IDENT("$GASNetThreadModel: GASNET_" GASNETI_THREAD_MODEL_STR " $");
+  GASNETI_KEEP_IDENT("$GASNetSegment: GASNET_SEGMENT_" GASNETI_STR(GASNETI_SEGMENT_NAME) " $");
   client.interface_version = 2;
   client.size = (uint32_t)sizeof(client);
   client.modes = __start_gasneti_modes;
