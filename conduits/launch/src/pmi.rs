@@ -49,9 +49,7 @@ trait Store: Send {
     fn abort(&mut self, code: i32);
     /// Waits up to `limit` for all ranks to end the job; returns whether they did. Only `abort` and `finish`
     /// may follow.
-    fn all_leave(&mut self, _limit: Duration) -> bool {
-        false
-    }
+    fn all_leave(&mut self, limit: Duration) -> bool;
     /// This rank leaves in order.
     fn finish(&mut self);
 }
@@ -211,6 +209,9 @@ impl Store for Pmix {
     }
     fn abort(&mut self, code: i32) {
         Pmix::abort(self, code);
+    }
+    fn all_leave(&mut self, limit: Duration) -> bool {
+        Pmix::all_leave(self, limit)
     }
     fn finish(&mut self) {
         Pmix::finish(self);
@@ -441,6 +442,9 @@ mod tests {
         }
         fn get(&mut self, _: u32, key: &str) -> Result<String, String> {
             self.1.lock().unwrap().get(key).cloned().ok_or_else(|| format!("no {key}"))
+        }
+        fn all_leave(&mut self, _: Duration) -> bool {
+            false
         }
         fn abort(&mut self, _: i32) {}
         fn finish(&mut self) {}

@@ -2,10 +2,14 @@
 #![expect(unsafe_code, reason = "calls a C library that is loaded at run time")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Names under which the library is installed.
 const LIBRARIES: [&CStr; 2] = [c"libpmix.so.2", c"libpmix.so"];
 const PMIX_SUCCESS: c_int = 0;
+/// `PMIX_OPERATION_SUCCEEDED`: the call is over already, and calls nothing back.
+const PMIX_OPERATION_SUCCEEDED: c_int = -157;
 /// `PMIX_GLOBAL`, `PMIX_STRING`, `PMIX_UINT32`, `PMIX_RANK_WILDCARD`.
 const PMIX_GLOBAL: u8 = 3;
 const PMIX_STRING: u16 = 3;
@@ -38,6 +42,8 @@ type Init = unsafe extern "C" fn(*mut Proc, *mut c_void, usize) -> c_int;
 type Put = unsafe extern "C" fn(u8, *const c_char, *mut Value) -> c_int;
 type Commit = unsafe extern "C" fn() -> c_int;
 type Fence = unsafe extern "C" fn(*const Proc, usize, *const c_void, usize) -> c_int;
+type Over = unsafe extern "C" fn(c_int, *mut c_void);
+type FenceNb = unsafe extern "C" fn(*const Proc, usize, *const c_void, usize, Over, *mut c_void) -> c_int;
 type Get = unsafe extern "C" fn(*const Proc, *const c_char, *const c_void, usize, *mut *mut Value) -> c_int;
 type Abort = unsafe extern "C" fn(c_int, *const c_char, *mut Proc, usize) -> c_int;
 type Finalize = unsafe extern "C" fn(*const c_void, usize) -> c_int;
@@ -52,6 +58,7 @@ pub struct Pmix {
     put: Put,
     commit: Commit,
     fence: Fence,
+    fence_nb: FenceNb,
     get: Get,
     abort: Abort,
     finalize: Finalize,
@@ -105,6 +112,7 @@ impl Pmix {
                     put: core::mem::transmute::<*mut c_void, Put>(find(c"PMIx_Put")?),
                     commit: core::mem::transmute::<*mut c_void, Commit>(find(c"PMIx_Commit")?),
                     fence: core::mem::transmute::<*mut c_void, Fence>(find(c"PMIx_Fence")?),
+                    fence_nb: core::mem::transmute::<*mut c_void, FenceNb>(find(c"PMIx_Fence_nb")?),
                     get: core::mem::transmute::<*mut c_void, Get>(find(c"PMIx_Get")?),
                     abort: core::mem::transmute::<*mut c_void, Abort>(find(c"PMIx_Abort")?),
                     finalize: core::mem::transmute::<*mut c_void, Finalize>(find(c"PMIx_Finalize")?),
@@ -154,6 +162,34 @@ impl Pmix {
         unsafe {
             check("Commit", (self.commit)())?;
             check("Fence", (self.fence)(core::ptr::null(), 0, core::ptr::null(), 0))
+        }
+    }
+
+    /// Waits up to `limit` for all ranks to call this; returns whether they did.
+    pub fn all_leave(&self, limit: Duration) -> bool {
+        /// Says how the fence ended: 1 for well, 2 for badly.
+        unsafe extern "C" fn over(status: c_int, told: *mut c_void) {
+            // SAFETY: the number below, which is never freed.
+            let told = unsafe { &*told.cast::<AtomicI32>() };
+            // ORDER: Release; pairs with Acquire below.
+            told.store(if status == PMIX_SUCCESS { 1 } else { 2 }, Ordering::Release);
+        }
+        let told: &'static AtomicI32 = Box::leak(Box::default());
+        // All of them by name: a fence of a rank that does not leave names none, and does not meet this one.
+        let all: Vec<Proc> = (0..self.size).map(|rank| Proc { rank, ..self.own }).collect();
+        let for_over = core::ptr::from_ref(told).cast_mut().cast();
+        // SAFETY: the processes are valid for the call, in which the library copies them; `told` for ever.
+        let begun = unsafe { (self.fence_nb)(all.as_ptr(), all.len(), core::ptr::null(), 0, over, for_over) };
+        if begun != PMIX_SUCCESS {
+            return begun == PMIX_OPERATION_SUCCEEDED;
+        }
+        let since = Instant::now();
+        loop {
+            // ORDER: Acquire; pairs with Release in `over`.
+            match told.load(Ordering::Acquire) {
+                0 if since.elapsed() < limit => std::thread::sleep(Duration::from_micros(200)),
+                ended => return ended == 1,
+            }
         }
     }
 
