@@ -8,12 +8,14 @@
 //! **Memory.** The bytes of a page are always in the rank's memory, where its program uses them; a frame is
 //! only the NIC's right to touch them. Bringing a page in takes time and moves nothing.
 
+use crate::event::{Body, Left, WorldEvent};
 use crate::firmware::FirmwareCosts;
 use crate::memory::RankMemory;
 use crate::time::Time;
-use crate::world::{Body, Left, World, WorldEvent};
+use crate::world::World;
 use core::any::Any;
 use firehose::Change;
+use gasnet::sync::port::EVENTS;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, KeySource, Segment};
 use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicConfig, NicEvent, OpId, Stretch};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
@@ -23,6 +25,11 @@ use netvm_fw::{FrameAddress, Node, PAGE, PageMemory, PortId, Ppn, Vpn};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// First event of the core; programs that use the NIC themselves have the events before it.
+pub(crate) const FIRST_EVENT: u32 = 64;
+/// Event counts of a port.
+pub(crate) const EVENT_COUNTS: u32 = FIRST_EVENT + EVENTS;
 
 /// The port of a rank.
 pub(crate) const PORT: PortId = PortId(1);
@@ -200,7 +207,7 @@ impl SimCard {
         };
         let (host_table, nic_table) = table(Geometry::new(frames), u64::from(rank) + 1);
         let mut nic = Nic::new(NicConfig::new(Node(rank), ranks), nic_table);
-        let port = Arc::new(PortMemory::new(crate::nicport::EVENT_COUNTS, 64));
+        let port = Arc::new(PortMemory::new(EVENT_COUNTS, 64));
         nic.open_port(PORT, port.clone());
         let mut config = HostConfig::new(allowed);
         if costs.synchronous {

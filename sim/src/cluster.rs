@@ -15,13 +15,14 @@
 
 use crate::conduit::SimConduit;
 use crate::cost::CostModel;
+use crate::event::Activity;
 use crate::net::Network;
-use crate::shared::{Simulation, set_current};
+use crate::shared::{Caller, Simulation, set_current};
 use crate::sim_nic::SimNic;
 use crate::time::Time;
 use crate::turn::Turn;
 use crate::watchdog::Watchdog;
-use crate::world::{Activity, Stats, World};
+use crate::world::{Stats, World};
 use crate::{Registration, boot};
 use gasnet::conduit::{Conduit, OpenContext};
 use gasnet::{Config, Rank, Threading};
@@ -284,8 +285,8 @@ impl Cluster {
     }
 
     pub(crate) fn conduit(&self, shared: &Arc<Simulation>, rank: u32) -> SimConduit {
-        let nic = SimNic::new(self, rank);
-        SimConduit { shared: shared.clone(), rank, costs: self.model.host, nic }
+        let nic = SimNic::new(self.registration, &self.model, self.ranks, rank);
+        SimConduit { at: Caller { shared: shared.clone(), rank, costs: self.model.host }, nic }
     }
 
     /// Gives turns until all ranks have ended.

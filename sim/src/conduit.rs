@@ -6,28 +6,23 @@
 //! virtual time passes.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::card::SimCard;
-use crate::cost::HostCosts;
+use crate::event::Start;
 use crate::memory::RankMemory;
-use crate::shared::Simulation;
-use crate::sim_nic::{SimNic, Start};
+use crate::shared::Caller;
+use crate::sim_nic::SimNic;
 use crate::time::Time;
-use crate::world::World;
 use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
 use gasnet::RankId;
 use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc};
-use std::sync::Arc;
 
 /// What a frame's header takes on the wire.
 const FRAME_HEADER_BYTES: usize = 16;
 
 /// One rank's end of the simulated network.
 pub(crate) struct SimConduit {
-    pub(crate) shared: Arc<Simulation>,
-    pub(crate) rank: u32,
-    pub(crate) costs: HostCosts,
+    pub(crate) at: Caller,
     pub(crate) nic: SimNic,
 }
 
@@ -46,43 +41,44 @@ unsafe impl Conduit for SimConduit {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        self.shared.alive();
-        let mut w = self.shared.world();
-        let Some(slot) = w.reserve(self.rank, to.rank.0, channel, len) else { return Ok(None) };
+        self.at.shared.alive();
+        let mut w = self.at.shared.world();
+        let Some(slot) = w.reserve(self.at.rank, to.rank.0, channel, len) else { return Ok(None) };
         let Some(frame) = w.slots.get_mut(slot as usize) else { return Ok(None) };
         let buf = NonNull::from(&mut frame.lines[0]).cast::<u8>();
         Ok(Some(RawSlot { buf, len, cookie: [u64::from(slot), 0] }))
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
-        self.shared.work(self.rank, self.costs.am_send);
-        self.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER_BYTES);
+        self.at.shared.work(self.at.rank, self.at.costs.am_send);
+        self.at.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER_BYTES);
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
-        let mut w = self.shared.world();
+        let mut w = self.at.shared.world();
         if let Some(frame) = w.slots.try_remove(slot.cookie[0] as usize) {
             w.recycle(frame);
         }
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        self.shared.alive();
+        self.at.shared.alive();
         {
-            let mut w = self.shared.world();
-            let r = &mut w.ranks[self.rank as usize];
+            let mut w = self.at.shared.world();
+            let r = &mut w.ranks[self.at.rank as usize];
             r.seen = r.news;
         }
-        let mut done = self.nic.progress(self);
+        let mut done = self.nic.progress(&self.at);
         while done < budget {
-            let next = self.shared.world().ranks[self.rank as usize].inbox[channel as usize].pop_front();
+            let next =
+                self.at.shared.world().ranks[self.at.rank as usize].inbox[channel as usize].pop_front();
             let Some(mut frame) = next else { break };
-            self.shared.world().stats.frames += 1;
-            self.shared.work(self.rank, self.costs.am_handle);
+            self.at.shared.world().stats.frames += 1;
+            self.at.shared.work(self.at.rank, self.at.costs.am_handle);
             let from = Peer { rank: RankId(frame.from), endpoint: 0 };
             let data = frame.lines.as_mut_ptr().cast::<u8>();
             deliver(Frame { from, channel, data, len: frame.len });
-            self.shared.world().recycle(frame);
+            self.at.shared.world().recycle(frame);
             done += 1;
         }
         self.after_poll(done, channel);
@@ -92,8 +88,8 @@ unsafe impl Conduit for SimConduit {
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         // SAFETY: segments are mapped as long as the rank lives, which is as long as the process.
         let window = unsafe { RankMemory::new(segment.base, segment.len) };
-        self.shared.world().ranks[self.rank as usize].segment = window;
-        self.nic.attach(self, segment.len);
+        self.at.shared.world().ranks[self.at.rank as usize].segment = window;
+        self.nic.attach(&self.at, segment.len);
         Ok(())
     }
 
@@ -106,13 +102,13 @@ unsafe impl Conduit for SimConduit {
     }
 
     fn idle(&self, what: &'static str) -> bool {
-        self.shared.alive();
-        self.shared.wait(self.rank, what);
+        self.at.shared.alive();
+        self.at.shared.wait(self.at.rank, what);
         true
     }
 
     fn clock(&self) -> Option<Duration> {
-        Some(self.shared.world().now.as_duration())
+        Some(self.at.shared.world().now.as_duration())
     }
 }
 
@@ -120,8 +116,8 @@ impl SimConduit {
     /// The cost of a poll in programs that poll by themselves.
     fn after_poll(&self, done: usize, channel: Channel) {
         let again = {
-            let mut w = self.shared.world();
-            let r = &mut w.ranks[self.rank as usize];
+            let mut w = self.at.shared.world();
+            let r = &mut w.ranks[self.at.rank as usize];
             if done > 0 {
                 r.empty_polls = 0;
             } else if channel == Channel::Request {
@@ -130,22 +126,13 @@ impl SimConduit {
             r.empty_polls > 1
         };
         if again {
-            self.shared.work(self.rank, self.costs.poll.max(Time::ns(1)));
+            self.at.shared.work(self.at.rank, self.at.costs.poll.max(Time::ns(1)));
         }
     }
 
-    /// Calls `f` with the rank's NetVM NIC and the world.
-    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut SimCard, &mut World) -> R) -> R {
-        let mut w = self.shared.world();
-        let mut card = w.cards[self.rank as usize].take().expect("a rank that runs has attached");
-        let result = f(&mut card, &mut w);
-        w.cards[self.rank as usize] = Some(card);
-        result
-    }
-
     fn start(&self, start: Start) -> bool {
-        self.shared.alive();
-        self.nic.start(self, start)
+        self.at.shared.alive();
+        self.nic.start(&self.at, start)
     }
 }
 
@@ -182,7 +169,7 @@ unsafe impl Rma for SimConduit {
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         let mut done = 0;
         while done < budget {
-            let next = self.shared.world().ranks[self.rank as usize].done.pop_front();
+            let next = self.at.shared.world().ranks[self.at.rank as usize].done.pop_front();
             let Some((token, what)) = next else { break };
             complete(token, what);
             done += 1;

@@ -117,7 +117,7 @@ impl CostModel {
         // One way of an active message of a cache line, without the time of processors and ports.
         let way = Time::us(c.am_round_trip_us / 2.0);
         let latency = way.since(am_send + am_handle + gap + per_byte.bytes(64));
-        let there = post + latency + gap + per_byte.bytes(crate::world::HEADER_BYTES + 8);
+        let there = post + latency + gap + per_byte.bytes(crate::event::HEADER_BYTES + 8);
         CostModel {
             name: "gm-myrinet2000",
             network: Network::new(latency, per_byte, gap),

@@ -12,10 +12,9 @@
 //! takes the ordinary path: lock, or bounce. The strategy learns of it as of any changed mapping
 //! ([`Change::Removed`](firehose::Change::Removed)): it ends the registration and has its firehoses dropped.
 
-use crate::conduit::SimConduit;
+use crate::event::{Owner, Start};
 use crate::paging::Paging;
-use crate::sim_nic::Start;
-use crate::world::Owner;
+use crate::shared::Caller;
 use firehose::{Message, PinError, Run};
 use netvm_fw::atomics::REPLY_WORDS;
 use netvm_fw::library::Library;
@@ -189,7 +188,7 @@ impl Leases {
     }
 
     /// Posts as many commands as there is room for.
-    pub(crate) fn post(&self, at: &SimConduit) {
+    pub(crate) fn post(&self, at: &Caller) {
         self.come(at);
         loop {
             let Some(command) = self.state().line.pop_front() else { return };
@@ -218,7 +217,7 @@ impl Leases {
     }
 
     /// Leases the pages that the host has brought. This rank's software does so without asking the NIC.
-    fn come(&self, at: &SimConduit) {
+    fn come(&self, at: &Caller) {
         if self.state().coming.is_empty() {
             return;
         }
@@ -302,7 +301,7 @@ impl Leases {
     }
 
     /// Starts a transfer under the peer's leases; `false` if there is no room now.
-    pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
+    pub(crate) fn start(&self, at: &Caller, start: Start<'_>) -> bool {
         let peer = start.peer;
         self.paging.start(at, start, Owner::Strategy, |page| self.state().far.get(&(peer, page)).copied())
     }

@@ -25,6 +25,7 @@ mod cell;
 mod cluster;
 mod conduit;
 mod cost;
+mod event;
 mod firmware;
 mod leases;
 mod measure;

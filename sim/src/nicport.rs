@@ -3,25 +3,21 @@
 //!
 //! The board is behind the library's slots, in the memory that a rank exports beside its segment.
 
+use crate::card::{EVENT_COUNTS, FIRST_EVENT};
 use crate::conduit::SimConduit;
 use crate::paging::{ALL_SLOTS_BYTES, Paging};
 use crate::sim_nic::SimNic;
 use core::ops::Range;
 use gasnet::RankId;
-use gasnet::sync::port::{BOARD, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
+use gasnet::sync::port::{BOARD, Command, HomeOp, Limits, Move, NicPort, What, inside};
 use gasnet_netvm::combine;
 use netvm_fw::atomics::AtomicOp;
 use netvm_fw::combine::Combine;
 use netvm_fw::library::{LibraryError, Trigger};
 
-/// First event of the core; programs that use the NIC themselves have the events before it.
-const FIRST_EVENT: u32 = 64;
-/// Event counts of a port.
-pub(crate) const EVENT_COUNTS: u32 = FIRST_EVENT + EVENTS;
-
 impl SimConduit {
     fn limits(&self) -> Limits {
-        Limits::of(self, self.shared.size)
+        Limits::of(self, self.at.shared.size)
     }
 
     fn paging(&self) -> &Paging {
@@ -34,7 +30,7 @@ impl SimConduit {
     fn sent(&self, result: Result<(), LibraryError>) -> bool {
         match result {
             Ok(()) => {
-                self.paging().post(&self.shared, self.rank, 1);
+                self.paging().post(&self.at.shared, self.at.rank, 1);
                 true
             }
             Err(LibraryError::Busy) => false,
@@ -43,7 +39,7 @@ impl SimConduit {
     }
 
     fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Combine>) -> Result<(), LibraryError> {
-        self.paging().with_boards(self, m.to.0, |library, own, peer| {
+        self.paging().with_boards(&self.at, m.to.0, |library, own, peer| {
             let (from, to) = ((own.0, own.1 + u64::from(m.from)), (peer.0, peer.1 + u64::from(m.at)));
             library.command(when, from, to, m.len, how, m.raise)
         })
@@ -79,7 +75,7 @@ impl NicPort for SimConduit {
 
     fn post(&self, command: &Command) -> bool {
         inside(self.limits().command(command));
-        self.shared.alive();
+        self.at.shared.alive();
         let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
         let result = match &command.what {
             What::Raise(event) => self.paging().with_library(|library| library.raise(when, *event)),
@@ -94,12 +90,12 @@ impl NicPort for SimConduit {
     }
 
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
-        self.shared.alive();
+        self.at.shared.alive();
         inside(self.limits().rank(home));
         let how = op;
         let op = AtomicOp::parse(op as u32)?;
         let mut cookie = None;
-        let result = self.paging().with_boards(self, home.0, |library, _, peer| {
+        let result = self.paging().with_boards(&self.at, home.0, |library, _, peer| {
             // Slots and boards are behind segments.
             inside(how.check(offset, peer.1 - ALL_SLOTS_BYTES));
             cookie = Some(library.atomic((peer.0, offset), op, args)?);

@@ -6,15 +6,13 @@
 //! copy.
 
 use crate::card::{PORT, SimCard, Stage};
-use crate::cluster::Cluster;
-use crate::conduit::SimConduit;
+use crate::cost::CostModel;
+use crate::event::{Owner, Start};
 use crate::firmware::FirmwareCosts;
 use crate::memory::{self, Scratch};
-use crate::shared::{Simulation, current};
-use crate::sim_nic::Start;
+use crate::shared::{Caller, Simulation, current};
 use crate::time::Time;
 use crate::turn;
-use crate::world::Owner;
 use firehose::Outcome;
 use gasnet::conduit::Completion;
 use gasnet::sync::port::BOARD;
@@ -69,18 +67,18 @@ struct PendingTransfer {
 }
 
 impl Paging {
-    pub(crate) fn new(job: &Cluster, frames: u32) -> Paging {
+    pub(crate) fn new(model: &CostModel, ranks: u32, frames: u32) -> Paging {
         let scratch = Scratch::new(BYTES_BEHIND_SEGMENT as usize);
-        Paging { state: Mutex::new(None), scratch, costs: job.model.firmware, frames, ranks: job.ranks }
+        Paging { state: Mutex::new(None), scratch, costs: model.firmware, frames, ranks }
     }
 
     fn state(&self) -> MutexGuard<'_, Option<PagingState>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn attach(self: &Arc<Paging>, at: &SimConduit, len: usize) {
-        at.shared.pagings()[at.rank as usize] = Some(self.clone());
+    pub(crate) fn attach(self: &Arc<Paging>, at: &Caller, len: usize) {
         let mut w = at.shared.world();
+        w.pagings[at.rank as usize] = Some(self.clone());
         let segment = w.ranks[at.rank as usize].segment;
         let scratch = (self.scratch.window(), BYTES_BEHIND_SEGMENT);
         let memory = (segment, len as u64);
@@ -117,7 +115,7 @@ impl Paging {
     /// The library with the own board and a peer's: handles and offsets.
     pub(crate) fn with_boards<R>(
         &self,
-        at: &SimConduit,
+        at: &Caller,
         peer: u32,
         f: impl FnOnce(&mut Library, (Handle, u64), (Handle, u64)) -> Result<R, LibraryError>,
     ) -> Result<R, LibraryError> {
@@ -148,7 +146,7 @@ impl Paging {
     /// is.
     pub(crate) fn start(
         &self,
-        at: &SimConduit,
+        at: &Caller,
         start: Start<'_>,
         owner: Owner,
         lease: impl Fn(u64) -> Option<Lease>,
@@ -227,7 +225,7 @@ impl Paging {
     }
 
     /// Reports completions to the core or the registration strategy.
-    pub(crate) fn progress(&self, at: &SimConduit) -> usize {
+    pub(crate) fn progress(&self, at: &Caller) -> usize {
         let mut done = 0;
         loop {
             let next = {
@@ -290,7 +288,7 @@ impl Paging {
 }
 
 impl PagingState {
-    fn peer(&mut self, at: &SimConduit, rank: u32) -> Handle {
+    fn peer(&mut self, at: &Caller, rank: u32) -> Handle {
         self.peer_of(&at.shared, rank)
     }
 
@@ -335,7 +333,7 @@ impl Netvm {
     /// The interface of the calling rank, in a simulation with NetVM NICs.
     pub fn current() -> Option<Netvm> {
         let (shared, rank) = current()?;
-        let paging = shared.pagings()[rank as usize].clone()?;
+        let paging = shared.world().pagings[rank as usize].clone()?;
         Some(Netvm { shared, rank, paging })
     }
 

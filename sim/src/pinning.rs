@@ -21,15 +21,12 @@
 //! **Leases.** In `firehose-over-locks` the same strategy decides. A pin is a lease of each page, taken by a
 //! command to the own NetVM NIC; see [`leases`](crate::leases).
 
-use crate::cluster::Cluster;
-use crate::conduit::SimConduit;
-use crate::cost::PinCosts;
+use crate::cost::{CostModel, PinCosts};
+use crate::event::{Body, Bytes, Claims, HEADER_BYTES, OneSidedOp, Owner, Start};
 use crate::leases::Leases;
 use crate::memory;
-use crate::shared::current;
-use crate::sim_nic::Start;
+use crate::shared::{Caller, current};
 use crate::time::Time;
-use crate::world::{Body, Bytes, Claims, HEADER_BYTES, OneSidedOp, Owner};
 use firehose::{
     Action, Direction, LocalMemory, Message, Request, Run, Stats, Strategy, StrategyKind, Transfer, Usage,
 };
@@ -212,15 +209,15 @@ struct PinningState {
 
 impl Pinning {
     pub(crate) fn new(
-        job: &Cluster,
-        rank: u32,
+        model: &CostModel,
+        (ranks, rank): (u32, u32),
         kind: StrategyKind,
         budget: Budget,
         leases: Option<Leases>,
         pins: bool,
     ) -> Pinning {
         let config = firehose::Config {
-            nodes: job.ranks,
+            nodes: ranks,
             me: rank,
             bucket_bytes: budget.bucket,
             m_bytes: budget.m,
@@ -234,7 +231,7 @@ impl Pinning {
             crowded: VecDeque::new(),
             later: VecDeque::new(),
         };
-        let (costs, inline, page) = (job.model.pin, job.model.inline, job.model.page);
+        let (costs, inline, page) = (model.pin, model.inline, model.page);
         Pinning { state: Mutex::new(state), leases, pins, costs, inline, page, kind, budget, config }
     }
 
@@ -248,7 +245,7 @@ impl Pinning {
     }
 
     /// Calls the strategy, and performs its actions.
-    fn call(&self, at: &SimConduit, bytes: &[u8], f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>)) {
+    fn call(&self, at: &Caller, bytes: &[u8], f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>)) {
         let mut out = Vec::new();
         {
             let mut w = at.shared.world();
@@ -261,7 +258,7 @@ impl Pinning {
         self.note(at);
     }
 
-    fn note(&self, at: &SimConduit) {
+    fn note(&self, at: &Caller) {
         let mut w = at.shared.world();
         let r = &mut w.ranks[at.rank as usize];
         let Some(strategy) = &r.strategy else { return };
@@ -273,7 +270,7 @@ impl Pinning {
         (r.registration.stats, r.registration.usage) = (stats, usage);
     }
 
-    pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
+    pub(crate) fn attach(&self, at: &Caller, len: usize) {
         let config = firehose::Config { segment: Some((0, len as u64)), ..self.config.clone() };
         let strategy = self.kind.build(config);
         let strategy = strategy.unwrap_or_else(|e| panic!("registration strategy {}: {e}", self.kind.name()));
@@ -294,7 +291,7 @@ impl Pinning {
         self.call(at, &[], |s, out| s.open(out));
     }
 
-    pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
+    pub(crate) fn start(&self, at: &Caller, start: Start<'_>) -> bool {
         self.catch_up(at);
         let put = start.source.is_some();
         let small = put && start.len <= self.inline;
@@ -340,7 +337,7 @@ impl Pinning {
         true
     }
 
-    pub(crate) fn progress(&self, at: &SimConduit) -> usize {
+    pub(crate) fn progress(&self, at: &Caller) -> usize {
         let mut done = self.catch_up(at);
         let mut later = Vec::new();
         loop {
@@ -386,7 +383,7 @@ impl Pinning {
     }
 
     /// `bytes` came with the message that is being handled.
-    fn carry_out(&self, at: &SimConduit, bytes: &[u8], actions: Vec<Action>) {
+    fn carry_out(&self, at: &Caller, bytes: &[u8], actions: Vec<Action>) {
         let mut todo: VecDeque<Action> = actions.into();
         let mut more = Vec::new();
         while let Some(action) = todo.pop_front() {
@@ -460,7 +457,7 @@ impl Pinning {
 
     /// Performs the actions after changed mappings, and the unpins that waited for completions; returns how
     /// many.
-    fn catch_up(&self, at: &SimConduit) -> usize {
+    fn catch_up(&self, at: &Caller) -> usize {
         let wishes = std::mem::take(&mut at.shared.world().ranks[at.rank as usize].wishes);
         let mut done = wishes.len();
         if done > 0 {
@@ -492,7 +489,7 @@ impl Pinning {
         }
     }
 
-    fn with(&self, at: &SimConduit, f: impl FnOnce(&mut dyn Strategy)) {
+    fn with(&self, at: &Caller, f: impl FnOnce(&mut dyn Strategy)) {
         if let Some(strategy) = &mut at.shared.world().ranks[at.rank as usize].strategy {
             f(&mut **strategy);
         }
@@ -502,19 +499,19 @@ impl Pinning {
         run.count * self.budget.bucket / self.page
     }
 
-    fn mark(&self, at: &SimConduit, run: Run, pinned: bool) {
+    fn mark(&self, at: &Caller, run: Run, pinned: bool) {
         if let Some(map) = &mut at.shared.world().ranks[at.rank as usize].pinned {
             map.set(run, pinned);
         }
     }
 
-    fn send(&self, at: &SimConduit, to: u32, message: Message, bytes: Vec<u8>) {
+    fn send(&self, at: &Caller, to: u32, message: Message, bytes: Vec<u8>) {
         at.shared.work(at.rank, at.costs.am_send);
         let size = HEADER_BYTES + message.wire_bytes() + bytes.len();
         at.shared.world().send(at.rank, to, size, Body::Control(Box::new(Envelope { message, bytes })));
     }
 
-    fn transfer(&self, at: &SimConduit, t: &Transfer) {
+    fn transfer(&self, at: &Caller, t: &Transfer) {
         let (number, local, put) = {
             let mut state = self.state();
             let number = state.transfers.insert(t.op);
@@ -551,7 +548,7 @@ impl Pinning {
     }
 
     /// A program's access to its segment waits for pages that are not resident.
-    fn touch(&self, at: &SimConduit, addr: u64, len: u64) {
+    fn touch(&self, at: &Caller, addr: u64, len: u64) {
         if !self.leases() || addr >= PRIVATE_ADDRESS_BIT || len == 0 {
             return;
         }
@@ -575,14 +572,14 @@ impl Pinning {
         self.state().ops.get_mut(index as usize).map(|op| op.local + (addr as u32) as usize)
     }
 
-    fn read(&self, at: &SimConduit, addr: u64, len: usize) -> Vec<u8> {
+    fn read(&self, at: &Caller, addr: u64, len: usize) -> Vec<u8> {
         if addr < PRIVATE_ADDRESS_BIT {
             return at.shared.world().ranks[at.rank as usize].segment.read(addr, len);
         }
         self.private(addr).map_or(Vec::new(), |at| memory::load(at, len))
     }
 
-    fn write(&self, at: &SimConduit, addr: u64, bytes: &[u8]) {
+    fn write(&self, at: &Caller, addr: u64, bytes: &[u8]) {
         if addr < PRIVATE_ADDRESS_BIT {
             at.shared.world().ranks[at.rank as usize].segment.write(addr, bytes);
         } else if let Some(at) = self.private(addr) {

@@ -1,9 +1,11 @@
 //! The state that the ranks of a simulation share: the world, and the calls that let time pass in it.
 
-use crate::paging::Paging;
+use crate::card::SimCard;
+use crate::cost::HostCosts;
+use crate::event::Activity;
 use crate::time::Time;
 use crate::turn;
-use crate::world::{Activity, World};
+use crate::world::World;
 use gasnet::Error;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,11 +18,27 @@ pub(crate) struct Simulation {
     pub(crate) size: u32,
     pub(crate) progress: Arc<Progress>,
     gathers: Mutex<HashMap<u64, Gather>>,
-    /// The ranks' sides of their NetVM NICs.
-    pagings: Mutex<Vec<Option<Arc<Paging>>>>,
     codes: Mutex<Vec<i32>>,
     /// The first end of the job that was not an ordinary one.
     pub(crate) ended: Mutex<Option<Ended>>,
+}
+
+/// A rank that calls.
+pub(crate) struct Caller {
+    pub(crate) shared: Arc<Simulation>,
+    pub(crate) rank: u32,
+    pub(crate) costs: HostCosts,
+}
+
+impl Caller {
+    /// Calls `f` with the rank's NetVM NIC and the world.
+    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut SimCard, &mut World) -> R) -> R {
+        let mut w = self.shared.world();
+        let mut card = w.cards[self.rank as usize].take().expect("a rank that runs has attached");
+        let result = f(&mut card, &mut w);
+        w.cards[self.rank as usize] = Some(card);
+        result
+    }
 }
 
 /// How a rank ended the whole job.
@@ -69,7 +87,6 @@ impl Simulation {
             size,
             progress: Arc::default(),
             gathers: Mutex::default(),
-            pagings: Mutex::new((0..size).map(|_| None).collect()),
             codes: Mutex::new(vec![0; size as usize]),
             ended: Mutex::default(),
         }
@@ -78,10 +95,6 @@ impl Simulation {
     /// The world. A caller that holds it must not call anything that gives the turn back.
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn pagings(&self) -> MutexGuard<'_, Vec<Option<Arc<Paging>>>> {
-        self.pagings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Shows the watchdog that the rank is alive.

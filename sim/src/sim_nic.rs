@@ -1,37 +1,14 @@
 //! The NICs a simulated host can have.
 
-use crate::cluster::Cluster;
-use crate::conduit::SimConduit;
+use crate::cost::CostModel;
+use crate::event::{Bytes, OneSidedOp, Owner, Start};
 use crate::leases::{Keeps, Leases};
 use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
-use crate::world::{Bytes, OneSidedOp, Owner};
+use crate::shared::Caller;
 use firehose::StrategyKind;
 use gasnet::conduit::Completion;
 use std::sync::Arc;
-
-/// A one-sided operation as the core requests it.
-#[derive(Debug)]
-pub(crate) struct Start<'a> {
-    pub(crate) peer: u32,
-    /// Offset in the peer's segment.
-    pub(crate) offset: u64,
-    /// Address here.
-    pub(crate) local: usize,
-    /// A put's bytes.
-    pub(crate) source: Option<&'a [u8]>,
-    pub(crate) len: usize,
-    pub(crate) token: u64,
-}
-
-impl<'a> Start<'a> {
-    pub(crate) fn put(peer: u32, offset: u64, local: usize, bytes: &'a [u8], token: u64) -> Start<'a> {
-        Start { peer, offset, local, source: Some(bytes), len: bytes.len(), token }
-    }
-    pub(crate) fn get(peer: u32, offset: u64, local: usize, len: usize, token: u64) -> Start<'a> {
-        Start { peer, offset, local, source: None, len, token }
-    }
-}
 
 /// A rank's NIC.
 pub(crate) enum SimNic {
@@ -44,35 +21,30 @@ pub(crate) enum SimNic {
 }
 
 impl SimNic {
-    /// The NIC of a rank of this job.
-    pub(crate) fn new(job: &Cluster, rank: u32) -> SimNic {
-        match job.registration {
+    /// The NIC of a rank of a job of so many, on such machines.
+    pub(crate) fn new(registration: Registration, model: &CostModel, ranks: u32, rank: u32) -> SimNic {
+        let paging = |frames| Arc::new(Paging::new(model, ranks, frames));
+        let pinning = |kind, budget, leases, pins| {
+            SimNic::Pinning(Box::new(Pinning::new(model, (ranks, rank), kind, budget, leases, pins)))
+        };
+        match registration {
             Registration::None => SimNic::Plain,
-            Registration::Pinned(kind, budget) => {
-                SimNic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None, true)))
-            }
+            Registration::Pinned(kind, budget) => pinning(kind, budget, None, true),
             Registration::FirehoseOverLocks { budget, frames } => {
-                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, Keeps::Nic);
-                SimNic::Pinning(Box::new(Pinning::new(
-                    job,
-                    rank,
-                    StrategyKind::Firehose,
-                    budget,
-                    Some(leases),
-                    false,
-                )))
+                let leases = Leases::new(paging(frames), budget.bucket, Keeps::Nic);
+                pinning(StrategyKind::Firehose, budget, Some(leases), false)
             }
             Registration::Held { kind, budget, frames, pins } => {
                 let keeps = if pins { Keeps::Host } else { Keeps::Leases };
-                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, keeps);
-                SimNic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, Some(leases), pins)))
+                let leases = Leases::new(paging(frames), budget.bucket, keeps);
+                pinning(kind, budget, Some(leases), pins)
             }
-            Registration::ShadowLock { frames } => SimNic::Paging(Arc::new(Paging::new(job, frames))),
+            Registration::ShadowLock { frames } => SimNic::Paging(paging(frames)),
         }
     }
 
     /// The rank's segment has been attached.
-    pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
+    pub(crate) fn attach(&self, at: &Caller, len: usize) {
         match self {
             SimNic::Plain => {}
             SimNic::Pinning(p) => p.attach(at, len),
@@ -81,7 +53,7 @@ impl SimNic {
     }
 
     /// Starts an operation; `false` if it would have to wait.
-    pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
+    pub(crate) fn start(&self, at: &Caller, start: Start<'_>) -> bool {
         if at.shared.world().ranks[at.rank as usize].ops >= MAX_OPS_UNDER_WAY {
             return false;
         }
@@ -114,7 +86,7 @@ impl SimNic {
     }
 
     /// Does the host's work for its NIC; returns how much it was.
-    pub(crate) fn progress(&self, at: &SimConduit) -> usize {
+    pub(crate) fn progress(&self, at: &Caller) -> usize {
         match self {
             SimNic::Plain => 0,
             SimNic::Pinning(p) => p.progress(at),

@@ -8,30 +8,20 @@
 //! one-sided **op** is started by its initiator, and done when the initiator knows that it is.
 
 use crate::card::SimCard;
+use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, Line, OneSidedOp, Owner, WorldEvent};
 use crate::memory::RankMemory;
 use crate::net::{Network, Port};
+use crate::paging::Paging;
 use crate::pinning::{PinMap, Registered};
 use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
 use core::cmp::Ordering;
-use firehose::{Action, Change, Keys, Outcome, Refusal, Side, Strategy};
+use firehose::{Action, Change, Outcome, Refusal, Side, Strategy};
 use gasnet::conduit::{Channel, Completion};
 use slab::Slab;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// An event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WorldEvent {
-    /// A rank that let time pass continues.
-    Resume(u32),
-    /// A copy of a packet arrives.
-    Arrive(u32),
-    /// The initiator learns that an op is done.
-    Done(u32),
-    /// An event inside a rank's NIC.
-    Nic(u32, u64),
-}
+use std::sync::Arc;
 
 struct QueuedEvent {
     at: Time,
@@ -57,78 +47,6 @@ impl Ord for QueuedEvent {
     }
 }
 
-/// The bytes of a payload; most payloads are one word.
-#[derive(Debug)]
-pub(crate) enum Bytes {
-    Word([u8; 16], u8),
-    Heap(Box<[u8]>),
-}
-
-impl Bytes {
-    pub(crate) fn new(bytes: &[u8]) -> Bytes {
-        if bytes.len() <= 16 {
-            let mut word = [0; 16];
-            word[..bytes.len()].copy_from_slice(bytes);
-            Bytes::Word(word, bytes.len() as u8)
-        } else {
-            Bytes::Heap(bytes.into())
-        }
-    }
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        match self {
-            Bytes::Word(word, len) => &word[..*len as usize],
-            Bytes::Heap(b) => b,
-        }
-    }
-}
-
-/// A line of a frame's buffer.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(crate) struct Line(pub(crate) [u8; 64]);
-
-/// A frame: its buffer, and the number of bytes used.
-pub(crate) struct FrameBuf {
-    pub(crate) lines: Box<[Line]>,
-    pub(crate) len: usize,
-    pub(crate) channel: Channel,
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-}
-
-/// What a packet carries.
-pub(crate) enum Body {
-    /// An active message.
-    Frame(FrameBuf),
-    /// Bytes for the target's segment.
-    Put { op: u32, offset: u64, bytes: Bytes },
-    /// A request for bytes of the target's segment.
-    Get { op: u32, offset: u64, len: usize },
-    /// The bytes of a get.
-    Data { op: u32, bytes: Bytes },
-    /// A registration that an op claims is not current: nothing was done.
-    Refused { op: u32, refusal: Refusal },
-    /// A message between the registration strategies of two hosts; the target's processor handles it when it
-    /// polls.
-    Control(Box<dyn Any + Send>),
-    /// A message between the firmware of two NICs.
-    Firmware(Box<dyn Any + Send>),
-}
-
-impl Body {
-    fn kind(&self) -> u64 {
-        match self {
-            Body::Frame(_) => 1,
-            Body::Put { .. } => 2,
-            Body::Get { .. } => 3,
-            Body::Data { .. } => 4,
-            Body::Control(_) => 5,
-            Body::Firmware(_) => 6,
-            Body::Refused { .. } => 10,
-        }
-    }
-}
-
 /// A packet on its way.
 struct Packet {
     from: u32,
@@ -138,52 +56,6 @@ struct Packet {
     copies: u8,
     /// Taken when the first copy arrives; `None` lets the receiver recognise duplicates.
     body: Option<Body>,
-}
-
-/// A one-sided op under way.
-#[derive(Debug)]
-pub(crate) struct OneSidedOp {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    /// Destination of a get in the initiator's memory.
-    pub(crate) dst: usize,
-    pub(crate) len: usize,
-    /// The owner's number for it.
-    pub(crate) token: u64,
-    pub(crate) owner: Owner,
-    /// The registrations it relies on; the NICs compare them when they touch the memory.
-    pub(crate) claims: Option<Box<Claims>>,
-}
-
-/// The registrations that an op relies on.
-#[derive(Debug)]
-pub(crate) struct Claims {
-    /// At the target.
-    pub(crate) remote: Keys,
-    /// Here: the offset in the segment and the keys; `None` for memory that is registered permanently.
-    pub(crate) local: Option<(u64, Keys)>,
-}
-
-/// The part that is told when an op is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// The core.
-    Core,
-    /// The registration strategy, which tells the core later.
-    Strategy,
-}
-
-/// The activity of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
-    /// Running, or about to run.
-    Ready,
-    /// It lets time pass; an event of its own resumes it.
-    Busy,
-    /// It waits for anything to happen.
-    Idle(&'static str),
-    /// Its program has ended.
-    Over,
 }
 
 /// The world's state of a rank.
@@ -259,6 +131,8 @@ pub(crate) struct World {
     pub(crate) put_back: Time,
     /// NICs with firmware.
     pub(crate) cards: Vec<Option<Box<SimCard>>>,
+    /// The ranks' sides of them.
+    pub(crate) pagings: Vec<Option<Arc<Paging>>>,
     /// The time until which the processor of each rank is busy, where the program shares it.
     processors: Option<Vec<Time>>,
 }
@@ -303,6 +177,7 @@ impl World {
             credits: vec![0; n * n * 2],
             put_back,
             cards: (0..n).map(|_| None).collect(),
+            pagings: (0..n).map(|_| None).collect(),
             processors: None,
         }
     }
@@ -609,15 +484,6 @@ impl World {
         }
     }
 }
-
-/// The part of an event that a NIC handles.
-pub(crate) enum Left {
-    Nic(u32, u64),
-    Firmware { to: u32, message: Box<dyn Any + Send> },
-}
-
-/// Bytes of a packet's header on the wire.
-pub(crate) const HEADER_BYTES: usize = 32;
 
 /// Most frames of one channel from one host to another that the receiver has not taken; a further one would
 /// block.
