@@ -9,37 +9,12 @@ use std::time::{Duration, Instant};
 use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::signal;
 
-use crate::Options;
-use crate::probe::Probe;
+use crate::options::Options;
+use crate::probe::{Group, Outcome, Probe, Program};
 use crate::source;
 
 /// How long a probe may take.
 const LIMIT: Duration = Duration::from_secs(300);
-
-/// Where a probe's program comes from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Program {
-    /// `floors/NAME.c`, with more flags and libraries.
-    Floor(&'static str, Vec<String>),
-    /// `floors/NAME.c`, between two hosts that lose so many of 10 000 packets.
-    FloorBetween(&'static str, u32),
-    /// `pgas-bench-rank`, likewise.
-    RustBetween(u32),
-    /// `floors/mpi.c`, by the compiler and launcher of an MPI.
-    MpiFloor(&'static str),
-    /// `pgas-bench-rank`.
-    Rust,
-    /// `pgas-bench-calls`.
-    Calls,
-    /// `pgas-bench-rank`, by the launcher of an MPI.
-    MpiRust(&'static str),
-    /// `clients/NAME.c`, over `gasnet.h`.
-    Client(&'static str),
-    /// `upc/NAME.upc`, with flags for `upcc`.
-    Upc(&'static str, Vec<String>),
-    /// Time the compiler itself, on a program of about so many lines.
-    Compiler(usize),
-}
 
 /// The tools, and what was built with them.
 #[derive(Debug)]
@@ -78,6 +53,36 @@ impl Tools {
     /// The commands that built and ran the probes.
     pub fn commands(&self) -> impl Iterator<Item = &String> {
         self.commands.iter()
+    }
+
+    /// Build the probes that the figures of a group need, and run them in turn.
+    pub fn run(&mut self, group: &Group, rounds: usize) -> Outcome {
+        let mut outcome = Outcome {
+            samples: vec![BTreeMap::new(); group.probes.len()],
+            problems: vec![None; group.probes.len()],
+        };
+        let mut needed = vec![false; group.probes.len()];
+        for figure in &group.figures {
+            needed[figure.value.0] = true;
+            needed[figure.floor.0] = true;
+        }
+        let rounds = if group.rounds > 0 { group.rounds.min(rounds) } else { rounds };
+        for _ in 0..rounds {
+            for (i, probe) in group.probes.iter().enumerate() {
+                if !needed[i] || outcome.problems[i].is_some() {
+                    continue;
+                }
+                match self.measure(probe) {
+                    Ok(lines) => {
+                        for (key, value) in lines {
+                            outcome.samples[i].entry(key).or_default().push(value);
+                        }
+                    }
+                    Err(problem) => outcome.problems[i] = Some(problem),
+                }
+            }
+        }
+        outcome
     }
 
     /// Build the probe if need be, run it, and read the lines `KEY VALUE` it prints.
@@ -357,7 +362,7 @@ fn parse(text: &str) -> Result<Vec<(String, f64)>, String> {
 mod tests {
     use super::*;
     use crate::figures;
-    use crate::probe::{Figure, Group};
+    use crate::probe::Figure;
 
     fn tools(scratch: &Path) -> (Options, Tools) {
         let options = Options { scratch: scratch.to_owned(), quick: true, ..Options::default() };
@@ -397,7 +402,7 @@ mod tests {
                     let alone = |f: &Figure| Figure { value: (0, f.floor.1[0]), ..f.clone() };
                     let figures = group.figures.iter().filter(|f| f.floor.0 == 0).map(alone).collect();
                     let floors = Group { probes: group.probes[..1].to_vec(), figures, ..group.clone() };
-                    let outcome = floors.run(&mut tools, 1);
+                    let outcome = tools.run(&floors, 1);
                     for figure in &floors.figures {
                         let line = outcome.figure(figure);
                         assert!(line.is_ok(), "{}: {line:?}", figure.name);

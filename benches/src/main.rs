@@ -7,6 +7,8 @@
 
 mod build;
 mod figures;
+mod machine;
+mod options;
 mod probe;
 mod sim;
 mod source;
@@ -16,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use build::Tools;
+use options::Options;
 use probe::Group;
 
 const HELP: &str = "\
@@ -56,22 +59,6 @@ The exit status is 1 if a figure is missing, or differs from a paper by more tha
 
 /// The sets of [`sim`].
 const SIMULATED: &[&str] = &["registration", "netvm", "netvm-live"];
-
-/// What the command line asks for.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    sets: Vec<String>,
-    json: bool,
-    /// Where the tools are installed.
-    prefix: PathBuf,
-    /// Where programs are built.
-    scratch: PathBuf,
-    rounds: usize,
-    filters: Vec<String>,
-    /// Small arrays and fewer rounds: to see that everything runs.
-    quick: bool,
-    list: bool,
-}
 
 fn main() -> ExitCode {
     let options = match options() {
@@ -137,8 +124,8 @@ fn run(options: &Options, groups: &[Group]) -> ExitCode {
         }
     };
     let say = |text: &str| if options.json { eprintln!("{text}") } else { println!("{text}") };
-    say(&probe::machine());
-    if probe::busy() {
+    say(&machine::machine());
+    if machine::busy() {
         say("warning: other programs keep the processors busy: the figures are not to be trusted");
     }
     let mut missing = 0;
@@ -147,7 +134,7 @@ fn run(options: &Options, groups: &[Group]) -> ExitCode {
         println!("\n{}", probe::table_head());
     }
     for group in groups {
-        let outcome = group.run(&mut tools, options.rounds);
+        let outcome = tools.run(group, options.rounds);
         for figure in &group.figures {
             match outcome.figure(figure) {
                 Ok(line) if options.json => println!("{}", line.json()),

@@ -1,9 +1,31 @@
-//! Probes run in turn, and the figures taken from what they print.
+//! Probes, and the figures taken from what they print.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use crate::build::{Program, Tools};
+/// Where a probe's program comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    /// `floors/NAME.c`, with more flags and libraries.
+    Floor(&'static str, Vec<String>),
+    /// `floors/NAME.c`, between two hosts that lose so many of 10 000 packets.
+    FloorBetween(&'static str, u32),
+    /// `pgas-bench-rank`, likewise.
+    RustBetween(u32),
+    /// `floors/mpi.c`, by the compiler and launcher of an MPI.
+    MpiFloor(&'static str),
+    /// `pgas-bench-rank`.
+    Rust,
+    /// `pgas-bench-calls`.
+    Calls,
+    /// `pgas-bench-rank`, by the launcher of an MPI.
+    MpiRust(&'static str),
+    /// `clients/NAME.c`, over `gasnet.h`.
+    Client(&'static str),
+    /// `upc/NAME.upc`, with flags for `upcc`.
+    Upc(&'static str, Vec<String>),
+    /// Time the compiler itself, on a program of about so many lines.
+    Compiler(usize),
+}
 
 /// A program that measures, with its arguments.
 #[derive(Debug, Clone)]
@@ -65,8 +87,10 @@ pub struct Group {
 /// Samples of each probe by key, and why a probe gave none.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    samples: Vec<BTreeMap<String, Vec<f64>>>,
-    problems: Vec<Option<String>>,
+    /// The samples.
+    pub samples: Vec<BTreeMap<String, Vec<f64>>>,
+    /// Why there are none.
+    pub problems: Vec<Option<String>>,
 }
 
 /// A finished figure.
@@ -78,38 +102,6 @@ pub struct Line {
     floor: f64,
     ranks: u32,
     bar: &'static str,
-}
-
-impl Group {
-    /// Build the probes the figures need and run them in turn.
-    pub fn run(&self, tools: &mut Tools, rounds: usize) -> Outcome {
-        let mut outcome = Outcome {
-            samples: vec![BTreeMap::new(); self.probes.len()],
-            problems: vec![None; self.probes.len()],
-        };
-        let mut needed = vec![false; self.probes.len()];
-        for figure in &self.figures {
-            needed[figure.value.0] = true;
-            needed[figure.floor.0] = true;
-        }
-        let rounds = if self.rounds > 0 { self.rounds.min(rounds) } else { rounds };
-        for _ in 0..rounds {
-            for (i, probe) in self.probes.iter().enumerate() {
-                if !needed[i] || outcome.problems[i].is_some() {
-                    continue;
-                }
-                match tools.measure(probe) {
-                    Ok(lines) => {
-                        for (key, value) in lines {
-                            outcome.samples[i].entry(key).or_default().push(value);
-                        }
-                    }
-                    Err(problem) => outcome.problems[i] = Some(problem),
-                }
-            }
-        }
-        outcome
-    }
 }
 
 impl Outcome {
@@ -197,63 +189,6 @@ fn short(value: f64) -> String {
 /// The head of the table.
 pub fn table_head() -> &'static str {
     "| figure | value | floor | ratio | ranks | bar |\n|---|---|---|---|---|---|"
-}
-
-/// What the figures were measured on.
-pub fn machine() -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let field = |text: &str, name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-        line.split_once(':').map(|(_, value)| value.trim().to_string()).unwrap_or_default()
-    };
-    let cpu = read("/proc/cpuinfo");
-    let mut model = field(&cpu, "model name");
-    if model.is_empty() {
-        model = std::env::consts::ARCH.into();
-    }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let memory = memory_bytes() >> 30;
-    let mut text = format!("machine: {model}, {cores} processors, {memory} GiB");
-    for (level, bytes) in caches() {
-        let _ = write!(text, ", L{level} {} KiB", bytes >> 10);
-    }
-    let kernel = read("/proc/sys/kernel/osrelease");
-    let _ = write!(text, ", Linux {}; load {}", kernel.trim(), field_of_load(&read("/proc/loadavg")));
-    text
-}
-
-/// Whether other programs took more than half a processor during the last minute.
-pub fn busy() -> bool {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    field_of_load(&text).parse::<f64>().is_ok_and(|load| load > 0.5)
-}
-
-fn field_of_load(text: &str) -> &str {
-    text.split_whitespace().next().unwrap_or("unknown")
-}
-
-/// All of the memory.
-pub fn memory_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    kib.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(1 << 20) << 10
-}
-
-/// Level and size of the caches of the first processor, instruction caches left out.
-pub fn caches() -> Vec<(u32, u64)> {
-    let mut all = Vec::new();
-    for index in 0..8 {
-        let read = |name: &str| {
-            std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"))
-                .map(|text| text.trim().to_string())
-        };
-        let (Ok(level), Ok(size), Ok(kind)) = (read("level"), read("size"), read("type")) else { continue };
-        let Some(kib) = size.strip_suffix('K').and_then(|kib| kib.parse::<u64>().ok()) else { continue };
-        if let (Ok(level), true) = (level.parse(), kind != "Instruction") {
-            all.push((level, kib << 10));
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What the papers lack: every registration mode on the same puts, for working sets, localities and machines;
 //! and from which hit rate on Firehose is better than a NIC that locks pages by itself.
 
+use super::chart::{Chart, Curve};
 use super::programs::own;
-use super::table::{Chart, Curve, Progress, Row, number};
+use super::table::{Progress, Row, number};
 use gasnet::{Rank, RankId};
 use gasnet_sim::{
     Budget, Cluster, CostModel, Measured, Registration, Rng, StrategyKind, Time, Zipf, now, registration,

@@ -23,8 +23,10 @@
 //! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors
 //! than threads; what can be compared are the modes with each other.
 
-use super::table::{Chart, Curve, Progress, Row, number};
-use crate::Options;
+use super::chart::{Chart, Curve};
+use super::table::{Progress, Row, number};
+use crate::machine;
+use crate::options::Options;
 use crate::probe::median;
 use crate::workload::{self, PAGE};
 use gasnet::{Config, Rank};
@@ -429,7 +431,7 @@ pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String
 /// The ranks and the machine.
 fn setting() -> String {
     let memory = (BUDGET * PAGE) >> 20;
-    format!("netvm, 2 ranks, {memory} MiB of memory allowed to each\n{}", crate::probe::machine())
+    format!("netvm, 2 ranks, {memory} MiB of memory allowed to each\n{}", machine::machine())
 }
 
 fn chart(file: &str, title: &str, y: &'static str, curves: Vec<Curve>) -> Chart {
@@ -606,7 +608,7 @@ fn bars(file: &str, title: &str, names: &[&'static str], values: [Vec<f64>; 2]) 
         x: "operation",
         y: "time (us)",
         // All of these have their segment in memory.
-        setting: format!("netvm, 2 ranks, all in memory\n{}", crate::probe::machine()),
+        setting: format!("netvm, 2 ranks, all in memory\n{}", machine::machine()),
         bars: names.to_vec(),
         curves: vec![curve("real memory", live), curve("predicted", predicted)],
         ..Chart::default()

@@ -1,5 +1,6 @@
 //! What the papers measured, on the simulated cluster: predictions beside published figures.
 
+pub mod chart;
 pub mod crossover;
 pub mod live;
 pub mod netvm;
@@ -8,9 +9,10 @@ pub mod programs;
 pub mod registration;
 pub mod table;
 
-use crate::Options;
+use crate::options::Options;
+use chart::Chart;
 use std::path::Path;
-use table::{Chart, Progress, Row};
+use table::{Progress, Row};
 
 /// Runs the comparisons of a set; how many figures are neither within 10 % nor explained.
 pub fn run(set: &str, options: &Options) -> Result<usize, String> {
@@ -39,7 +41,7 @@ pub fn run(set: &str, options: &Options) -> Result<usize, String> {
 
 fn write(charts: &[Chart], folder: &Path, quiet: bool) -> Result<(), String> {
     for chart in charts {
-        let [csv, svg] = chart.write(folder)?;
+        let [csv, svg] = plot::write(chart, folder)?;
         let line = format!("plot: {svg} (values: {csv})");
         if quiet { eprintln!("{line}") } else { println!("{line}") }
     }

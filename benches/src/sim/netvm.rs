@@ -10,7 +10,8 @@ mod atomics;
 
 pub use appendix::{figures as appendix_figures, rows as appendix_rows, split_rows};
 
-use super::table::{Chart, Curve, Progress, Row};
+use super::chart::{Chart, Curve};
+use super::table::{Progress, Row};
 use gasnet::Rank;
 use gasnet_sim::sync;
 use gasnet_sim::{

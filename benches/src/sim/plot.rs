@@ -2,11 +2,12 @@
 //! where its values end. Curves differ in colour, mark and dashes, so that those that coincide, or are
 //! printed in grey, can be told apart.
 
-use super::table::{Chart, Curve};
+use super::chart::{Chart, Curve};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -32,6 +33,15 @@ const MARKED: usize = 30;
 
 type Failure = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Writes the CSV file and the plot of a chart; returns their names.
+pub fn write(chart: &Chart, folder: &Path) -> Result<[String; 2], String> {
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let (csv, svg) = (folder.join(format!("{}.csv", chart.file)), folder.join(format!("{}.svg", chart.file)));
+    fs::write(&csv, chart.csv()).map_err(|e| format!("{}: {e}", csv.display()))?;
+    draw(chart, &svg)?;
+    Ok([csv.display().to_string(), svg.display().to_string()])
+}
 
 /// Draws a chart.
 pub fn draw(chart: &Chart, to: &Path) -> Result<(), String> {
@@ -283,7 +293,7 @@ fn three_digits(v: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::Curve;
+    use super::super::chart::Curve;
     use super::*;
 
     #[test]
@@ -300,14 +310,14 @@ mod tests {
                 curves: vec![curve],
                 ..Chart::default()
             };
-            let [csv, svg] = chart.write(&folder).unwrap();
+            let [csv, svg] = write(&chart, &folder).unwrap();
             assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\n\"a\",1,2\n\"a\",10,30\n");
             assert!(std::fs::read_to_string(svg).unwrap().contains("</svg>"));
         }
         let curve = Curve { name: "a".into(), points: vec![(0.0, 2.0), (1.0, 3.0)] };
         let bars = vec!["one", "two"];
         let chart = Chart { file: "b".into(), curves: vec![curve], bars, x: "x", y: "y", ..Chart::default() };
-        let [csv, svg] = chart.write(&folder).unwrap();
+        let [csv, svg] = write(&chart, &folder).unwrap();
         assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\n\"a\",one,2\n\"a\",two,3\n");
         let svg = std::fs::read_to_string(svg).unwrap();
         assert!(svg.contains("two") && svg.matches("<rect").count() >= 3, "{svg}");

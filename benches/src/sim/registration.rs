@@ -4,8 +4,9 @@
 //! One figure of each application goes in, because the paper does not say how long the computing takes: the
 //! run time without unpinning. Its rows print without `paper`.
 
+use super::chart::{Chart, Curve};
 use super::programs::{Bitonic, Cannon, Outcome, Puts, Scatter};
-use super::table::{Chart, Curve, Progress, Row};
+use super::table::{Progress, Row};
 use gasnet::Rank;
 use gasnet_sim::{Budget, Cluster, CostModel, GmComponents, Registration, Report, StrategyKind, Time};
 

@@ -1,9 +1,7 @@
-//! Rows of "paper | here | difference", and curves.
+//! Rows of "paper | here | difference".
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 
 /// One figure, and what a paper says of it.
 #[derive(Debug, Clone)]
@@ -95,72 +93,6 @@ pub fn number(v: f64) -> String {
     }
     let digits = if v == 0.0 { 0 } else { v.abs().log10().floor() as i32 };
     format!("{v:.0$}", (3 - digits).clamp(0, 6) as usize)
-}
-
-/// A curve of a figure.
-#[derive(Debug, Clone)]
-pub struct Curve {
-    /// What it shows.
-    pub name: String,
-    /// Its points.
-    pub points: Vec<(f64, f64)>,
-}
-
-impl Curve {
-    /// The value at an abscissa.
-    pub fn at(&self, x: f64) -> f64 {
-        let nearest = self.points.iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()));
-        nearest.map_or(f64::NAN, |p| p.1)
-    }
-}
-
-/// A figure: curves over one axis, or bars.
-#[derive(Debug, Clone, Default)]
-pub struct Chart {
-    /// File name without ending.
-    pub file: String,
-    /// What it shows.
-    pub title: String,
-    /// What it was measured or simulated on: machine, ranks.
-    pub setting: String,
-    /// The axes.
-    pub x: &'static str,
-    /// See `x`.
-    pub y: &'static str,
-    /// Whether the axes are logarithmic.
-    pub log: (bool, bool),
-    /// Values that the vertical axis has room for, too: those of a figure that this one is compared with.
-    pub beside: Vec<f64>,
-    /// Names of the abscissas 0, 1, ... : then it has bars.
-    pub bars: Vec<&'static str>,
-    /// What it shows.
-    pub curves: Vec<Curve>,
-}
-
-impl Chart {
-    /// As comma-separated values: one row for each point of each curve.
-    pub fn csv(&self) -> String {
-        let mut text = format!("curve,{},{}\n", self.x, self.y);
-        for c in &self.curves {
-            for (x, y) in &c.points {
-                let _ = match self.bars.get(*x as usize) {
-                    Some(bar) => writeln!(text, "\"{}\",{bar},{y}", c.name),
-                    None => writeln!(text, "\"{}\",{x},{y}", c.name),
-                };
-            }
-        }
-        text
-    }
-
-    /// Writes the CSV file and the plot; returns their names.
-    pub fn write(&self, folder: &Path) -> Result<[String; 2], String> {
-        fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let (csv, svg) =
-            (folder.join(format!("{}.csv", self.file)), folder.join(format!("{}.svg", self.file)));
-        fs::write(&csv, self.csv()).map_err(|e| format!("{}: {e}", csv.display()))?;
-        super::plot::draw(self, &svg)?;
-        Ok([csv.display().to_string(), svg.display().to_string()])
-    }
 }
 
 /// A bar on standard error, where somebody may look at it.

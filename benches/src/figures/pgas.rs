@@ -1,0 +1,94 @@
+//! Figures of the crate `pgas`: each beside what it is made of.
+
+use super::{UDP, floor, rank, time, words};
+use crate::options::Options;
+use crate::probe::{Better, Figure, Group, Probe, Program};
+
+/// All of them.
+pub fn all(options: &Options) -> Vec<Group> {
+    let calls = |ranks, env, args: &str| Probe { program: Program::Calls, args: words(args), ranks, env };
+    let one = |probes: [Probe; 2], figure| Group {
+        probes: probes.into(),
+        figures: vec![figure],
+        rounds: 0,
+        note: None,
+    };
+    let us = |figure: Figure| Figure { scale: 1e-3, ..figure };
+    let bytes: u64 = if options.quick { 1 << 24 } else { 1 << 31 };
+    let rate = |name: &str, ranks: u32, key, floor, bar| Figure {
+        better: Better::Higher,
+        scale: -1e3 * f64::from(ranks),
+        bar,
+        ..time(name, "M/s", ranks, key, floor)
+    };
+    let table = format!("-DN={}L", bytes / 8 / 2);
+    let updates = calls(2, &[("GASNET_MAX_SEGSIZE", "3G")], &format!("updates {}", bytes / 8));
+    let mut groups = vec![
+        one(
+            [rank(2, "am_short"), calls(2, &[], "call")],
+            us(Figure { bar: "ratio <= 1.5", ..time("pgas_call", "us", 2, "call", &["rtt"]) }),
+        ),
+        one(
+            [rank(8, "am_short"), calls(8, &[], "call")],
+            us(Figure { bar: "reported", ..time("pgas_call_8", "us", 8, "call", &["rtt"]) }),
+        ),
+        one(
+            [Probe { env: UDP, ..rank(2, "am_short") }, calls(2, UDP, "call")],
+            us(Figure { bar: "ratio <= 1.15", ..time("pgas_call_udp", "us", 2, "call", &["rtt"]) }),
+        ),
+        one(
+            [rank(2, "am_flood"), calls(2, &[], "send")],
+            Figure { bar: "<= 0.06 us", ..time("pgas_send", "us", 2, "send_us", &["flood"]) },
+        ),
+        one(
+            [Probe { env: UDP, ..rank(2, "am_flood") }, calls(2, UDP, "send")],
+            Figure { bar: "reported", ..time("pgas_send_udp", "us", 2, "send_us", &["flood"]) },
+        ),
+        one(
+            [Probe { program: Program::Floor("gups", vec![table]), ..floor("gups", "2") }, updates],
+            rate("pgas_updates", 2, "updates", &["gups"], "ratio >= 0.8"),
+        ),
+        one(
+            [Probe { env: UDP, ..rank(2, "am_flood") }, calls(2, UDP, "updates 1048576")],
+            Figure { bar: "reported", ..time("pgas_update_udp", "us", 2, "updates_us", &["flood"]) },
+        ),
+    ];
+    groups.extend(bale(options));
+    groups
+}
+
+/// The programs of bale over `pgas` (`bale.rs`), each beside the same work by one rank with plain loops.
+fn bale(options: &Options) -> Vec<Group> {
+    let programs: [(&str, &'static str, &'static [&'static str], u64); 6] = [
+        ("histogram", "histogram", &["histogram"], 4_000_000),
+        ("index_gather", "gather", &["gather"], 4_000_000),
+        ("randperm", "randperm", &["randperm"], 1_000_000),
+        ("toposort", "toposort", &["toposort"], 32_768),
+        ("triangle", "triangle", &["triangle"], 50_000),
+        ("transpose", "transpose", &["transpose"], 100_000),
+    ];
+    let networks: [(&str, u32, &[_]); 4] =
+        [("", 2, &[]), ("_8", 8, &[]), ("_udp", 2, UDP), ("_udp_8", 8, UDP)];
+    let mut groups = Vec::new();
+    for (name, key, floor, size) in programs {
+        for (suffix, ranks, env) in networks {
+            let size = if options.quick { size / 16 } else { size * 2 / u64::from(ranks) };
+            let probe = |task: &str, ranks, env| Probe {
+                program: Program::Calls,
+                args: words(&format!("{task} {size}")),
+                ranks,
+                env,
+            };
+            groups.push(Group {
+                probes: vec![probe(&format!("{key}_alone"), 1, &[]), probe(key, ranks, env)],
+                figures: vec![Figure {
+                    bar: "reported",
+                    ..time(&format!("pgas_{name}{suffix}"), "ns", ranks, key, floor)
+                }],
+                rounds: 3,
+                note: None,
+            });
+        }
+    }
+    groups
+}
