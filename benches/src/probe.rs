@@ -95,7 +95,7 @@ pub struct Outcome {
 
 /// A finished figure.
 #[derive(Debug)]
-pub struct Line {
+pub struct Measured {
     name: String,
     value: f64,
     unit: &'static str,
@@ -106,7 +106,7 @@ pub struct Line {
 
 impl Outcome {
     /// Take a figure out of the samples.
-    pub fn figure(&self, figure: &Figure) -> Result<Line, String> {
+    pub fn figure(&self, figure: &Figure) -> Result<Measured, String> {
         let turn = |sample: f64| {
             if figure.scale < 0.0 { -figure.scale / sample } else { figure.scale * sample }
         };
@@ -120,7 +120,7 @@ impl Outcome {
                 (Some(best), Better::Higher) => best.max(floor),
             });
         }
-        Ok(Line {
+        Ok(Measured {
             name: figure.name.clone(),
             value,
             unit: figure.unit,
@@ -147,7 +147,7 @@ pub fn median(samples: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-impl Line {
+impl Measured {
     /// One JSON object.
     pub fn json(&self) -> String {
         format!(

@@ -103,7 +103,7 @@ impl Consensus {
 }
 
 #[repr(C, align(128))]
-struct Line<T>(T);
+struct Padded<T>(T);
 
 /// A barrier in shared memory that starts out as zeros.
 ///
@@ -113,9 +113,9 @@ struct Line<T>(T);
 /// one.
 #[repr(C)]
 pub(crate) struct CentralBarrier {
-    arrived: Line<[Arrived; 2]>,
-    phase: Line<Phase>,
-    names: Line<[AtomicU64; 2]>,
+    arrived: Padded<[Arrived; 2]>,
+    phase: Padded<Phase>,
+    names: Padded<[AtomicU64; 2]>,
 }
 
 /// A count of arrivals, and what fills its cache line.
@@ -391,9 +391,9 @@ impl CentralBarrier {
             || Arrived { count: AtomicU64::new(0), beside: [0; WITH_ARRIVALS / 8].map(AtomicU64::new) };
         let beside = [0; 2].map(|_| [0; WITH_PHASE / 8].map(AtomicU64::new));
         CentralBarrier {
-            arrived: Line([arrived(), arrived()]),
-            phase: Line(Phase { number: AtomicU32::new(0), results: two(), beside }),
-            names: Line(two()),
+            arrived: Padded([arrived(), arrived()]),
+            phase: Padded(Phase { number: AtomicU32::new(0), results: two(), beside }),
+            names: Padded(two()),
         }
     }
 }

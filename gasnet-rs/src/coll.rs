@@ -57,7 +57,7 @@ pub use typed::PendingCollective;
 pub use typed::Word;
 
 /// What a wait for one is called.
-pub(crate) const WHAT: &str = "a collective operation";
+pub(crate) const COLLECTIVE_WAIT: &str = "a collective operation";
 
 /// When an operation may begin to access data, and when it must have finished with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -157,7 +157,7 @@ struct Task {
 }
 
 /// The state of all collective operations of a rank.
-pub(crate) struct Engine {
+pub(crate) struct Collectives {
     pub(crate) mail: Mail,
     /// The operations. Locked during their turns, in which handlers may run.
     tasks: Mutex<Vec<Task>>,
@@ -176,9 +176,9 @@ pub(crate) struct Engine {
     pub(crate) next_team: AtomicU32,
 }
 
-impl Engine {
-    pub(crate) fn new() -> Engine {
-        Engine {
+impl Collectives {
+    pub(crate) fn new() -> Collectives {
+        Collectives {
             mail: Mail::default(),
             tasks: Mutex::default(),
             fresh: Mutex::default(),
@@ -331,7 +331,7 @@ impl Rank {
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;
-        self.poll_until(WHAT, || {
+        self.poll_until(COLLECTIVE_WAIT, || {
             let epoch = self.coll.mail.epoch();
             if epoch == seen {
                 return false;

@@ -117,6 +117,11 @@ impl Limits {
     }
 }
 
+/// The unit in which conduits allocate memory for frames, which start at a multiple of 64 bytes.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct FrameLine(pub [u8; 64]);
+
 /// Room for one frame, to be filled, then given to [`Conduit::commit`] or [`Conduit::cancel`].
 #[derive(Debug)]
 pub struct RawSlot {

@@ -106,7 +106,8 @@ impl Rank {
     pub(crate) fn check_outstanding(&self, what: &str, peer: Option<RankId>) {
         let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > MAX_TIME_TO_LAST_ANSWER);
         // An event may belong to a collective operation.
-        let collective = peer.is_none() && [crate::coll::WHAT, crate::rma::WHAT].contains(&what);
+        let collective =
+            peer.is_none() && [crate::coll::COLLECTIVE_WAIT, crate::rma::EVENT_WAIT].contains(&what);
         let needed = if collective { self.coll.mail.lost_to() } else { peer };
         if let Some(peer) = needed.filter(gone) {
             self.fatal(&format!(

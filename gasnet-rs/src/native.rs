@@ -36,9 +36,9 @@ const BOUNCE_BITS: u32 = 9;
 const PIECE_BITS: u32 = 31;
 
 /// In [`Piece::source`]: nothing is to be done when the source has been read.
-const FREE: u32 = NONE;
+const SOURCE_UNCOUNTED: u32 = NONE;
 /// In [`Piece::source`]: it counts in the op.
-const COUNTED: u32 = NONE - 1;
+const SOURCE_COUNTED: u32 = NONE - 1;
 
 /// Bytes that words may be read from.
 #[repr(C, align(16))]
@@ -62,7 +62,8 @@ struct Piece {
     op: AtomicU32,
     /// [`NONE`] if it is not under way.
     peer: AtomicU32,
-    /// What becomes of the source of a put: [`FREE`], [`COUNTED`], or the number of a bounce buffer.
+    /// What becomes of the source of a put: [`SOURCE_UNCOUNTED`], [`SOURCE_COUNTED`], or the number of a
+    /// bounce buffer.
     source: AtomicU32,
     /// Of an atomic operation: bytes of the word, and where its old value goes, if it is wanted.
     width: AtomicU32,
@@ -77,7 +78,7 @@ impl Slot for Piece {
         Piece {
             op: AtomicU32::new(0),
             peer: AtomicU32::new(NONE),
-            source: AtomicU32::new(FREE),
+            source: AtomicU32::new(SOURCE_UNCOUNTED),
             width: AtomicU32::new(0),
             result: AtomicPtr::new(core::ptr::null_mut()),
             inline: Aligned::new(),
@@ -141,7 +142,7 @@ impl Native {
         // of the completion, with the token.
         piece.op.store(op, Ordering::Relaxed);
         piece.peer.store(peer.0, Ordering::Relaxed);
-        piece.source.store(FREE, Ordering::Relaxed);
+        piece.source.store(SOURCE_UNCOUNTED, Ordering::Relaxed);
         piece.width.store(0, Ordering::Relaxed);
         (u64::from(number), piece)
     }
@@ -208,7 +209,7 @@ impl Rank {
                 if let Some(copy) = copy {
                     from = copy;
                 } else {
-                    piece.source.store(COUNTED, Ordering::Relaxed);
+                    piece.source.store(SOURCE_COUNTED, Ordering::Relaxed);
                     (counted, waited) = (REMOTE + LOCAL, local == Local::Now);
                 }
             }
@@ -359,11 +360,11 @@ impl Native {
     #[inline]
     fn source_read(&self, piece: &Piece) -> u64 {
         let source = piece.source.load(Ordering::Relaxed);
-        if source == FREE {
+        if source == SOURCE_UNCOUNTED {
             return 0;
         }
-        piece.source.store(FREE, Ordering::Relaxed);
-        if source == COUNTED {
+        piece.source.store(SOURCE_UNCOUNTED, Ordering::Relaxed);
+        if source == SOURCE_COUNTED {
             return LOCAL;
         }
         self.bounces.give_back(source);
@@ -388,7 +389,7 @@ mod tests {
         let copy = |piece: &Piece, len| unsafe { native.copy(piece, source.as_ptr(), len) };
         let (token, piece) = native.begin(9, RankId(3));
         assert_eq!(copy(piece, MAX_INLINE_SOURCE_BYTES), Some(piece.inline.at().cast_const()));
-        assert_eq!(piece.source.load(Ordering::Relaxed), FREE);
+        assert_eq!(piece.source.load(Ordering::Relaxed), SOURCE_UNCOUNTED);
         assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES + 1), None);
         let held: Vec<(u64, &Piece)> = (0..256).map(|_| native.begin(9, RankId(4))).collect();
         assert!(held.iter().all(|(_, piece)| copy(piece, MAX_INLINE_SOURCE_BYTES + 1).is_some()));

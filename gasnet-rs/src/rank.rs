@@ -5,7 +5,7 @@ use crate::barrier::Consensus;
 use crate::boot::Exchange;
 use crate::coll::members::Members;
 use crate::coll::table::Tables;
-use crate::coll::{Engine, agree, mail};
+use crate::coll::{Collectives, agree, mail};
 use crate::conduit::{Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
@@ -90,7 +90,7 @@ pub struct Rank {
     pub(crate) parts: am::parts::Parts,
     pub(crate) phases: Turns<Phases>,
     pub(crate) rounds: amref::Rounds,
-    pub(crate) coll: Engine,
+    pub(crate) coll: Collectives,
     /// Tables that teams of this host share, if there are neighbours.
     pub(crate) tables: Option<&'static Tables>,
     pub(crate) team_all: OnceLock<Arc<Members>>,
@@ -300,7 +300,7 @@ impl Rank {
             parts: am::parts::Parts::default(),
             phases: Turns::new(threading, Phases::default()),
             rounds,
-            coll: Engine::new(),
+            coll: Collectives::new(),
             tables,
             team_all: OnceLock::new(),
             nic_barrier: OnceLock::new(),

@@ -40,7 +40,7 @@ use crate::transfer::Away;
 use crate::{Error, Rank, RankId};
 
 /// What a wait for the event of an operation is called.
-pub(crate) const WHAT: &str = "an operation to complete";
+pub(crate) const EVENT_WAIT: &str = "an operation to complete";
 
 /// What came of an operation that is not immediate, and so is never refused.
 fn granted<T>(started: Result<T, Refused>) -> T {
@@ -449,7 +449,7 @@ impl Rank {
         if event != Event::DONE {
             self.check_context("wait for an operation");
             let peer = self.ops.peer(event);
-            self.wait_for(WHAT, peer, || self.test_quietly(event));
+            self.wait_for(EVENT_WAIT, peer, || self.test_quietly(event));
         }
     }
 

@@ -13,13 +13,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex};
 
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
-fn lines(bytes: &[u8]) -> Vec<Line> {
+fn lines(bytes: &[u8]) -> Vec<FrameLine> {
     let lines = bytes.chunks(64).map(|part| {
-        let mut line = Line([0; 64]);
+        let mut line = FrameLine([0; 64]);
         line.0[..part.len()].copy_from_slice(part);
         line
     });
@@ -48,7 +44,7 @@ unsafe impl Conduit for End {
         "wire"
     }
     fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
-        let lines: Box<[Line]> = vec![Line([0; 64]); len.div_ceil(64)].into();
+        let lines: Box<[FrameLine]> = vec![FrameLine([0; 64]); len.div_ceil(64)].into();
         let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();
         Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0), channel as u64] }))
     }
@@ -57,7 +53,10 @@ unsafe impl Conduit for End {
         // SAFETY: made by reserve, and filled in.
         let bytes = unsafe {
             let bytes = std::slice::from_raw_parts(slot.buf.as_ptr(), slot.len).to_vec();
-            drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), count)));
+            drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(
+                slot.buf.as_ptr().cast::<FrameLine>(),
+                count,
+            )));
             bytes
         };
         let channel = if slot.cookie[1] == 0 { Channel::Request } else { Channel::Reply };
@@ -67,7 +66,7 @@ unsafe impl Conduit for End {
         let count = slot.len.div_ceil(64);
         // SAFETY: made by reserve.
         drop(unsafe {
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), count))
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<FrameLine>(), count))
         });
     }
     fn poll(&self, channel: Channel, _: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {

@@ -2,7 +2,7 @@
 
 use core::any::Any;
 use firehose::{Keys, Refusal};
-use gasnet::conduit::Channel;
+use gasnet::conduit::{Channel, FrameLine};
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,14 +51,9 @@ impl Bytes {
     }
 }
 
-/// A line of a frame's buffer.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(crate) struct Line(pub(crate) [u8; 64]);
-
 /// A frame: its buffer, and the number of bytes used.
 pub(crate) struct FrameBuf {
-    pub(crate) lines: Box<[Line]>,
+    pub(crate) lines: Box<[FrameLine]>,
     pub(crate) len: usize,
     pub(crate) channel: Channel,
     pub(crate) from: u32,

@@ -8,7 +8,7 @@
 //! one-sided **op** is started by its initiator, and done when the initiator knows that it is.
 
 use crate::card::SimCard;
-use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, Line, OneSidedOp, Owner, WorldEvent};
+use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, OneSidedOp, Owner, WorldEvent};
 use crate::memory::RankMemory;
 use crate::net::{Network, Port};
 use crate::paging::Paging;
@@ -18,7 +18,7 @@ use crate::time::Time;
 use core::any::Any;
 use core::cmp::Ordering;
 use firehose::{Action, Change, Outcome, Refusal, Side, Strategy};
-use gasnet::conduit::{Channel, Completion};
+use gasnet::conduit::{Channel, Completion, FrameLine};
 use slab::Slab;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -124,7 +124,7 @@ pub(crate) struct World {
     pub(crate) ops: Slab<OneSidedOp>,
     pub(crate) slots: Slab<FrameBuf>,
     /// Buffers of frames for reuse, by size class.
-    pools: [Vec<Box<[Line]>>; 12],
+    pools: [Vec<Box<[FrameLine]>>; 12],
     /// Frames between two hosts that the receiver has not taken yet, by (from, to, channel).
     credits: Vec<u16>,
     /// Time from the arrival of a put's bytes until its initiator can know of it: the way back.
@@ -456,7 +456,7 @@ impl World {
         *used += 1;
         let class = class(len);
         let lines = self.pools[class].pop();
-        let lines = lines.unwrap_or_else(|| vec![Line([0; 64]); 1 << class].into());
+        let lines = lines.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into());
         Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }) as u32)
     }
 

@@ -2,7 +2,7 @@
 
 /// The rate of each fault, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct FaultRates {
     /// The frame vanishes.
     pub drop: u32,
     /// The frame arrives twice.
@@ -22,13 +22,13 @@ pub struct Plan {
 const GRAMMAR: &str =
     "it takes a list such as drop=1%,duplicate=0.5%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7";
 
-impl Plan {
+impl FaultRates {
     /// Parses a list like `drop=1%,reorder=5%,delay=2%,by=200us,seed=7`.
     ///
     /// # Errors
     /// The part that was not understood.
-    pub fn parse(text: &str) -> Result<Plan, String> {
-        let mut plan = Plan { by: 200_000, seed: 1, ..Plan::default() };
+    pub fn parse(text: &str) -> Result<FaultRates, String> {
+        let mut plan = FaultRates { by: 200_000, seed: 1, ..FaultRates::default() };
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
             let bad = || format!("{part}: not understood; {GRAMMAR}");
             let (name, value) = part.split_once('=').ok_or_else(bad)?;
@@ -56,8 +56,11 @@ impl Plan {
     }
 
     /// The plan for one rank: the same rates, and another sequence.
-    pub fn of_rank(self, rank: u32) -> Plan {
-        Plan { seed: self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(rank)), ..self }
+    pub fn of_rank(self, rank: u32) -> FaultRates {
+        FaultRates {
+            seed: self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(rank)),
+            ..self
+        }
     }
 }
 
@@ -86,13 +89,13 @@ pub enum Late {
 /// A sequence of fates.
 #[derive(Debug, Clone)]
 pub struct Faults {
-    plan: Plan,
+    plan: FaultRates,
     random: fastrand::Rng,
 }
 
 impl Faults {
     /// The sequence of faults of a plan.
-    pub fn new(plan: Plan) -> Faults {
+    pub fn new(plan: FaultRates) -> Faults {
         Faults { plan, random: fastrand::Rng::with_seed(plan.seed) }
     }
 
@@ -106,7 +109,7 @@ impl Faults {
 
     /// The faults of the next frame or datagram.
     pub fn fate(&mut self) -> Fate {
-        let Plan { drop, duplicate, reorder, delay, corrupt, by, .. } = self.plan;
+        let FaultRates { drop, duplicate, reorder, delay, corrupt, by, .. } = self.plan;
         if self.chance(drop) {
             return Fate { drop: true, ..Fate::default() };
         }
@@ -139,8 +142,9 @@ mod tests {
     #[test]
     fn plans_are_read() {
         let plan =
-            Plan::parse("drop=1%, duplicate=0.5%,reorder=0.25 ,delay=2%,by=1ms,corrupt=100%,seed=9").unwrap();
-        let expected = Plan {
+            FaultRates::parse("drop=1%, duplicate=0.5%,reorder=0.25 ,delay=2%,by=1ms,corrupt=100%,seed=9")
+                .unwrap();
+        let expected = FaultRates {
             drop: 10_000,
             duplicate: 5_000,
             reorder: 250_000,
@@ -151,14 +155,14 @@ mod tests {
         };
         assert_eq!(plan, expected);
         for bad in ["drop", "drop=", "drop=101%", "drop=-1", "drop=x", "loss=1%", "by=1day", "seed=-1"] {
-            let problem = Plan::parse(bad).unwrap_err();
+            let problem = FaultRates::parse(bad).unwrap_err();
             assert!(problem.contains(bad) && problem.contains("duplicate="), "{problem}");
         }
     }
 
     #[test]
     fn shares_are_kept_and_seeds_repeat() {
-        let plan = Plan::parse("drop=10%,duplicate=20%,reorder=30%,delay=40%,corrupt=50%").unwrap();
+        let plan = FaultRates::parse("drop=10%,duplicate=20%,reorder=30%,delay=40%,corrupt=50%").unwrap();
         let count = 100_000;
         let run = |plan| {
             let mut faults = Faults::new(plan);
@@ -175,6 +179,6 @@ mod tests {
         near(share(&|f| matches!(f.late, Some(Late::After(1..=8)))), 0.9 * 0.3);
         near(share(&|f| matches!(f.late, Some(Late::By(100_000..300_000)))), 0.9 * 0.7 * 0.4);
         near(share(&|f| f.corrupt.is_some()), 0.9 * 0.5);
-        assert!(run(Plan::parse("").unwrap()).iter().all(|f| *f == Fate::default()));
+        assert!(run(FaultRates::parse("").unwrap()).iter().all(|f| *f == Fate::default()));
     }
 }

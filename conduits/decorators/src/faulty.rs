@@ -1,8 +1,8 @@
 //! Injects faults into the frames of any conduit.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::faults::{Faults, Late, Plan};
-use gasnet::conduit::{Channel, Conduit, Frame, Peer, RawSlot, Rma};
+use crate::faults::{FaultRates, Faults, Late};
+use gasnet::conduit::{Channel, Conduit, Frame, FrameLine, Peer, RawSlot, Rma};
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -32,14 +32,10 @@ struct FaultyState {
 struct Held {
     from: Peer,
     /// The frame's bytes, aligned to 64 bytes.
-    lines: Vec<Line>,
+    lines: Vec<FrameLine>,
     len: usize,
     until: Until,
 }
-
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
 
 #[derive(Clone, Copy)]
 enum Until {
@@ -49,7 +45,7 @@ enum Until {
 
 impl Held {
     fn copy(frame: &Frame, until: Until) -> Held {
-        let mut lines = vec![Line([0; 64]); frame.len.div_ceil(64).max(1)];
+        let mut lines = vec![FrameLine([0; 64]); frame.len.div_ceil(64).max(1)];
         // SAFETY: a frame is valid for its length; the lines have room for it, and nothing else refers to
         // them.
         unsafe {
@@ -66,7 +62,7 @@ impl Held {
 
 impl Faulty {
     /// Wraps a conduit with the faults of a plan.
-    pub fn new(inner: Box<dyn Conduit>, plan: Plan) -> Faulty {
+    pub fn new(inner: Box<dyn Conduit>, plan: FaultRates) -> Faulty {
         let state = FaultyState { faults: Faults::new(plan), held: Default::default() };
         Faulty { inner, state: Mutex::new(state), start: Instant::now() }
     }
@@ -204,11 +200,11 @@ unsafe impl Conduit for Faulty {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::Plan;
+    use crate::faults::FaultRates;
 
     /// Delivers the frames it is given, in order.
     #[derive(Default)]
-    struct Wire(Mutex<VecDeque<Vec<Line>>>, Mutex<Duration>);
+    struct Wire(Mutex<VecDeque<Vec<FrameLine>>>, Mutex<Duration>);
 
     // SAFETY: the stack owns the frames; slots are never given out.
     unsafe impl Conduit for Wire {
@@ -264,11 +260,11 @@ mod tests {
                 self.0.clock()
             }
         }
-        let faulty = Faulty::new(Box::new(Borrowed(wire)), Plan::parse(plan).unwrap());
+        let faulty = Faulty::new(Box::new(Borrowed(wire)), FaultRates::parse(plan).unwrap());
         let mut arrived = Vec::new();
         for i in 0..COUNT + 100 {
             if i < COUNT {
-                let mut line = Line([7; 64]);
+                let mut line = FrameLine([7; 64]);
                 line.0[..4].copy_from_slice(&i.to_le_bytes());
                 wire.0.lock().unwrap().push_back(vec![line]);
             }

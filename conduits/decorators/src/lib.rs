@@ -11,7 +11,7 @@
 //! # Words
 //!
 //! - *inner*: the conduit that a decorator wraps.
-//! - *plan*: the rate of each fault, and the seed ([`Plan`]).
+//! - *plan*: the rate of each fault, and the seed ([`FaultRates`]).
 //! - *fate*: what happens to one frame ([`Fate`]); the sequence of fates follows from the plan ([`Faults`]).
 //! - *held*: a frame that has arrived, and is delivered later.
 //!
@@ -26,11 +26,11 @@
 //! # A late frame, traced
 //!
 //! With `GASNET_FAULTY=reorder=5%`, [`wrap`] puts a [`Faulty`] around the conduit of each rank, with a
-//! sequence of fates of its own ([`Plan::of_rank`]). Sending is the inner conduit's: faults happen where
-//! frames arrive. `Faulty::poll` (`faulty.rs`) first delivers held frames that are due. Then it polls the
-//! inner conduit, and draws a fate for each frame (`faults.rs`). A frame that others are to pass is copied
-//! and held. Every further frame of its channel counts it down, and the poll that finds the count at zero
-//! delivers it. If no others come, it is delivered after a number of empty polls.
+//! sequence of fates of its own ([`FaultRates::of_rank`]). Sending is the inner conduit's: faults happen
+//! where frames arrive. `Faulty::poll` (`faulty.rs`) first delivers held frames that are due. Then it polls
+//! the inner conduit, and draws a fate for each frame (`faults.rs`). A frame that others are to pass is
+//! copied and held. Every further frame of its channel counts it down, and the poll that finds the count at
+//! zero delivers it. If no others come, it is delivered after a number of empty polls.
 //!
 //! # Invariants
 //!
@@ -101,7 +101,7 @@ mod faulty;
 mod settings;
 mod traced;
 
-pub use faults::{Fate, Faults, Late, Plan};
+pub use faults::{Fate, FaultRates, Faults, Late};
 pub use faulty::Faulty;
 pub use settings::{SETTINGS, plan};
 pub use traced::Traced;

@@ -1,6 +1,6 @@
 //! Settings of this crate.
 
-use crate::faults::Plan;
+use crate::faults::FaultRates;
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
 
@@ -25,7 +25,7 @@ pub const SETTINGS: &[Setting] = &[
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// `GASNET_FAULTY`.
-    pub(crate) faulty: Option<Plan>,
+    pub(crate) faulty: Option<FaultRates>,
     /// `GASNET_TRACED`, `GASNET_TRACEFILE`.
     pub(crate) traced: Option<String>,
 }
@@ -42,7 +42,8 @@ impl Settings {
 ///
 /// # Errors
 /// They are not understood.
-pub fn plan(env: &Reader<'_>, name: &str) -> Result<Option<Plan>, Error> {
-    let read = |text: &str| Plan::parse(text).map_err(|what| Error::job(format!("{name}={text}: {what}")));
+pub fn plan(env: &Reader<'_>, name: &str) -> Result<Option<FaultRates>, Error> {
+    let read =
+        |text: &str| FaultRates::parse(text).map_err(|what| Error::job(format!("{name}={text}: {what}")));
     env.text(name).as_deref().map(read).transpose()
 }

@@ -225,7 +225,7 @@ mod tests {
     /// The NIC's offloaded operations work under every decorator.
     #[test]
     fn nics_are_reached_through_decorators() {
-        let plan = crate::Plan::parse("drop=1%").unwrap();
+        let plan = crate::FaultRates::parse("drop=1%").unwrap();
         let faulty = crate::Faulty::new(Box::new(Sink), plan);
         assert_eq!(faulty.nic().map(|nic| nic.board()), Some(77));
         let traced = Traced::new(Box::new(faulty), Box::new(std::io::sink()));

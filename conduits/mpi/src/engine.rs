@@ -2,12 +2,13 @@
 #![expect(unsafe_code, reason = "gives out buffers as slots and frames")]
 
 use crate::calls::{self, MPI_Comm, MPI_Request};
-use crate::head::{CREDITS, Head, NUDGE, SHORTENED, put_in_second_word, without_second_word};
+use crate::head::{CREDITS, MessageHead, NUDGE, SHORTENED, put_in_second_word, without_second_word};
 use crate::threads;
 use crate::window::{self, MAX_OPERATION_BYTES, Window};
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, FrameLine, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
+    SegmentDesc,
 };
 use gasnet::{Bells, Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
@@ -59,10 +60,6 @@ const FRAME_OFFSET_BYTES: usize = 64;
 /// The head's fields are large enough.
 const _: () = assert!(TERMS.window < 1 << 16 && MAX_FRAME_BYTES < 1 << 24);
 
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
 /// A message that is sent eagerly.
 #[repr(C, align(64))]
 struct Small([u8; EAGER_BYTES]);
@@ -76,7 +73,7 @@ impl Buffer {
     fn new() -> NonNull<Buffer> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let shift = MADE.fetch_add(3, Relaxed) % 64 * 64;
-        let lines = vec![Line([0; 64]); size_of::<Buffer>() / 64 + 64];
+        let lines = vec![FrameLine([0; 64]); size_of::<Buffer>() / 64 + 64];
         // It is never freed.
         NonNull::from(&mut Vec::leak(lines)[shift / 64]).cast()
     }
@@ -210,7 +207,7 @@ impl Outbox {
     fn send(
         &mut self,
         buffer: NonNull<Buffer>,
-        words: Head,
+        words: MessageHead,
         to: u32,
         comm: MPI_Comm,
         waits: bool,
@@ -239,7 +236,7 @@ struct Ready {
 }
 
 /// The state for calls of MPI; one thread at a time uses it.
-struct Engine {
+struct MpiEngine {
     comm: MPI_Comm,
     inbox: Inbox,
     /// Sends by channel.
@@ -259,9 +256,9 @@ struct Engine {
 
 // SAFETY: only the engine uses the buffers, and MPI was initialised for several threads or is called under
 // the engine's lock.
-unsafe impl Send for Engine {}
+unsafe impl Send for MpiEngine {}
 
-impl Engine {
+impl MpiEngine {
     /// The next frame of this channel, or a reply. `again`: this is not the first request of a poll; MPI is
     /// then asked only if more than one message came recently. This function and the functions it calls are
     /// on the path of every message: inlined into one another, they pass values in registers.
@@ -324,8 +321,8 @@ impl Engine {
     #[inline(always)]
     fn take(&mut self, from: u32, receive: Receive) -> Result<Option<(Channel, Ready)>, Error> {
         // SAFETY: the receive is complete, so the head is there.
-        let Head { credits, what, len } =
-            Head::read(unsafe { head(receive.1).cast::<u64>().read_unaligned() });
+        let MessageHead { credits, what, len } =
+            MessageHead::read(unsafe { head(receive.1).cast::<u64>().read_unaligned() });
         let account = self.accounts.get_mut(from as usize);
         if !account.is_some_and(|account| account.returned(credits, TERMS)) {
             return Err(too_many_credits(from));
@@ -357,7 +354,7 @@ impl Engine {
 
     #[inline(never)]
     fn return_credits(&mut self, to: u32) -> Result<(), Error> {
-        let word = Head { credits: self.accounts[to as usize].settle(), what: CREDITS, len: 0 }.word();
+        let word = MessageHead { credits: self.accounts[to as usize].settle(), what: CREDITS, len: 0 }.word();
         calls::send_word(word, to as i32, self.comm)
     }
 
@@ -384,7 +381,7 @@ impl Engine {
 }
 
 /// The engine, until it is shut: by the rank when it leaves, or because the program has called MPI_Finalize.
-type Shared = Turns<Option<Engine>>;
+type Shared = Turns<Option<MpiEngine>>;
 
 struct Mpi {
     engine: Arc<Shared>,
@@ -439,7 +436,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         bells.expect_sleeper();
     }
     let comm = calls::communicator()?;
-    let engine = Engine {
+    let engine = MpiEngine {
         comm,
         inbox: Inbox::new(comm)?,
         outboxes: Default::default(),
@@ -514,7 +511,7 @@ impl Mpi {
     }
 
     #[inline]
-    fn lock(&self) -> Turn<'_, Option<Engine>> {
+    fn lock(&self) -> Turn<'_, Option<MpiEngine>> {
         self.engine.take()
     }
 }
@@ -573,7 +570,7 @@ unsafe impl Conduit for Mpi {
         if !account.pay(channel, cost(frame.len())) {
             return Ok(false);
         }
-        let mut head = Head { credits: account.settle(), what: channel as u8, len: frame.len() };
+        let mut head = MessageHead { credits: account.settle(), what: channel as u8, len: frame.len() };
         let mut message = std::mem::MaybeUninit::<Small>::uninit();
         let at = message.as_mut_ptr().cast::<u64>();
         // SAFETY: there is room for head and frame, as checked; that many bytes are filled in and sent.
@@ -606,7 +603,7 @@ unsafe impl Conduit for Mpi {
         let mut guard = self.lock();
         let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) else { return };
         let credits = engine.accounts[to as usize].settle();
-        let head = Head { credits, what: channel as u8, len: slot.len };
+        let head = MessageHead { credits, what: channel as u8, len: slot.len };
         if let Err(error) = engine.outboxes[channel].send(buffer, head, to, engine.comm, waits) {
             // A promised frame cannot be sent: this network is unusable from here on.
             drop(guard);
@@ -666,7 +663,7 @@ unsafe impl Conduit for Mpi {
         let Some(bells) = &self.bells else { return false };
         // Operations under way from here proceed in calls of MPI only, and so does a large message after the
         // ring that announced it.
-        let busy = |engine: &Engine| engine.outboxes.iter().any(|outbox| !outbox.leaving.is_empty());
+        let busy = |engine: &MpiEngine| engine.outboxes.iter().any(|outbox| !outbox.leaving.is_empty());
         if self.ops.load(Relaxed) > 0 || self.lock().as_ref().is_none_or(busy) {
             return false;
         }
@@ -755,7 +752,7 @@ unsafe impl Rma for Mpi {
         let Some(window) = engine.window.as_mut() else { return 0 };
         let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
             Some(to) => {
-                let word = Head { credits: [0; 2], what: NUDGE, len: 0 }.word();
+                let word = MessageHead { credits: [0; 2], what: NUDGE, len: 0 }.word();
                 calls::send_word(word, to as i32, engine.comm)
             }
             None => Ok(()),

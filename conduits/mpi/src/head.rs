@@ -4,7 +4,7 @@
 /// The head of a message, one word. From the lowest bits on: credits returned for both channels (16 bits
 /// each), the kind of the message (8 bits), and its frame's length (24 bits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct MessageHead {
     pub(crate) credits: [u32; 2],
     pub(crate) what: u8,
     pub(crate) len: usize,
@@ -18,7 +18,7 @@ pub(crate) const NUDGE: u8 = 3;
 /// have such a word, and MPI libraries are fastest with the shortest messages.
 pub(crate) const SHORTENED: u8 = 4;
 
-impl Head {
+impl MessageHead {
     #[inline]
     pub(crate) fn word(self) -> u64 {
         let [requests, replies] = self.credits.map(u64::from);
@@ -26,9 +26,9 @@ impl Head {
     }
 
     #[inline]
-    pub(crate) fn read(word: u64) -> Head {
+    pub(crate) fn read(word: u64) -> MessageHead {
         let credits = [word as u32 & 0xffff, word as u32 >> 16];
-        Head { credits, what: (word >> 32) as u8, len: (word >> 40) as usize }
+        MessageHead { credits, what: (word >> 32) as u8, len: (word >> 40) as usize }
     }
 }
 
@@ -67,8 +67,8 @@ mod tests {
         for credits in [[0, 0], [1, 4096], [0xffff, 0]] {
             for what in [0, 1, CREDITS, NUDGE, SHORTENED, 1 | SHORTENED] {
                 for len in [0, 16, 65_616, (1 << 24) - 1] {
-                    let head = Head { credits, what, len };
-                    assert_eq!(Head::read(head.word()), head);
+                    let head = MessageHead { credits, what, len };
+                    assert_eq!(MessageHead::read(head.word()), head);
                 }
             }
         }

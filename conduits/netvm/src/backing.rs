@@ -34,7 +34,7 @@ struct Recalls {
 }
 
 /// The configuration of a segment.
-pub(crate) struct Plan {
+pub(crate) struct SegmentPlan {
     pub(crate) rank: u32,
     pub(crate) size: u32,
     /// Bytes of the segment, and of the memory behind it.
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
 
 impl Backing {
     /// Makes the segment, and the NIC's side of its table.
-    pub(crate) fn new(plan: Plan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
+    pub(crate) fn new(plan: SegmentPlan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
         let mut config = PagerConfig::new(plan.segment, plan.budget, plan.folder);
         (config.extra, config.port) = (plan.behind, PORT);
         config.patience = FULL_STORE_LIMIT;

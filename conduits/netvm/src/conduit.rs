@@ -1,7 +1,7 @@
 //! The conduit: it passes the requests of the core to the library and the mail.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::backing::{Backing, Plan};
+use crate::backing::{Backing, SegmentPlan};
 use crate::desk::Desks;
 use crate::engine::{Card, HostHalf, PORT, shift};
 use crate::far::Far;
@@ -327,7 +327,7 @@ unsafe impl Conduit for Live {
         let (segment, allowed) = (len as u64, self.allowed(len as u64));
         // This mode pins beyond the bound, and its pins are reported.
         let unbounded = self.mode == Registration::Pinned(StrategyKind::RendezvousNoUnpin);
-        let plan = Plan {
+        let plan = SegmentPlan {
             rank: self.me,
             size: self.size,
             segment,

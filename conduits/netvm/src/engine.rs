@@ -64,7 +64,7 @@ pub(crate) struct Card {
     pub(crate) bell: Arc<Doorbell>,
     pub(crate) port: Arc<PortMemory>,
     /// `None` until the rank has its segment.
-    engine: Mutex<Option<Engine>>,
+    engine: Mutex<Option<NicEngine>>,
     /// A thread found the engine taken.
     again: AtomicBool,
     replies: Mutex<VecDeque<HostReply>>,
@@ -105,7 +105,7 @@ impl Counts {
 type Packet = (Head, Vec<u8>);
 
 /// The firmware and its surroundings.
-pub(crate) struct Engine {
+pub(crate) struct NicEngine {
     nic: Nic,
     memory: Arc<dyn PageMemory + Send + Sync>,
     host: Arc<dyn HostHalf>,
@@ -165,7 +165,7 @@ impl Card {
         host: Arc<dyn HostHalf>,
     ) -> Result<Vec<JoinHandle<()>>, Error> {
         nic.open_port(PORT, self.port.clone());
-        *self.engine() = Some(Engine {
+        *self.engine() = Some(NicEngine {
             nic,
             memory,
             host,
@@ -199,7 +199,7 @@ impl Card {
         drop(self.engine().take());
     }
 
-    fn engine(&self) -> MutexGuard<'_, Option<Engine>> {
+    fn engine(&self) -> MutexGuard<'_, Option<NicEngine>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -407,7 +407,7 @@ impl Card {
     }
 }
 
-impl Engine {
+impl NicEngine {
     /// Handles what came from all sources, until there is nothing left or the turn is over.
     fn turn(&mut self, card: &Card) -> usize {
         let mut done = 0;

@@ -13,7 +13,8 @@ use gasnet::atomics::Operation;
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::looks::Looks;
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, FrameLine, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
+    SegmentDesc,
 };
 use gasnet::{Bells, Error, RankId};
 use std::collections::VecDeque;
@@ -36,11 +37,6 @@ const MAX_SLEEP: Duration = Duration::from_millis(1);
 /// Batches of completions handled in one poll.
 const COMPLETION_BATCHES_PER_POLL: usize = 4;
 
-/// Unit of aligned memory for frames.
-#[repr(C, align(64))]
-#[derive(Clone, Copy)]
-struct Line([u8; 64]);
-
 /// A frame that has arrived and is not handled yet.
 struct Ready {
     from: u32,
@@ -55,13 +51,13 @@ enum FrameMemory {
     /// The buffer of a receive.
     Buffer(u32),
     /// Memory of its own.
-    Own(#[expect(dead_code, reason = "keeps the memory")] Vec<Line>),
+    Own(#[expect(dead_code, reason = "keeps the memory")] Vec<FrameLine>),
 }
 
 impl Ready {
     /// Copies the frame's bytes to other memory.
-    fn copy(&self) -> Vec<Line> {
-        let mut lines = vec![Line([0; 64]); self.len.div_ceil(64).max(1)];
+    fn copy(&self) -> Vec<FrameLine> {
+        let mut lines = vec![FrameLine([0; 64]); self.len.div_ceil(64).max(1)];
         // SAFETY: the frame's bytes, into at least as much room.
         unsafe { std::ptr::copy_nonoverlapping(self.at, lines.as_mut_ptr().cast(), self.len) };
         lines
@@ -80,7 +76,7 @@ struct Relation {
 }
 
 /// The state for calls of libfabric; one thread at a time uses it.
-pub(crate) struct Engine {
+pub(crate) struct OfiEngine {
     pub(crate) me: u32,
     pub(crate) port: Port,
     sender: Sender,
@@ -108,9 +104,9 @@ pub(crate) struct Engine {
 }
 
 // SAFETY: all pointers are into memory that the engine owns; the engine is used under its lock.
-unsafe impl Send for Engine {}
+unsafe impl Send for OfiEngine {}
 
-impl Engine {
+impl OfiEngine {
     fn error(&self, rank: Option<u32>, text: String) -> Error {
         let text = format!("ofi ({}): {text}", self.port.traits.name);
         match rank {
@@ -440,7 +436,7 @@ impl Engine {
 }
 
 struct Ofi {
-    engine: Mutex<Option<Engine>>,
+    engine: Mutex<Option<OfiEngine>>,
     /// The counters, saved before the engine was closed.
     counted: OnceLock<Vec<(&'static str, u64)>>,
     bells: Option<Arc<Bells>>,
@@ -457,7 +453,7 @@ struct Ofi {
 /// used.
 pub(crate) fn open(
     cx: &OpenContext<'_>,
-    trial: impl FnOnce(&mut Engine, &OpenContext<'_>) -> Result<bool, Error>,
+    trial: impl FnOnce(&mut OfiEngine, &OpenContext<'_>) -> Result<bool, Error>,
 ) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
@@ -478,7 +474,7 @@ pub(crate) fn open(
 }
 
 /// Agrees on a provider, opens an endpoint, and exchanges the addresses.
-fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
+fn connect(cx: &OpenContext<'_>) -> Result<OfiEngine, Error> {
     let settings = Settings::read()?;
     let (wanted, domain) = (settings.provider.as_deref(), settings.domain.as_deref());
     let mut names = offers::providers(wanted, domain);
@@ -539,7 +535,7 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     } else {
         None
     };
-    Ok(Engine {
+    Ok(OfiEngine {
         me: cx.rank.0,
         port,
         sender,
@@ -561,7 +557,7 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     })
 }
 
-impl Engine {
+impl OfiEngine {
     fn drop_onesided(&mut self) {
         match self.onesided.take() {
             // The provider may still use the memory of operations that it did not complete.
@@ -576,14 +572,14 @@ impl Engine {
 fn deliver_frame(frame: &Ready, deliver: &mut dyn FnMut(Frame)) {
     let from = Peer { rank: RankId(frame.from), endpoint: 0 };
     let mut lend = |data| deliver(Frame { from, channel: frame.channel, data, len: frame.len });
-    if (frame.at as usize).is_multiple_of(align_of::<Line>()) {
+    if (frame.at as usize).is_multiple_of(align_of::<FrameLine>()) {
         return lend(frame.at);
     }
     lend(frame.copy().as_mut_ptr().cast());
 }
 
 impl Ofi {
-    fn lock(&self) -> MutexGuard<'_, Option<Engine>> {
+    fn lock(&self) -> MutexGuard<'_, Option<OfiEngine>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -726,7 +722,7 @@ unsafe impl Conduit for Ofi {
     }
 
     fn doze(&self, longest: Duration) -> bool {
-        let there_is_one = || self.lock().as_mut().is_none_or(Engine::has_work);
+        let there_is_one = || self.lock().as_mut().is_none_or(OfiEngine::has_work);
         self.bells.as_ref().is_some_and(|bells| bells.doze(there_is_one, longest.min(MAX_SLEEP)))
     }
 
@@ -739,7 +735,7 @@ unsafe impl Conduit for Ofi {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let counted = self.lock().as_ref().map(Engine::counters);
+        let counted = self.lock().as_ref().map(OfiEngine::counters);
         counted.or_else(|| self.counted.get().cloned()).unwrap_or_default()
     }
 }

@@ -107,7 +107,7 @@ pub(crate) struct RegisteredRegion {
 
 /// The key that a peer needs to reach a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct MemoryKey {
     /// Added to offsets.
     pub(crate) base: u64,
     pub(crate) key: u64,
@@ -638,7 +638,7 @@ impl Port {
     }
 
     /// Reads the key in a peer's note.
-    pub(crate) fn read_key(&self, note: &[u8]) -> Result<Key, String> {
+    pub(crate) fn read_key(&self, note: &[u8]) -> Result<MemoryKey, String> {
         let word = |at: usize| {
             let bytes = note.get(at..at + 8).and_then(|b| b.try_into().ok());
             bytes.map(u64::from_le_bytes).ok_or_else(|| "a key is too short".to_string())
@@ -649,6 +649,6 @@ impl Port {
             // SAFETY: a raw key from the same provider.
             unsafe { ffi::check("fi_mr_map_raw", ffi::mr_map_raw(self.domain, base, &mut raw, &mut key))? };
         }
-        Ok(Key { base, key })
+        Ok(MemoryKey { base, key })
     }
 }

@@ -33,7 +33,7 @@
 //! `Rma::put` (`engine.rs`) looks up the key of the target's segment (`onesided.rs`). If it is not known, a
 //! note asks for it, and the core tries again. The source is made fit for the provider, if that reaches
 //! registered memory only (`local.rs`). Then the port starts the write (`fabric.rs`). Each poll takes
-//! completions from the queue (`Engine::progress`); that of the put ends the use of its source and is
+//! completions from the queue (`OfiEngine::progress`); that of the put ends the use of its source and is
 //! reported to the core.
 //!
 //! # Protocol

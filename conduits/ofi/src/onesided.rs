@@ -8,7 +8,7 @@
 #![expect(unsafe_code, reason = "hands memory to the provider")]
 
 use crate::atomics::{self, Have};
-use crate::fabric::{Answer, Context, Key, OperationKind, Port, Remote};
+use crate::fabric::{Answer, Context, MemoryKey, OperationKind, Port, Remote};
 use crate::local::{Local, MemoryLease, Room};
 use crate::memory::Chunk;
 use crate::prices::LARGE_BYTES;
@@ -62,7 +62,7 @@ struct Cut {
 pub(crate) enum Known {
     Not,
     Asked,
-    Key(Key),
+    Key(MemoryKey),
 }
 
 /// The one-sided operations of an endpoint.

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "puts and gets of memory that stays until they are complete")]
 
 use crate::atomics;
-use crate::engine::Engine;
+use crate::engine::OfiEngine;
 use crate::onesided::{Known, Start};
 use crate::wire::MessageKind;
 use gasnet::atomics::{Function, Operation, WordType};
@@ -31,7 +31,7 @@ fn pattern(of: u32, k: usize) -> u64 {
 }
 
 /// Tests the network, and its puts and gets if it has them; returns whether those can be used. Collective.
-pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Error> {
+pub(crate) fn run(engine: &mut OfiEngine, cx: &OpenContext<'_>) -> Result<bool, Error> {
     if engine.onesided.is_none() {
         return Ok(false);
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Err
 
 /// Whether atomics work; an error if puts and gets do not.
 fn attempt(
-    engine: &mut Engine,
+    engine: &mut OfiEngine,
     cx: &OpenContext<'_>,
     base: *mut u64,
     keys: &[Vec<u8>],
@@ -168,7 +168,7 @@ fn attempt(
 
 /// Starts an operation and waits until it is complete.
 fn complete(
-    engine: &mut Engine,
+    engine: &mut OfiEngine,
     until: Instant,
     mut start: impl FnMut(&mut crate::onesided::OneSided, &mut crate::fabric::Port) -> Start,
 ) -> Result<(), String> {
@@ -192,9 +192,9 @@ fn complete(
 }
 
 fn wait(
-    engine: &mut Engine,
+    engine: &mut OfiEngine,
     until: Instant,
-    mut over: impl FnMut(&mut Engine) -> bool,
+    mut over: impl FnMut(&mut OfiEngine) -> bool,
 ) -> Result<(), String> {
     while !over(engine) {
         engine.progress().map_err(|e| e.to_string())?;

@@ -62,13 +62,13 @@ impl JobKey {
     }
 
     /// The key for datagrams from one rank to another.
-    pub fn direction(&self, from: Life, to: Life, coverage: Coverage) -> Key {
+    pub fn direction(&self, from: Life, to: Life, coverage: Coverage) -> AuthKey {
         let mut text = [0; 24];
         text[..4].copy_from_slice(&from.rank.to_le_bytes());
         text[4..12].copy_from_slice(&from.incarnation.to_le_bytes());
         text[12..16].copy_from_slice(&to.rank.to_le_bytes());
         text[16..].copy_from_slice(&to.incarnation.to_le_bytes());
-        Key {
+        AuthKey {
             short: SipHasher13::new_with_key(&derive(&self.0, &[b"short", &text])),
             long: derive(&self.0, &[b"long", &text]),
             coverage,
@@ -93,19 +93,19 @@ pub struct Life {
 
 /// The key of one direction between two ranks.
 #[derive(Clone)]
-pub struct Key {
+pub struct AuthKey {
     short: SipHasher13,
     long: [u8; 16],
     coverage: Coverage,
 }
 
-impl core::fmt::Debug for Key {
+impl core::fmt::Debug for AuthKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Key(..)")
+        f.write_str("AuthKey(..)")
     }
 }
 
-impl Key {
+impl AuthKey {
     /// Whether the tag of such a datagram does not cover its payload.
     #[inline]
     pub fn spares(&self, kind: PacketKind, len: usize) -> bool {
@@ -149,7 +149,7 @@ mod tests {
         Life { rank, incarnation }
     }
 
-    fn datagram(key: &Key, kind: PacketKind, len: usize) -> Vec<u8> {
+    fn datagram(key: &AuthKey, kind: PacketKind, len: usize) -> Vec<u8> {
         let header = Header {
             kind,
             flags: 0,

@@ -9,7 +9,7 @@
 use crate::address::{self, RankAddress};
 use crate::auth::{JobKey, KEY_SHARE_BYTES};
 use crate::disturb::Disturbance;
-use crate::engine::Engine;
+use crate::engine::UdpEngine;
 use crate::link::Counters;
 use crate::memory::Arrived;
 use crate::settings::Settings;
@@ -79,7 +79,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         return Err(Error::Conduit(format!("udp: rank {rank}: {differs}")));
     }
     let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
-    let mut engine = Engine::new(cx.rank.0, key, cards, socket, settings.window, settings.timeout_ns);
+    let mut engine = UdpEngine::new(cx.rank.0, key, cards, socket, settings.window, settings.timeout_ns);
     if let Some(plan) = settings.faulty {
         engine.disturbance = Some(Disturbance::new(plan.of_rank(cx.rank.0)));
     }
@@ -103,7 +103,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
 }
 
 struct SharedEngine {
-    engine: Turns<Engine>,
+    engine: Turns<UdpEngine>,
     /// Whether puts or gets made progress, those of peers among them.
     moved: AtomicBool,
     /// Number of complete operations that were not reported.
@@ -120,13 +120,13 @@ struct SharedEngine {
 
 impl SharedEngine {
     #[inline]
-    fn engine(&self) -> Turn<'_, Engine> {
+    fn engine(&self) -> Turn<'_, UdpEngine> {
         self.engine.take()
     }
 
     /// Relaxed: hints; the lock orders the data.
     #[inline]
-    fn count(&self, engine: &mut Engine) {
+    fn count(&self, engine: &mut UdpEngine) {
         if core::mem::take(&mut engine.memory.moved) {
             self.moved.store(true, Relaxed);
         }

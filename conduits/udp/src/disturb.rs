@@ -2,7 +2,7 @@
 //! repair them.
 
 use crate::path::{NS_PER_MS, Time};
-use gasnet_decorators::{Faults, Late, Plan};
+use gasnet_decorators::{FaultRates, Faults, Late};
 
 /// Most datagrams that are held back.
 const MAX_HELD_DATAGRAMS: usize = 1024;
@@ -25,7 +25,7 @@ struct Held {
 }
 
 impl Disturbance {
-    pub(crate) fn new(plan: Plan) -> Disturbance {
+    pub(crate) fn new(plan: FaultRates) -> Disturbance {
         Disturbance { faults: Faults::new(plan), held: Vec::new() }
     }
 
@@ -88,7 +88,7 @@ mod tests {
             ("reorder=10%", 1000..=1000, 0..=0, 50..=150),
             ("delay=10%,by=100us", 1000..=1000, 0..=0, 50..=150),
         ] {
-            let mut d = Disturbance::new(Plan::parse(plan).unwrap());
+            let mut d = Disturbance::new(FaultRates::parse(plan).unwrap());
             let (mut got, mut bits, mut overtaken, mut top) = (0, 0u32, 0, 0);
             let mut take = |datagram: &[u8]| {
                 got += 1;

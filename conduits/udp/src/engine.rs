@@ -1,8 +1,8 @@
 //! All links of a rank, their socket, and their timers: one value behind one lock.
 //!
-//! [`Engine::pump`] does all work that can be done without waiting: it takes what has arrived, handles timers
-//! that are due, and sends. A link is made with the first thing to send to a peer, or the first datagram that
-//! proves to come from it.
+//! [`UdpEngine::pump`] does all work that can be done without waiting: it takes what has arrived, handles
+//! timers that are due, and sends. A link is made with the first thing to send to a peer, or the first
+//! datagram that proves to come from it.
 
 use crate::address::RankAddress;
 use crate::auth::{Coverage, JobKey, Life};
@@ -33,7 +33,7 @@ const GLANCES_PER_CLOCK_READ: u32 = 16;
 const INQUIRY_TIMEOUT_NS: Time = 2_000_000_000;
 
 /// See the module's documentation.
-pub(crate) struct Engine {
+pub(crate) struct UdpEngine {
     me: u32,
     key: JobKey,
     cards: Vec<RankAddress>,
@@ -150,7 +150,7 @@ fn on_its_way(room: u64) -> u64 {
     (room / 2).max(128 << 10)
 }
 
-impl Engine {
+impl UdpEngine {
     pub(crate) fn new(
         me: u32,
         key: JobKey,
@@ -158,9 +158,9 @@ impl Engine {
         socket: Socket,
         window: u64,
         patience: Time,
-    ) -> Engine {
+    ) -> UdpEngine {
         let most = socket::largest_batch(&socket.address());
-        Engine {
+        UdpEngine {
             me,
             key,
             window,
@@ -379,7 +379,7 @@ impl Engine {
 
     #[inline]
     fn receive(&mut self, now: Time) -> bool {
-        let Engine { socket, links, memory, shares, me, ready, is_ready, disturbance, .. } = self;
+        let UdpEngine { socket, links, memory, shares, me, ready, is_ready, disturbance, .. } = self;
         let mut intake = Intake {
             now,
             me: *me,
@@ -594,7 +594,7 @@ mod tests {
     use super::*;
     use std::net::{Ipv4Addr, SocketAddr};
 
-    fn pair(full: bool) -> [Engine; 2] {
+    fn pair(full: bool) -> [UdpEngine; 2] {
         let sockets = [0, 1].map(|_| Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap());
         let cards: Vec<RankAddress> = (0..2)
             .map(|i| RankAddress {
@@ -610,11 +610,11 @@ mod tests {
         let mut rank = 0;
         sockets.map(|socket| {
             rank += 1;
-            Engine::new(rank - 1, key.clone(), cards.clone(), socket, 1 << 20, 20_000_000_000)
+            UdpEngine::new(rank - 1, key.clone(), cards.clone(), socket, 1 << 20, 20_000_000_000)
         })
     }
 
-    fn send(engine: &mut Engine, to: u32, channel: Channel, len: usize) {
+    fn send(engine: &mut UdpEngine, to: u32, channel: Channel, len: usize) {
         let (slot, _) = engine.reserve(to, channel, len).expect("there is room");
         engine.commit(to, channel, slot);
     }
@@ -635,7 +635,7 @@ mod tests {
         }
     }
 
-    fn receive(engine: &mut Engine, channel: Channel) -> usize {
+    fn receive(engine: &mut UdpEngine, channel: Channel) -> usize {
         until(|| {
             engine.glance();
             let arrived = engine.memory.frames[channel as usize].pop_front()?;

@@ -34,7 +34,7 @@ mod send;
 
 pub use send::{Batch, LARGE_DATAGRAM_BYTES};
 
-use crate::auth::Key;
+use crate::auth::AuthKey;
 use crate::buf::{Buf, MAX_FRAME_BYTES, Pool, charge};
 use crate::path::{Congestion, Mtu, NS_PER_MS, Pacer, Rtt, Time};
 use crate::share;
@@ -88,10 +88,10 @@ pub trait World {
 pub struct Setup {
     /// The own rank.
     pub rank: u32,
-    /// Key of sent datagrams.
-    pub send_key: Key,
-    /// Key of received datagrams.
-    pub receive_key: Key,
+    /// AuthKey of sent datagrams.
+    pub send_key: AuthKey,
+    /// AuthKey of received datagrams.
+    pub receive_key: AuthKey,
     /// Bytes of frames that may wait on each channel, at either end.
     pub window: [u64; 2],
     /// Most bytes under way, from the size of the peer's socket buffer.

@@ -2,7 +2,7 @@
 
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
-use gasnet_decorators::Plan;
+use gasnet_decorators::FaultRates;
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[
@@ -41,7 +41,7 @@ pub const SETTINGS: &[Setting] = &[
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Faults in datagrams.
-    pub(crate) faulty: Option<Plan>,
+    pub(crate) faulty: Option<FaultRates>,
     pub(crate) interface: Option<String>,
     /// Whether all is authenticated, if that was said.
     pub(crate) auth_full: Option<bool>,

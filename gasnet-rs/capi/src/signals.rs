@@ -166,12 +166,12 @@ fn alternate_stack() {
 }
 
 /// A short text put together without allocation.
-struct Line {
+struct ShortText {
     bytes: [u8; 128],
     len: usize,
 }
 
-impl std::fmt::Write for Line {
+impl std::fmt::Write for ShortText {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let n = text.len().min(self.bytes.len() - self.len);
         self.bytes[self.len..self.len + n].copy_from_slice(&text.as_bytes()[..n]);
@@ -182,7 +182,7 @@ impl std::fmt::Write for Line {
 
 /// Writes one line to standard error with a single system call.
 fn print(arguments: std::fmt::Arguments<'_>) {
-    let mut line = Line { bytes: [0; 128], len: 0 };
+    let mut line = ShortText { bytes: [0; 128], len: 0 };
     let _ = std::fmt::write(&mut line, arguments);
     // SAFETY: the bytes are ours.
     unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };

@@ -30,7 +30,7 @@ const _: () = assert!(MAX_LONG_IN_PARTS.div_ceil(MIN_PART_BYTES) <= Bits::BITS a
 
 /// Whose message a part belongs to, and which one of theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct MessageName {
     from: RankId,
     channel: Channel,
     number: u32,
@@ -52,13 +52,13 @@ struct Assembly {
 /// Messages in parts, on their way out and in.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    arriving: Mutex<HashMap<Key, Assembly>>,
+    arriving: Mutex<HashMap<MessageName, Assembly>>,
     /// Sent so far.
     sent: AtomicU32,
 }
 
 impl Parts {
-    fn arriving(&self) -> MutexGuard<'_, HashMap<Key, Assembly>> {
+    fn arriving(&self) -> MutexGuard<'_, HashMap<MessageName, Assembly>> {
         self.arriving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -137,7 +137,7 @@ impl Rank {
         let Some(Place::Here(base)) = self.segments.mapped_at(self.id(), whole.dst, whole.len) else {
             wrong("outside this segment");
         };
-        let key = Key { from, channel: f.channel, number: part.number };
+        let key = MessageName { from, channel: f.channel, number: part.number };
         let bit = 1 << number;
         {
             let mut arriving = self.parts.arriving();

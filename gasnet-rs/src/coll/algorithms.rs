@@ -498,15 +498,15 @@ async unsafe fn operands(op: &Op, dst: Ptr, src: Ptr, n: usize, count: usize, ho
 }
 
 /// Zeros, aligned for any type of operand of a program's function.
-struct Operands(Vec<Line>);
+struct Operands(Vec<OperandLine>);
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[expect(dead_code, reason = "reached by address")] [u8; 64]);
+struct OperandLine(#[expect(dead_code, reason = "reached by address")] [u8; 64]);
 
 impl Operands {
     fn new(bytes: usize) -> Operands {
-        Operands(vec![Line([0; 64]); bytes.div_ceil(size_of::<Line>())])
+        Operands(vec![OperandLine([0; 64]); bytes.div_ceil(size_of::<OperandLine>())])
     }
     fn at(&mut self) -> Ptr {
         Ptr(self.0.as_mut_ptr().cast())

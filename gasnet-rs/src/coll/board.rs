@@ -15,9 +15,9 @@ const TEAMS_WITH_PLACES: u32 = MAX_TEAMS + 1;
 pub(super) const PAGE_BYTES: usize = 4096;
 /// Bytes of the board of a set: the rank's own block, the children's blocks, and a page for signals, one for
 /// each member or child.
-pub(super) const SET: u32 = BOARD / (2 * TEAMS_WITH_PLACES) / PAGE_BYTES as u32 * PAGE_BYTES as u32;
+pub(super) const SET_BYTES: u32 = BOARD / (2 * TEAMS_WITH_PLACES) / PAGE_BYTES as u32 * PAGE_BYTES as u32;
 /// Offset of the page for signals in the board of a set.
-pub(super) const SIGNAL: u32 = SET - PAGE_BYTES as u32;
+pub(super) const SIGNALS_AT: u32 = SET_BYTES - PAGE_BYTES as u32;
 /// Bytes of the word at the start of a block.
 pub(super) const WORD_BYTES: usize = 8;
 /// Largest number of parts of a block. Each part has events of its own.
@@ -35,13 +35,13 @@ const _: () = assert!(
         && stride(4096) > PAGE_BYTES
         && stride(2) < 160 * PAGE_BYTES
 );
-const _: () = assert!(2 * MAX_MEMBERS_ALL_TO_ALL * WORD_BYTES <= PAGE_BYTES && SIGNAL < 1 << LEN_BITS);
+const _: () = assert!(2 * MAX_MEMBERS_ALL_TO_ALL * WORD_BYTES <= PAGE_BYTES && SIGNALS_AT < 1 << LEN_BITS);
 
 /// Bytes from a block of a tree to the next one, among `size` members; their number fixes that of the root's
 /// children.
 pub(super) const fn stride(size: usize) -> usize {
     let blocks = 1 + size.next_power_of_two().trailing_zeros() as usize;
-    SIGNAL as usize / blocks / PAGE_BYTES * PAGE_BYTES
+    SIGNALS_AT as usize / blocks / PAGE_BYTES * PAGE_BYTES
 }
 
 /// Largest number of bytes of a block of a tree, without its word.
@@ -75,7 +75,7 @@ pub(crate) enum Places {
 impl Places {
     /// Pages that the places of all members share.
     fn pages(self) -> usize {
-        SIGNAL as usize / PAGE_BYTES / if matches!(self, Places::Rooted(_)) { 1 } else { 2 }
+        SIGNALS_AT as usize / PAGE_BYTES / if matches!(self, Places::Rooted(_)) { 1 } else { 2 }
     }
 
     /// Places on a page among so many members; 1 if each has a page at least.
@@ -172,7 +172,7 @@ pub(super) fn words(n: usize) -> usize {
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
     let room = room(size);
     let rooted = Places::Rooted(0).most(size);
-    let all = |n: usize| (WORD_BYTES + words(n)) * size <= SIGNAL as usize;
+    let all = |n: usize| (WORD_BYTES + words(n)) * size <= SIGNALS_AT as usize;
     match shape {
         Shape::Barrier => true,
         Shape::Broadcast(n) | Shape::Reduce(n, true) | Shape::ReduceAll(n, true) => n <= room,
@@ -180,7 +180,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Exchange(n) => n <= Places::Mutual.most(size),
         Shape::GatherAll(n) | Shape::Scan(n) | Shape::ReduceAll(n, false) => all(n),
         // Each in whole words.
-        Shape::GatherAllV(all) => all + (WORD_BYTES + 7) * size <= SIGNAL as usize,
+        Shape::GatherAllV(all) => all + (WORD_BYTES + 7) * size <= SIGNALS_AT as usize,
         Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => {
             shape.places().is_some_and(|places| places.most(size) > 0)
         }
@@ -239,7 +239,7 @@ mod tests {
                 taken.sort_unstable();
                 let all = WORD_BYTES + most;
                 assert!(taken.windows(2).all(|w| w[0] as usize + all <= w[1] as usize), "{size}: {taken:?}");
-                assert!(taken.last().is_some_and(|last| *last as usize + all <= SIGNAL as usize));
+                assert!(taken.last().is_some_and(|last| *last as usize + all <= SIGNALS_AT as usize));
                 let in_page = |at: &u32| *at as usize % PAGE_BYTES + all <= PAGE_BYTES;
                 assert!(
                     taken.iter().all(|at| (*at as usize).is_multiple_of(PAGE_BYTES) || in_page(at)),

@@ -112,9 +112,9 @@ fn phase_now(
     take: impl FnOnce(Ptr, Ptr),
 ) {
     let rank = op.rank();
-    rank.wait_until(super::WHAT, || op.is_next());
+    rank.wait_until(super::COLLECTIVE_WAIT, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
-    rank.poll_until(super::WHAT, || entered.is_over());
+    rank.poll_until(super::COLLECTIVE_WAIT, || entered.is_over());
     entered.leave(take);
 }
 

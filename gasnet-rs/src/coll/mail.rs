@@ -86,7 +86,7 @@ pub(crate) struct Part {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct SlotName {
     team: u32,
     op: u32,
     step: u32,
@@ -155,7 +155,7 @@ impl Slot {
 /// All slots of a rank, and the records of its teams.
 #[derive(Debug, Default)]
 struct Slots {
-    all: HashMap<Key, Slot>,
+    all: HashMap<SlotName, Slot>,
     records: BTreeMap<u32, Arc<Record>>,
 }
 
@@ -195,7 +195,7 @@ impl Mail {
     }
 
     /// The word for a sender of `len` bytes, if it has arrived.
-    fn take_word(&self, rank: &Rank, key: Key, len: usize) -> Option<(u8, u64)> {
+    fn take_word(&self, rank: &Rank, key: SlotName, len: usize) -> Option<(u8, u64)> {
         let mut slots = self.slots();
         let slot = slots.all.entry(key).or_default();
         slot.sends = Some(len);
@@ -221,8 +221,8 @@ impl Mail {
     /// The messages that this rank waits for: team, the member that is to send it, and which.
     pub(crate) fn awaited(&self) -> Vec<(u32, u32, About)> {
         let slots = self.slots();
-        let about = |key: &Key, len| About { member: 0, operation: key.op, step: key.step, len };
-        let waits = |(key, slot): (&Key, &Slot)| match (slot.buffer, slot.sends) {
+        let about = |key: &SlotName, len| About { member: 0, operation: key.op, step: key.step, len };
+        let waits = |(key, slot): (&SlotName, &Slot)| match (slot.buffer, slot.sends) {
             (Some((_, len)), _) => Some((key.team, key.peer, about(key, len))),
             (None, Some(_)) => Some((key.team, key.peer, about(key, 0))),
             _ => None,
@@ -239,7 +239,7 @@ impl Mail {
         [team, op, step, peer]: [u32; 4],
         len: usize,
     ) {
-        let key = Key { team, op, step: step | SENDER, peer, from };
+        let key = SlotName { team, op, step: step | SENDER, peer, from };
         let sends = self.slots().all.get(&key).and_then(|slot| slot.sends);
         if let Some(sends) = sends.filter(|sends| len > 0 && *sends != len) {
             lengths_differ(rank, (rank.id(), sends), (from, len));
@@ -265,7 +265,8 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     let mail = &rank.coll.mail;
     let word = join(lo, hi);
     let sender = matches!(index, READY | DONE);
-    let key = Key { team, op, step: if sender { step | SENDER } else { step }, peer, from: token.source() };
+    let key =
+        SlotName { team, op, step: if sender { step | SENDER } else { step }, peer, from: token.source() };
     let mut slots = mail.slots();
     match slots.records.get(&team) {
         Some(record) => record.hear(rank, op, token.source(), what),
@@ -373,8 +374,8 @@ impl Op {
         self.team.turn.store(next, Ordering::Release);
     }
 
-    fn key(&self, step: u32, peer: usize) -> Key {
-        Key { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
+    fn key(&self, step: u32, peer: usize) -> SlotName {
+        SlotName { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
     }
 
     /// What this member takes part in at a table: the kind of operation, its number, and the step.
@@ -466,7 +467,7 @@ impl Op {
     }
 
     /// Waits for the receiver's answer; ends the job if it is another one.
-    async fn word(&self, key: Key, index: u8, len: usize) -> u64 {
+    async fn word(&self, key: SlotName, index: u8, len: usize) -> u64 {
         let taken = || self.rank().coll.mail.take_word(self.rank(), key, len);
         let (said, word) = poll_fn(|_| taken().map_or(Poll::Pending, Poll::Ready)).await;
         if said != index {
@@ -529,7 +530,7 @@ impl Op {
 /// A posted receive.
 pub(crate) struct Receive<'a> {
     op: &'a Op,
-    key: Key,
+    key: SlotName,
     from: usize,
     step: u32,
     to: Ptr,

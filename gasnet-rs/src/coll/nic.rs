@@ -60,7 +60,7 @@
 use super::Path;
 use super::board::{
     Counts, Cut, EVENTS_PER_SET, Events, LEN_BITS, MAX_BYTES_ALL_TO_ALL, MAX_MEMBERS_ALL_TO_ALL, PAGE_BYTES,
-    Places, SET, SIGNAL, WHAT_BITS, WORD_BYTES, place, stride, word, words,
+    Places, SET_BYTES, SIGNALS_AT, WHAT_BITS, WORD_BYTES, place, stride, word, words,
 };
 use super::mail::{self, Op, Part, Ptr};
 use super::record;
@@ -102,8 +102,8 @@ impl<'a> Tree<'a> {
             op,
             port,
             event: port.events().start + EVENTS_PER_SET * index,
-            board: SET * index,
-            own: SET * index + if beside { SIGNAL } else { 0 },
+            board: SET_BYTES * index,
+            own: SET_BYTES * index + if beside { SIGNALS_AT } else { 0 },
             stride: if beside { WORD_BYTES as u32 } else { stride(size) as u32 },
             parent,
             children: children.into_iter().map(|c| rank(c.0)).collect(),
@@ -124,7 +124,7 @@ impl<'a> Tree<'a> {
     }
     /// The place of a member's signal on all boards, in operations where every member sends to every other.
     fn signal_of(&self, member: usize) -> u32 {
-        self.board + SIGNAL + (WORD_BYTES * member) as u32
+        self.board + SIGNALS_AT + (WORD_BYTES * member) as u32
     }
 
     async fn post(&self, when: Option<(u32, u32)>, what: What) {

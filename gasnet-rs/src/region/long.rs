@@ -2,8 +2,8 @@
 //! segments of neighbours that are memory of their programs.
 //!
 //! The payload travels in medium messages of the core's own, on the channel of the message, each with a
-//! [head](Head) that says where it belongs and which handler waits for it. The receiver places the parts as
-//! they come and runs the handler, once, when all are there: as [`crate::am::parts`] does for frames.
+//! [head](PartHead) that says where it belongs and which handler waits for it. The receiver places the parts
+//! as they come and runs the handler, once, when all are there: as [`crate::am::parts`] does for frames.
 #![expect(unsafe_code, reason = "copies payloads to regions and segments")]
 
 use super::ops::LONG;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a head.
-const HEAD_BYTES: usize = size_of::<Head>();
+const HEAD_BYTES: usize = size_of::<PartHead>();
 /// Payload of every part but the last.
 const PART_PAYLOAD_BYTES: usize = (MAX_MEDIUM - HEAD_BYTES) & !63;
 /// Largest payload: as to a mapped segment.
@@ -29,7 +29,7 @@ const SEGMENT: u32 = u32::MAX;
 /// What goes before the payload of every part.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Head {
+struct PartHead {
     secret: u64,
     /// Where the whole begins.
     offset: u64,
@@ -45,17 +45,17 @@ struct Head {
 }
 
 // SAFETY: eight integers without padding; any bytes are a head.
-unsafe impl bytemuck::Zeroable for Head {}
+unsafe impl bytemuck::Zeroable for PartHead {}
 // SAFETY: as above.
-unsafe impl bytemuck::Pod for Head {}
+unsafe impl bytemuck::Pod for PartHead {}
 
 /// Whose message a part belongs to.
-type Key = (RankId, bool, u32);
+type LongName = (RankId, bool, u32);
 
 /// A message of which parts have come.
 #[derive(Debug)]
 struct Assembly {
-    head: Head,
+    head: PartHead,
     args: Vec<u32>,
     /// A bit for each part that has come.
     seen: Vec<u64>,
@@ -67,11 +67,11 @@ struct Assembly {
 #[derive(Debug, Default)]
 pub(super) struct Longs {
     sent: AtomicU32,
-    arriving: Mutex<HashMap<Key, Assembly>>,
+    arriving: Mutex<HashMap<LongName, Assembly>>,
 }
 
 impl Longs {
-    fn arriving(&self) -> MutexGuard<'_, HashMap<Key, Assembly>> {
+    fn arriving(&self) -> MutexGuard<'_, HashMap<LongName, Assembly>> {
         self.arriving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -154,7 +154,7 @@ impl Rank {
         let mut at = 0;
         loop {
             let n = PART_PAYLOAD_BYTES.min(out.len - at);
-            let head = Head {
+            let head = PartHead {
                 secret: grant.secret,
                 offset: out.dst,
                 slot: grant.slot,
@@ -188,7 +188,7 @@ impl Rank {
     }
 
     /// Places bytes of a long message; where they are now.
-    fn place_long(&self, head: &Head, at: u64, data: &[u8]) -> Option<*mut u8> {
+    fn place_long(&self, head: &PartHead, at: u64, data: &[u8]) -> Option<*mut u8> {
         let place = head.offset.checked_add(at)?;
         if head.slot == SEGMENT {
             let to = self.own_place(place, data.len())?;
@@ -214,7 +214,7 @@ impl Rank {
         let Some((head, data)) = carried.split_at_checked(HEAD_BYTES) else {
             nonsense(self, token, "a part of a long message without its head");
         };
-        let head: Head = bytemuck::pod_read_unaligned(head);
+        let head: PartHead = bytemuck::pod_read_unaligned(head);
         let (at, total) = (head.at as usize, head.total as usize);
         let fits = (u32::from(FIRST_LIBRARY_HANDLER)..256).contains(&head.handler)
             && u64::from(head.total) <= MAX_PAYLOAD_BYTES
@@ -225,7 +225,7 @@ impl Rank {
             nonsense(self, token, "a part of a long message that is none of it");
         }
         let key = (from, token.is_request(), head.number);
-        let whole = Head { at: 0, ..head };
+        let whole = PartHead { at: 0, ..head };
         let parts = total.div_ceil(PART_PAYLOAD_BYTES);
         if parts > 1 {
             let (word, bit) = (at / PART_PAYLOAD_BYTES / 64, 1 << (at / PART_PAYLOAD_BYTES % 64));

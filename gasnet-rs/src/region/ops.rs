@@ -85,7 +85,7 @@ impl Rank {
         self.check_context("wait for an operation");
         let event = self.region_op(peer, LENIENT, start);
         let mut result = None;
-        self.wait_for(crate::rma::WHAT, Some(peer), || {
+        self.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
             result = self.region_result(event);
             result.is_some()
         });
@@ -457,7 +457,7 @@ impl Rank {
             let _ = self.message(peer, ATOMIC, &args, false);
         });
         let mut result = None;
-        self.wait_for(crate::rma::WHAT, Some(peer), || {
+        self.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
             result = self.region_result(event);
             result.is_some()
         });
@@ -506,7 +506,7 @@ impl Rank {
             let _ = self.message(of, NAME, &args, false);
         });
         let mut ended = None;
-        self.wait_for(crate::rma::WHAT, Some(of), || {
+        self.wait_for(crate::rma::EVENT_WAIT, Some(of), || {
             ended = self.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
             ended.is_some()
         });
@@ -679,7 +679,7 @@ impl<T: Shared> RegionOp<'_, T> {
         if self.event.is_some() {
             self.rank.check_context("wait for an operation");
             let (rank, peer) = (self.rank, self.peer);
-            rank.wait_for(crate::rma::WHAT, Some(peer), || self.look());
+            rank.wait_for(crate::rma::EVENT_WAIT, Some(peer), || self.look());
         }
     }
 

@@ -15,7 +15,7 @@
     reason = "writes message heads and payloads into memory shared with one other process"
 )]
 
-use super::ring::{Consumer, Head, Producer, Ring, Slot};
+use super::ring::{Consumer, Producer, ReadPosition, Ring, Slot};
 use crate::am::frame::MAX_ARGUMENTS;
 use core::ptr::{addr_of, addr_of_mut};
 
@@ -87,21 +87,24 @@ impl Shape {
 
     /// Bytes of shared memory one link takes, a multiple of the page size.
     pub(crate) fn bytes(&self) -> usize {
-        (size_of::<Head>() + self.slots * size_of::<Slot<Msg>>()).next_multiple_of(4096) + self.arena
+        (size_of::<ReadPosition>() + self.slots * size_of::<Slot<Msg>>()).next_multiple_of(4096) + self.arena
     }
 
     /// # Safety
     /// 1. `base` is page-aligned, valid for [`Shape::bytes`] bytes for the life of the process, zero-filled
     ///    or in use as a link of the same shape (owed by the caller).
     unsafe fn ring(&self, base: *mut u8) -> (Ring<Msg>, *mut u8) {
-        let arena = base
-            .wrapping_add((size_of::<Head>() + self.slots * size_of::<Slot<Msg>>()).next_multiple_of(4096));
-        // SAFETY: (1); Head and Slot are atomics and cells, for which any bytes are valid; alignment 128
-        // divides the page's.
+        let arena = base.wrapping_add(
+            (size_of::<ReadPosition>() + self.slots * size_of::<Slot<Msg>>()).next_multiple_of(4096),
+        );
+        // SAFETY: (1); ReadPosition and Slot are atomics and cells, for which any bytes are valid; alignment
+        // 128 divides the page's.
         let ring = unsafe {
-            let head: &'static Head = &*base.cast::<Head>();
-            let slots =
-                core::slice::from_raw_parts(base.add(size_of::<Head>()).cast::<Slot<Msg>>(), self.slots);
+            let head: &'static ReadPosition = &*base.cast::<ReadPosition>();
+            let slots = core::slice::from_raw_parts(
+                base.add(size_of::<ReadPosition>()).cast::<Slot<Msg>>(),
+                self.slots,
+            );
             Ring::new(slots, head)
         };
         (ring, arena)

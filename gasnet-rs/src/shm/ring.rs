@@ -34,12 +34,12 @@ pub(crate) struct Slot<T> {
 
 /// The consumer's published position, alone on its cache lines.
 #[repr(C, align(128))]
-pub(crate) struct Head(AtomicU64);
+pub(crate) struct ReadPosition(AtomicU64);
 
 /// Where a ring lies: `slots.len()` is a power of two.
 pub(crate) struct Ring<T: 'static> {
     slots: &'static [Slot<T>],
-    head: &'static Head,
+    head: &'static ReadPosition,
     mask: u64,
     shift: u32,
 }
@@ -59,7 +59,7 @@ unsafe impl<T: Send> Sync for Ring<T> {}
 
 impl<T> Ring<T> {
     /// A ring in zero-filled (or already used) shared memory.
-    pub(crate) fn new(slots: &'static [Slot<T>], head: &'static Head) -> Ring<T> {
+    pub(crate) fn new(slots: &'static [Slot<T>], head: &'static ReadPosition) -> Ring<T> {
         assert!(slots.len().is_power_of_two());
         Ring { slots, head, mask: slots.len() as u64 - 1, shift: slots.len().trailing_zeros() }
     }
@@ -200,7 +200,7 @@ impl<T: Default> Slot<T> {
         let slots: Vec<Slot<T>> = (0..capacity)
             .map(|_| Slot { stamp: AtomicU32::new(0), body: UnsafeCell::new(T::default()) })
             .collect();
-        Ring::new(Box::leak(slots.into_boxed_slice()), Box::leak(Box::new(Head(AtomicU64::new(0)))))
+        Ring::new(Box::leak(slots.into_boxed_slice()), Box::leak(Box::new(ReadPosition(AtomicU64::new(0)))))
     }
 }
 

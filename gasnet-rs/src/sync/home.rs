@@ -1,11 +1,11 @@
 //! The words at an object's home, and how they are changed: by compare-and-swap of one packed word
-//! ([`Line`]), over any conduit; or, where the conduit's NICs do such operations by themselves
+//! ([`QueueWord`]), over any conduit; or, where the conduit's NICs do such operations by themselves
 //! ([`port`](super::port)), by the home's NIC, with no processor but the caller's.
 //!
 //! NICs have words of 32 bits: head, tail, waiters, promised wake-ups, value. Only they touch them once an
 //! object is made. Cells are reached by puts there, which NICs carry out as well.
 
-use super::line::{Line, Signal, VALUE};
+use super::line::{QueueWord, Signal, VALUE};
 use super::port::{HomeOp, NicPort};
 use crate::{GlobalPtr, Rank};
 
@@ -33,7 +33,7 @@ impl<'r> Home<'r> {
         let mut words = [0; 8];
         match rank.nic_port() {
             Some(_) => words[VALUE_AT / 2] = value,
-            None => words[0] = Line { value, ..Line::default() }.pack(),
+            None => words[0] = QueueWord { value, ..QueueWord::default() }.pack(),
         }
         words
     }
@@ -73,11 +73,11 @@ impl<'r> Home<'r> {
     }
 
     /// Changes the packed line by `f` in one step; returns what `f` said.
-    fn change<R>(&self, mut f: impl FnMut(&mut Line) -> R) -> R {
+    fn change<R>(&self, mut f: impl FnMut(&mut QueueWord) -> R) -> R {
         // An addition of nothing: it fetches the line for writing, which a load would have to ask for again.
         let mut old = self.rank.fetch_add(self.at, 0);
         loop {
-            let mut line = Line::unpack(old);
+            let mut line = QueueWord::unpack(old);
             let result = f(&mut line);
             // Also when nothing changes: it must have been so at one moment, and what came before is visible.
             let seen = self.rank.compare_swap(self.at, old, line.pack());
@@ -88,7 +88,7 @@ impl<'r> Home<'r> {
         }
     }
 
-    /// As [`Line::enqueue`].
+    /// As [`QueueWord::enqueue`].
     pub(super) fn enqueue(&self, process: u64) -> u64 {
         match self.rank.nic_port() {
             None => self.change(|line| line.enqueue(process)),
@@ -104,10 +104,10 @@ impl<'r> Home<'r> {
         }
     }
 
-    /// As [`Line::dequeue`].
+    /// As [`QueueWord::dequeue`].
     pub(super) fn dequeue(&self) -> Signal {
         match self.rank.nic_port() {
-            None => self.change(Line::dequeue),
+            None => self.change(QueueWord::dequeue),
             Some(port) => {
                 let [head, left, _] = self.nic(port, 0, HomeOp::Dequeue, [0; 2]);
                 Home::signal(head, left)
@@ -115,7 +115,7 @@ impl<'r> Home<'r> {
         }
     }
 
-    /// As [`Line::new_head`].
+    /// As [`QueueWord::new_head`].
     pub(super) fn new_head(&self, process: u64) -> Option<u64> {
         match self.rank.nic_port() {
             None => self.change(|line| line.new_head(process)),
@@ -126,7 +126,7 @@ impl<'r> Home<'r> {
         }
     }
 
-    /// As [`Line::take`].
+    /// As [`QueueWord::take`].
     pub(super) fn take(&self, process: u64) -> Option<u64> {
         match self.rank.nic_port() {
             None => self.change(|line| line.take(process)),
@@ -157,7 +157,7 @@ impl<'r> Home<'r> {
         false
     }
 
-    /// As [`Line::give`]; `None`: the value is as large as it may be.
+    /// As [`QueueWord::give`]; `None`: the value is as large as it may be.
     pub(super) fn give(&self) -> Option<Signal> {
         let Some(port) = self.rank.nic_port() else {
             return self.change(|line| (line.value < VALUE).then(|| line.give()));

@@ -12,7 +12,7 @@ pub(super) const VALUE: u64 = 0xffff;
 
 /// The word, unpacked. Ranks are processes: from 1, 0 is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Line {
+pub(super) struct QueueWord {
     pub(super) head: u64,
     pub(super) tail: u64,
     pub(super) count: u64,
@@ -31,10 +31,16 @@ pub(super) enum Signal {
     Nobody,
 }
 
-impl Line {
-    pub(super) fn unpack(word: u64) -> Line {
+impl QueueWord {
+    pub(super) fn unpack(word: u64) -> QueueWord {
         let field = |shift: u32| word >> shift & 0xfff;
-        Line { head: field(0), tail: field(12), count: field(24), promised: field(36), value: word >> 48 }
+        QueueWord {
+            head: field(0),
+            tail: field(12),
+            count: field(24),
+            promised: field(36),
+            value: word >> 48,
+        }
     }
 
     pub(super) fn pack(self) -> u64 {
@@ -104,17 +110,17 @@ mod tests {
     #[test]
     fn words_hold_lines() {
         for line in [
-            Line::default(),
-            Line { head: 4095, tail: 1, count: 4095, promised: 7, value: VALUE },
-            Line { head: 1, tail: 4095, count: 2, promised: 4095, value: 3 },
+            QueueWord::default(),
+            QueueWord { head: 4095, tail: 1, count: 4095, promised: 7, value: VALUE },
+            QueueWord { head: 1, tail: 4095, count: 2, promised: 4095, value: 3 },
         ] {
-            assert_eq!(Line::unpack(line.pack()), line);
+            assert_eq!(QueueWord::unpack(line.pack()), line);
         }
     }
 
     #[test]
     fn promises_go_to_waiters_only() {
-        let mut line = Line::default();
+        let mut line = QueueWord::default();
         assert_eq!(line.take(1), Some(0));
         assert_eq!(line.take(2), Some(1));
         assert_eq!(line.give(), Signal::Wake(1, 1));
@@ -122,13 +128,13 @@ mod tests {
         assert_eq!(line.give(), Signal::Nobody, "counted, and not promised to nobody");
         assert_eq!(line.new_head(2), Some(0));
         assert_eq!(line.take(3), None);
-        assert_eq!(line, Line { tail: 2, ..Line::default() });
+        assert_eq!(line, QueueWord { tail: 2, ..QueueWord::default() });
     }
 
     /// One process after the other: a line is a queue.
     #[test]
     fn lines_are_queues() {
-        let mut line = Line::default();
+        let mut line = QueueWord::default();
         let mut queue = std::collections::VecDeque::new();
         let mut random = fastrand::Rng::with_seed(1);
         let mut next = 0;
@@ -159,7 +165,7 @@ mod tests {
         use netvm_fw::atomics::{AtomicOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY};
         const PROCESSES: u64 = 5;
         const MOST: u64 = 3;
-        fn words(line: &Line) -> [u32; MAX_OPERAND_WORDS] {
+        fn words(line: &QueueWord) -> [u32; MAX_OPERAND_WORDS] {
             [line.head, line.tail, line.count, line.promised, line.value].map(|word| word as u32)
         }
         fn reply(signal: Signal) -> [u32; 2] {
@@ -170,11 +176,11 @@ mod tests {
             }
         }
         let mut seen = std::collections::HashSet::from([0]);
-        let mut open = vec![Line::default()];
+        let mut open = vec![QueueWord::default()];
         let mut compared = 0;
         while let Some(before) = open.pop() {
             // The word after an operation here, and whether the NIC's left the same words and said the same.
-            let mut compare = |op: AtomicOp, process: u64, here: &dyn Fn(&mut Line) -> [u32; 2]| {
+            let mut compare = |op: AtomicOp, process: u64, here: &dyn Fn(&mut QueueWord) -> [u32; 2]| {
                 let (mut line, mut nic) = (before, words(&before));
                 let said = here(&mut line);
                 let [first, mut second, _] = op.apply(&mut nic, [process as u32, 0, 0, 0]);
@@ -249,8 +255,8 @@ mod tests {
         }
     }
 
-    fn with_line<R>(s: &mut State, f: impl FnOnce(&mut Line) -> R) -> R {
-        let mut line = Line::unpack(s.word);
+    fn with_line<R>(s: &mut State, f: impl FnOnce(&mut QueueWord) -> R) -> R {
+        let mut line = QueueWord::unpack(s.word);
         let result = f(&mut line);
         s.word = line.pack();
         result
@@ -301,7 +307,7 @@ mod tests {
         fn step_signaller(&self, i: usize) -> Option<State> {
             let mut s = self.clone();
             s.signallers[i] = match self.signallers[i] {
-                At::Start => after(with_line(&mut s, Line::give)),
+                At::Start => after(with_line(&mut s, QueueWord::give)),
                 At::Wake(process, left) => {
                     s.wake(process, left);
                     At::Done
@@ -320,7 +326,7 @@ mod tests {
     fn semaphores_lose_no_wake_up() {
         for (waiters, signals, value) in [(1, 1, 0), (2, 3, 0), (3, 3, 0), (4, 3, 1), (4, 4, 0)] {
             let first = State {
-                word: Line { value, ..Line::default() }.pack(),
+                word: QueueWord { value, ..QueueWord::default() }.pack(),
                 waiters: vec![(At::Start, 0, 0); waiters],
                 signallers: vec![At::Start; signals],
                 order: Vec::new(),
@@ -337,7 +343,7 @@ mod tests {
                     assert_eq!(n, waiters.min(signals + value as usize), "{s:?}");
                     let woken = s.order.iter().take_while(|&&p| through(p)).count();
                     assert!(s.order[woken..].iter().all(|&p| !through(p)), "out of turn: {s:?}");
-                    let line = Line::unpack(s.word);
+                    let line = QueueWord::unpack(s.word);
                     assert_eq!(line.promised, 0);
                     assert_eq!(line.value as usize, value as usize + signals - n);
                 }

@@ -9,15 +9,15 @@ use crate::{Error, GlobalPtr, Rank, RankId};
 /// The words of a lock: the last in line at its home, and cells. What is done here is done by a process that
 /// has a cell to itself until it has left the line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'r> {
+pub(super) struct McsLine<'r> {
     rank: &'r Rank,
     last: Home<'r>,
     cells: Cells,
 }
 
-impl<'r> Line<'r> {
-    pub(super) fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells) -> Line<'r> {
-        Line { rank, last: Home::new(rank, home), cells }
+impl<'r> McsLine<'r> {
+    pub(super) fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells) -> McsLine<'r> {
+        McsLine { rank, last: Home::new(rank, home), cells }
     }
 
     /// Who is behind a process.
@@ -75,7 +75,7 @@ pub struct McsLock<'r>(Kind<'r>);
 #[derive(Debug)]
 enum Kind<'r> {
     Near(NearLine<'r>),
-    Line(Line<'r>, u64),
+    Line(McsLine<'r>, u64),
 }
 
 impl<'r> McsLock<'r> {
@@ -92,7 +92,7 @@ impl<'r> McsLock<'r> {
         let (home, me) = (GlobalPtr::new(home, at + HOME), cells.process(rank.id(), 0));
         Ok(McsLock(match NearLine::new(rank, home, cells, me) {
             Some(near) => Kind::Near(near),
-            None => Kind::Line(Line::new(rank, home, cells), me),
+            None => Kind::Line(McsLine::new(rank, home, cells), me),
         }))
     }
 

@@ -12,7 +12,7 @@
 
 use super::home::{Home, VALUE_AT};
 use super::line::{Signal, VALUE};
-use super::lock::Line;
+use super::lock::McsLine;
 use super::port::HomeOp;
 use super::queue::Waiters;
 use super::{Cells, EMPTY};
@@ -22,7 +22,7 @@ use crate::{Error, GlobalPtr, Rank};
 #[derive(Debug, Clone, Copy)]
 pub struct PlacedLock<'r> {
     rank: &'r Rank,
-    line: Line<'r>,
+    line: McsLine<'r>,
     cells: Cells,
 }
 
@@ -30,7 +30,7 @@ impl<'r> PlacedLock<'r> {
     /// The lock at this place. `None`: NICs do nothing by themselves here.
     pub fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells) -> Option<PlacedLock<'r>> {
         rank.nic_port()?;
-        Some(PlacedLock { rank, line: Line::new(rank, home, cells), cells })
+        Some(PlacedLock { rank, line: McsLine::new(rank, home, cells), cells })
     }
 
     fn me(&self, cell: u32) -> u64 {

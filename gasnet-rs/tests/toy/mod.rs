@@ -11,12 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
 /// A frame on its way: sender, length, bytes.
-type Parcel = (u32, usize, Box<[Line]>);
+type Parcel = (u32, usize, Box<[FrameLine]>);
 
 /// What all ranks of a job share.
 struct Net {
@@ -103,13 +99,13 @@ unsafe impl Conduit for Toy {
         if queue.len() > 20 {
             return Ok(None);
         }
-        let lines: Box<[Line]> = vec![Line([0; 64]); len.div_ceil(64)].into();
+        let lines: Box<[FrameLine]> = vec![FrameLine([0; 64]); len.div_ceil(64)].into();
         let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();
         Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0), channel as u64] }))
     }
     unsafe fn commit(&self, slot: RawSlot) {
         let lines =
-            std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), slot.len.div_ceil(64));
+            std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<FrameLine>(), slot.len.div_ceil(64));
         // SAFETY: made by reserve.
         let parcel = (self.me, slot.len, unsafe { Box::from_raw(lines) });
         self.net.frames.fetch_add(1, Relaxed);
@@ -117,7 +113,7 @@ unsafe impl Conduit for Toy {
     }
     unsafe fn cancel(&self, slot: RawSlot) {
         let lines =
-            std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), slot.len.div_ceil(64));
+            std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<FrameLine>(), slot.len.div_ceil(64));
         // SAFETY: made by reserve.
         drop(unsafe { Box::from_raw(lines) });
     }

@@ -404,7 +404,7 @@ fn build(words: Vec<OsString>, layout: &Layout) -> Result<PathBuf, String> {
     let cc = Cc::find(None)?;
     layout.check_headers()?;
     layout.check_library()?;
-    let mut key = Key::new();
+    let mut key = ContentHash::new();
     key.add(super::version().as_bytes());
     key.add(cc.program.to_string_lossy().as_bytes());
     for f in
@@ -473,11 +473,11 @@ fn prune(cache: &Path, keep: &Path) {
 }
 
 /// A 128-bit FNV-1a hash: a name for contents, not a defence.
-struct Key(u128);
+struct ContentHash(u128);
 
-impl Key {
-    fn new() -> Key {
-        Key(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+impl ContentHash {
+    fn new() -> ContentHash {
+        ContentHash(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
     fn add(&mut self, b: &[u8]) {
         for &x in b.iter().chain(&[0xff]) {

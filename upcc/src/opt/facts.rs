@@ -49,15 +49,15 @@ pub(super) enum Base<'a> {
 
 /// Which elements an access in a loop runs through; equal keys are the same element in every iteration.
 #[derive(Clone, Debug)]
-pub(super) struct Key<'a> {
+pub(super) struct RunKey<'a> {
     pub base: Base<'a>,
     /// Indices of the outer dimensions.
     pub outer: Vec<&'a Expr>,
     pub index: Affine<'a>,
 }
 
-impl Key<'_> {
-    fn row(&self, other: &Key<'_>) -> bool {
+impl RunKey<'_> {
+    fn row(&self, other: &RunKey<'_>) -> bool {
         let base = match (self.base, other.base) {
             (Base::Array(a), Base::Array(b)) => a == b,
             (Base::Pointer(a), Base::Pointer(b)) => same(a, b),
@@ -67,13 +67,13 @@ impl Key<'_> {
     }
 
     /// How many elements the one is from the other, if that is known.
-    pub fn apart(&self, other: &Key<'_>) -> Option<u128> {
+    pub fn apart(&self, other: &RunKey<'_>) -> Option<u128> {
         let known = self.row(other) && self.index.along(&other.index);
         known.then(|| (self.index.constant - other.index.constant).unsigned_abs())
     }
 }
 
-impl PartialEq for Key<'_> {
+impl PartialEq for RunKey<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.row(other) && self.index == other.index
     }
@@ -82,7 +82,7 @@ impl PartialEq for Key<'_> {
 /// An element of a shared array, at an index that grows by one with the loop variable.
 #[derive(Clone, Debug)]
 pub(super) struct Element<'a> {
-    pub key: Key<'a>,
+    pub key: RunKey<'a>,
     /// The declared array, if it is one.
     pub array: Option<DeclId>,
     pub spread: Spread,
@@ -225,7 +225,7 @@ impl<'a> Optimiser<'a> {
             if let Some(d) = lower::declared_array(base) {
                 let decl = self.u.decl(d);
                 return decl.is_static.then_some(Element {
-                    key: Key { base: Base::Array(d), outer, index },
+                    key: RunKey { base: Base::Array(d), outer, index },
                     array: Some(d),
                     spread,
                     ty,
@@ -243,7 +243,7 @@ impl<'a> Optimiser<'a> {
             if names(base, var) || !t.is_pts(base.ty) || !self.invariant(base, body) {
                 return None;
             }
-            let key = Key { base: Base::Pointer(base), outer, index };
+            let key = RunKey { base: Base::Pointer(base), outer, index };
             return Some(Element { key, array: None, spread, ty });
         }
     }

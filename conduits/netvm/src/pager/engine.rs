@@ -84,7 +84,7 @@ struct Held {
 }
 
 /// The state of the thread.
-pub(super) struct Engine {
+pub(super) struct PagerEngine {
     pub(super) host: Host,
     pub(super) memory: Arc<PagedMemory>,
     pub(super) store: Box<dyn Store>,
@@ -149,7 +149,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> PagerError {
     move |error| PagerError::System { what, error }
 }
 
-impl Engine {
+impl PagerEngine {
     #[expect(clippy::too_many_arguments, reason = "a constructor whose parts are made in one place")]
     pub(super) fn new(
         host: Host,
@@ -163,10 +163,10 @@ impl Engine {
         read_ahead: u32,
         patience: Duration,
         protects: bool,
-    ) -> Engine {
+    ) -> PagerEngine {
         let parts = Parts::new(host.vm().table().geometry().frames);
         let (streams, stores) = (Streams::new(read_ahead), Streams::new(read_ahead));
-        Engine {
+        PagerEngine {
             host,
             memory,
             store,

@@ -72,7 +72,7 @@ pub use memory::PagedMemory;
 pub use queue::{Hold, HoldDone};
 pub use stats::PagerStats;
 
-use engine::Engine;
+use engine::PagerEngine;
 use queue::{Command, Plan, Queue};
 use stats::Counts;
 use store::{FileStore, PAGE_BYTES, Store};
@@ -215,7 +215,7 @@ impl Pager {
         let mut fatal = Box::new(|_: &PagerError| {}) as Box<dyn FnMut(&PagerError) + Send>;
         let mut calls = calls;
         std::mem::swap(&mut fatal, &mut calls.fatal);
-        let mut engine = Engine::new(
+        let mut engine = PagerEngine::new(
             host,
             memory.clone(),
             store,
@@ -387,7 +387,7 @@ pub fn holdable(paged: u64, budget: u64) -> u64 {
 }
 
 /// The thread's main function.
-fn run(mut engine: Engine, mut fatal: Box<dyn FnMut(&PagerError) + Send>) {
+fn run(mut engine: PagerEngine, mut fatal: Box<dyn FnMut(&PagerError) + Send>) {
     // Handlers of the program may touch the segment, which this thread must not do. And a file that grows too
     // large must be an error here, not a signal.
     SignalSet::all().block();
