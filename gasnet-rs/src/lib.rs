@@ -31,7 +31,10 @@
 //!
 //! | File | Methods |
 //! |---|---|
-//! | `rank.rs` | start; who is who, on which host; segments: `attach`, `bind_segment`, `allocate`; `poll`, waits |
+//! | `rank.rs` | who is who, on which host |
+//! | `rank/start.rs` | `start`, `dismantle` |
+//! | `rank/segments.rs` | `attach`, `bind_segment`, `allocate` |
+//! | `rank/waiting.rs` | `poll`, waits |
 //! | `rma.rs` | `put`, `get`, `memset` in all forms; `read`, `write`; events: `wait`, `test`; implicit operations |
 //! | `vis.rs` | puts and gets of many pieces |
 //! | `atomics.rs` | atomic operations on words of segments |

@@ -1,0 +1,336 @@
+//! Segments: attaching them, and taking memory of them.
+
+use super::{Rank, lock};
+use crate::RankId;
+use crate::conduit::{SegmentDesc, SegmentKind};
+use crate::error::Error;
+use crate::native::Native;
+use crate::processes::Processes;
+use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
+use crate::shm::map;
+use std::os::fd::AsFd;
+
+/// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
+const SEGMENT_HINT_ADDRESS: usize = 0x2000_0000_0000;
+/// Segments start at multiples of this.
+const SEGMENT_ALIGN: u64 = 2 << 20;
+/// Values of [`Rank::attaching`] beside 0: a segment was bound, or [`Rank::attach`] has begun; it is done.
+const BOUND: u32 = 1;
+const ATTACHED: u32 = 2;
+
+/// Segments that one call maps. With a call for each segment, the ranks of a host would create as many
+/// mappings as there are pairs of ranks.
+#[derive(Debug, PartialEq, Eq)]
+struct Run {
+    /// Number of the first segment's owner among the neighbours.
+    first: usize,
+    /// Bytes from its start to the end of the last segment.
+    bytes: u64,
+}
+
+impl Run {
+    /// The runs of these neighbours' segments. A gap between two segments that only rounding to
+    /// [`SEGMENT_ALIGN`] made is mapped with them; a larger gap stays without access, so that wrong accesses
+    /// are detected.
+    fn all(neighbours: &[u32], sizes: &[u64], stride: u64) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for (i, size) in sizes.iter().copied().enumerate().filter(|(_, size)| *size > 0) {
+            let continues = |run: &Run| {
+                let end = (i - run.first) as u64 * stride;
+                neighbours[i] - neighbours[run.first] == (i - run.first) as u32
+                    && end - run.bytes < SEGMENT_ALIGN
+            };
+            match runs.last_mut().filter(|run| continues(run)) {
+                Some(run) => run.bytes = (i - run.first) as u64 * stride + size,
+                None => runs.push(Run { first: i, bytes: size }),
+            }
+        }
+        runs
+    }
+}
+
+impl Rank {
+    /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`,
+    /// else this rank's share of physical memory.
+    pub fn max_local_segment(&self) -> usize {
+        let bytes =
+            self.config.max_segment.unwrap_or(map::physical_memory() / self.boot.host_ranks.len() as u64);
+        (bytes as usize & !(map::PAGE_BYTES - 1)).max(map::PAGE_BYTES)
+    }
+
+    /// Attaches a segment of `bytes` bytes, rounded up to pages; ranks may choose different sizes, 0 among
+    /// them. The memory is zero-filled and takes space only where it is touched.
+    ///
+    /// `stride`, the same on all ranks, fixes the distance at which the segments of neighbours lie from each
+    /// other in every process; by default it is the largest size. All segments of the host lie in one range
+    /// of addresses: rank r's at `base + r * stride`.
+    ///
+    /// # Collective
+    /// Once per job; acts as a barrier.
+    ///
+    /// # Errors
+    /// Attached already, a size above physical limits, or no address space. After the latter two the job
+    /// cannot go on: other ranks may be waiting in their call.
+    pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
+        let size = bytes
+            .checked_next_multiple_of(map::PAGE_BYTES)
+            .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
+        let entries = self.map_segments(size, stride)?;
+        if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
+            self.native.get_or_init(|| Native::new(rma));
+        }
+        self.enter_segments(entries)
+    }
+
+    /// Enters segments in the table. The ranks meet, so that no rank accesses a segment before its owner has
+    /// entered it.
+    fn enter_segments(&self, entries: Vec<SegmentEntry>) -> Result<&SegmentTable, Error> {
+        self.segments.change(|all| all.copy_from_slice(&entries));
+        self.attaching.store(ATTACHED, crate::prim::Ordering::Relaxed);
+        self.meet()?;
+        Ok(&self.segments)
+    }
+
+    /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes.
+    fn map_segments(&self, size: usize, stride: Option<u64>) -> Result<Vec<SegmentEntry>, Error> {
+        if self.attaching.swap(BOUND, crate::prim::Ordering::Relaxed) != 0 {
+            return Err(Error::op("the segment is attached already"));
+        }
+        let sizes = self.gather_number(size as u64)?;
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        let stride = stride.unwrap_or(largest).max(largest).max(1);
+        let near = self.neighbourhood.members();
+        let (first, last) = (near[0], near[near.len() - 1]);
+        let on_host = self.boot.host_ranks.len() as u32;
+        let (stride, span) = stride
+            .checked_next_multiple_of(SEGMENT_ALIGN)
+            .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
+            .filter(|(_, span)| *span < 1 << 46)
+            .ok_or_else(|| {
+                Error::op(format!(
+                    "{on_host} segments of {stride} bytes are too large: those of a host lie in one range of addresses of less than 64T; \
+                     ask for less, or set a smaller GASNET_MAX_SEGSIZE"
+                ))
+            })?;
+        let owned = self.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(size))?;
+        if owned.is_some() && near.len() > 1 {
+            return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
+        }
+        // The leader chooses an address; the others try to map at the same one.
+        let span_here = (stride * u64::from(last - first + 1)) as usize;
+        let base = if let Some(owned) = owned {
+            self.gather_number(0)?;
+            owned.as_ptr()
+        } else if self.id.0 == first {
+            let base = map::reserve(SEGMENT_HINT_ADDRESS, span_here)?;
+            self.gather_number(base as u64)?;
+            base
+        } else {
+            map::reserve(self.gather_number(0)?[first as usize] as usize, span_here)?
+        };
+        let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
+        if owned.is_none() {
+            lock(&self.mappings).push((base as usize, span_here));
+            map::grow(self.boot.segments.as_fd(), span)?;
+            let own_sizes: Vec<u64> = near.iter().map(|r| sizes[*r as usize]).collect();
+            for run in Run::all(near, &own_sizes, stride) {
+                let offset = u64::from(self.neighbourhood.on_host(run.first as u32)) * stride;
+                #[expect(unsafe_code, reason = "maps into the range reserved above")]
+                // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
+                unsafe {
+                    let at = local(near[run.first]);
+                    map::map_over(self.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                }
+            }
+        }
+        let own = local(self.id.0);
+        if let Some(conduit) = &self.conduit {
+            conduit.attach(&SegmentDesc {
+                base: own,
+                len: size,
+                kind: if owned.is_some() { SegmentKind::Paged } else { SegmentKind::Host },
+                neighbours_may_map: owned.is_none(),
+            })?;
+        }
+        let addresses = self.gather_number(own as u64)?;
+        let entry = |r: u32| SegmentEntry {
+            addr: addresses[r as usize] as usize,
+            size: sizes[r as usize] as usize,
+            local: self.neighbourhood.index(RankId(r)).map_or(core::ptr::null_mut(), |_| local(r)),
+        };
+        Ok((0..self.size).map(entry).collect())
+    }
+
+    /// Whether the ranks have attached segments: then all have, and have agreed on it.
+    pub(crate) fn has_attached(&self) -> bool {
+        // Relaxed: who attaches meets the others afterwards.
+        self.attaching.load(crate::prim::Ordering::Relaxed) == ATTACHED
+    }
+
+    /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
+    /// Ranks that have learned of it ([`Rank::learn_segment`]) access it by messages.
+    ///
+    /// # Safety
+    /// 1. The bytes are valid for reads and writes as long as the rank lives, and are accessed by means only
+    ///    that may meet accesses of others: calls of the runtime, atomics, raw pointers where the program
+    ///    keeps them apart (owed by the caller).
+    ///
+    /// # Errors
+    /// This rank has a segment already.
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn bind_segment(&self, at: *mut u8, len: usize) -> Result<(), Error> {
+        use crate::prim::Ordering::Relaxed;
+        if self.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
+            return Err(Error::op("the segment is attached already"));
+        }
+        self.regions.goes_away();
+        let own = SegmentEntry { addr: at as usize, size: len, local: at };
+        self.segments.change(|all| all[self.id.0 as usize] = own);
+        Ok(())
+    }
+
+    /// Makes all memory of every rank its segment, in place of [`Rank::attach`]: byte `a - e.addr`, which
+    /// wraps, of the segment `e` of a rank is the byte at address `a` of its process. Nobody maps it.
+    /// Neighbours copy from and to it by system calls, if the system allows that; all other accesses are
+    /// messages. [`Rank::allocate`] fails.
+    ///
+    /// # Collective
+    /// Once per job; acts as a barrier.
+    ///
+    /// # Safety
+    /// 1. No rank reaches for memory of another that is not there, or that its owner accesses by other means
+    ///    than may meet accesses of others (as for [`Rank::bind_segment`]; owed by the program).
+    ///
+    /// # Errors
+    /// This rank has a segment already.
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn attach_everything(&self) -> Result<&SegmentTable, Error> {
+        // Conduits carry messages once they have a segment. Their own puts and gets know only that segment,
+        // and are not used.
+        self.map_segments(0, None)?;
+        *lock(&self.heap) = (0, 0);
+        self.regions.goes_away();
+        // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
+        let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
+        let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
+        let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
+        let [pid, probe] = Processes::own_probe();
+        let (pids, probes) = (self.gather_number(pid)?, self.gather_number(probe)?);
+        self.processes.get_or_init(|| Processes::meet(self, &pids, &probes));
+        self.enter_segments((0..self.size).map(entry).collect())
+    }
+
+    /// Records the place of another rank's segment, which that rank bound by [`Rank::bind_segment`]. If the
+    /// place is wrong, that rank detects it.
+    ///
+    /// # Errors
+    /// There is no such rank, or its segment was attached.
+    pub fn learn_segment(&self, rank: RankId, addr: usize, len: usize) -> Result<(), Error> {
+        let known = self.segments.get(rank).is_some_and(|e| !e.local.is_null());
+        if rank.0 >= self.size || known || self.has_attached() {
+            return Err(Error::op(format!(
+                "rank {rank} is not a rank of the job, or its segment was attached: only bound segments can be announced"
+            )));
+        }
+        self.regions.goes_away();
+        let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut() };
+        self.segments.change(|all| all[rank.0 as usize] = entry);
+        Ok(())
+    }
+
+    /// The segment of a rank, if it is known: after [`Rank::attach`], or after it was bound or announced.
+    #[inline]
+    pub fn segment_of(&self, rank: RankId) -> Option<&SegmentEntry> {
+        self.segments.get(rank)
+    }
+
+    /// The segments of all ranks.
+    ///
+    /// # Panics
+    /// Before [`Rank::attach`], and before any segment was bound.
+    #[inline]
+    pub fn table(&self) -> &SegmentTable {
+        self.segments.known().expect("Rank::attach comes before any use of segments")
+    }
+
+    /// Takes `bytes` bytes of every rank's segment, at the same offset everywhere, aligned to `align` (a
+    /// power of two), and returns the offset.
+    ///
+    /// # Collective
+    /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits.
+    ///
+    /// # Errors
+    /// The own segment is too small, or not attached yet.
+    pub fn allocate(&self, bytes: u64, align: u64) -> Result<u64, Error> {
+        let Some(own) = self.segments.known().and_then(|t| t.get(self.id)) else {
+            return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
+        };
+        let mut heap = lock(&self.heap);
+        let size = heap.1.min(own.size as u64);
+        let used = &mut heap.0;
+        let start = used.checked_next_multiple_of(align.max(1));
+        match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {
+            Some((start, end)) if end <= size => {
+                *used = end;
+                Ok(start)
+            }
+            _ => Err(Error::op(format!(
+                "no room for {bytes} bytes in a segment of {size} bytes of which {} are in use: attach a larger one",
+                *used
+            ))),
+        }
+    }
+
+    /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this
+    /// rank's segment; `on` gives that in another's.
+    ///
+    /// # Collective
+    /// As [`allocate`](Self::allocate).
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_array<T: Shared>(&self, count: usize) -> Result<GlobalPtr<T>, Error> {
+        let bytes = count.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
+        Ok(GlobalPtr::new(self.id, self.allocate(bytes, align_of::<T>() as u64)?))
+    }
+
+    /// Where `count` elements lie in this process, for programs that work on them in place; `None` where they
+    /// are not mapped here or not inside the segment. Peers may write there at any time.
+    pub fn address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
+        match self.segments.known()?.mapped_at(at.rank(), at.offset(), count.checked_mul(size_of::<T>())?)? {
+            Place::Here(p) => Some(p.cast()),
+            Place::Away => None,
+        }
+    }
+
+    /// Has [`allocate`](Self::allocate) take from this part of the segments from now on: for programs that
+    /// use the rest as they like.
+    ///
+    /// # Collective
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_from(&self, part: core::ops::Range<u64>) {
+        *lock(&self.heap) = (part.start, part.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Equal segments are one mapping, however many there are; a hole wider than what rounding makes stays
+    /// one.
+    #[test]
+    fn equal_segments_are_mapped_together() {
+        let stride = 2 * SEGMENT_ALIGN;
+        let run = |first, bytes| Run { first, bytes };
+        let near: Vec<u32> = (7..1007).collect();
+        let size = stride - 4096;
+        assert_eq!(Run::all(&near, &[size; 1000], stride), [run(0, 999 * stride + size)]);
+        assert_eq!(Run::all(&near, &[0; 1000], stride), []);
+        let sizes = [stride, stride, stride - SEGMENT_ALIGN, stride, 0, 4096];
+        let runs = [run(0, 2 * stride + stride - SEGMENT_ALIGN), run(3, stride), run(5, 4096)];
+        assert_eq!(Run::all(&near[..6], &sizes, stride), runs);
+        // The place of another rank, on another host, is between.
+        assert_eq!(Run::all(&[0, 1, 3], &[stride; 3], stride), [run(0, 2 * stride), run(2, stride)]);
+    }
+}
