@@ -13,6 +13,7 @@
 // run: 1 3 | args handler 11 | status 11 | within 60
 // run: 3 | args remote-handler 12 | status 12 | within 60
 // run: 1 3 | args interrupt 130 | status 130 | within 60
+// run: 1 3 | args background 130 | status 130 | within 60
 // run: 3 | args client-quit 14 | status 14 | within 60
 // run: 3 | args kill 137 | status 137 | within 60 | says SIGKILL
 // run: 1 3 | args crash 139 | status 139 | within 60 | says Caught a fatal signal: SIGSEGV(11) on node
@@ -54,6 +55,7 @@ int main(int argc, char **argv) {
 #define HOW(name) (strcmp(how, (name)) == 0)
   code = argc > 2 ? atoi(argv[2]) : 0;
   signal(SIGINT, SIG_DFL); /* tests started in the background inherit that it is ignored */
+  if (HOW("background")) signal(SIGQUIT, SIG_IGN);
   OK(gasnet_init(&argc, &argv));
   chosen = gasnet_mynode() == gasnet_nodes() - 1;
   if (HOW("early")) gasnet_exit(code);
@@ -70,7 +72,7 @@ int main(int argc, char **argv) {
   if (HOW("one-exit") && chosen) exit(code);
   if (HOW("handler")) { gasnet_AMRequestShort0(gasnet_mynode(), 201); spin(); }
   if (HOW("remote-handler") && chosen) gasnet_AMRequestShort0(0, 201);
-  if ((HOW("interrupt") || HOW("client-quit")) && chosen) raise(SIGINT);
+  if ((HOW("interrupt") || HOW("background") || HOW("client-quit")) && chosen) raise(SIGINT);
   if (HOW("kill") && chosen) raise(SIGKILL);
   if (HOW("crash") && chosen) { int *volatile nowhere = NULL; *nowhere = 1; }
   if (HOW("abort") && chosen) abort();

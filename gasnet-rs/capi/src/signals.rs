@@ -7,6 +7,9 @@
 //! | SIGINT SIGTERM SIGHUP | become SIGQUIT here; a second one ends the process at once |
 //! | SIGQUIT (also how the job's monitor says that it is over) | a client's own handler, else the exit below |
 //!
+//! Shells start programs in the background with SIGINT and SIGQUIT ignored. SIGINT stays ignored then,
+//! SIGQUIT does not.
+//!
 //! A rank told to end by the monitor gets `GRACE_MS` to reach an exit of its own: when all ranks call
 //! `gasnet_exit` at about the same time, those behind may still print what they were about to.
 //!
@@ -115,7 +118,9 @@ pub fn set_up() {
         if !is_named(&excluded, signal, name) {
             // SAFETY: our own handlers, which only do what a handler may.
             let before = unsafe { install(signal, handler as *const () as usize, flags) };
-            if before != libc::SIG_DFL && !CRASHES.iter().any(|crash| crash.0 == signal) {
+            // Shells have programs in the background ignore SIGQUIT: that is nobody's choice.
+            let unset = before == libc::SIG_DFL || before == libc::SIG_IGN && signal == libc::SIGQUIT;
+            if !unset && !CRASHES.iter().any(|crash| crash.0 == signal) {
                 // SAFETY: puts back what was there.
                 unsafe { install(signal, before, libc::SA_RESTART) };
             }
