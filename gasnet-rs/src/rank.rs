@@ -39,8 +39,8 @@ use std::time::Duration;
 ///
 /// A child that the process forks is not the rank: it may read what is mapped, and must not call the runtime.
 ///
-/// Every method can be called from any thread (unless the rank was made [`Threading::Serial`], a promise that
-/// only unsafe code can make).
+/// Every method can be called from any thread (unless the rank was made
+/// [`Threading::Serial`](crate::Threading::Serial), a promise that only unsafe code can make).
 pub struct Rank {
     id: RankId,
     size: u32,
