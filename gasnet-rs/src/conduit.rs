@@ -224,6 +224,12 @@ pub unsafe trait Conduit: Send + Sync {
         false
     }
 
+    /// Whether frames can be sent before [`Conduit::attach`]. Constant over the job; all ranks give the same
+    /// answer.
+    fn sends_before_attach(&self) -> bool {
+        true
+    }
+
     /// The memory of this rank's segment, if the conduit owns it: `len` zero-filled bytes that start at a
     /// page and stay mapped as long as the conduit lives. Called once, before [`Conduit::attach`], on all
     /// ranks. Nobody else maps such a segment, so the rank must have no neighbours.

@@ -39,7 +39,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 6;
+pub const ABI: u32 = 7;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -196,6 +196,7 @@ pub struct ConduitTable {
     object: Object,
     name: Bytes,
     polls_both: u32,
+    sends_before_attach: u32,
     limits: unsafe extern "C" fn(Object, u32, u16, usize) -> usize,
     reserve: unsafe extern "C" fn(Object, u32, u16, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
     commit: unsafe extern "C" fn(Object, *const SlotTable),
@@ -507,6 +508,7 @@ mod gates {
 /// A conduit as a table, which owns it.
 pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
     let (name, polls_both) = (conduit.name(), u32::from(conduit.polls_both()));
+    let sends_before_attach = u32::from(conduit.sends_before_attach());
     let object = Box::into_raw(Box::new(Exported { conduit, waits: Names::default() }));
     ConduitTable {
         abi: ABI,
@@ -514,6 +516,7 @@ pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
         object: object.cast(),
         name: Bytes::of(name.as_bytes()),
         polls_both,
+        sends_before_attach,
         limits: gates::limits,
         reserve: gates::reserve,
         commit: gates::commit,
@@ -670,6 +673,10 @@ unsafe impl Conduit for Imported {
 
     fn polls_both(&self) -> bool {
         self.table.polls_both != 0
+    }
+
+    fn sends_before_attach(&self) -> bool {
+        self.table.sends_before_attach != 0
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {

@@ -43,6 +43,10 @@ unsafe impl Conduit for End {
     fn name(&self) -> &'static str {
         "wire"
     }
+    fn sends_before_attach(&self) -> bool {
+        // Nobody is at the other end.
+        false
+    }
     fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
         let lines: Box<[FrameLine]> = vec![FrameLine([0; 64]); len.div_ceil(64)].into();
         let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();

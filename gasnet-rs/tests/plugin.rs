@@ -91,6 +91,9 @@ unsafe impl Conduit for Mock {
     fn polls_both(&self) -> bool {
         self.rma
     }
+    fn sends_before_attach(&self) -> bool {
+        !self.rma
+    }
     fn attach(&self, s: &SegmentDesc) -> Result<(), Error> {
         self.say(format!("attach {:?} {} {:?} {}", s.base, s.len, s.kind, s.neighbours_may_map));
         if s.len == 0 { Err(Error::job("empty")) } else { Ok(()) }
@@ -181,7 +184,7 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
         answers
             .push(format!("{:?}", conduit.send(to, Channel::Request, &vec![len as u8; len], len % 2 == 0)));
     }
-    answers.push(format!("{}", conduit.polls_both()));
+    answers.push(format!("{} {}", conduit.polls_both(), conduit.sends_before_attach()));
     for (channel, budget) in
         [(Channel::Request, 3), (Channel::Reply, 0), (Channel::Reply, 1), (Channel::Request, 99)]
     {

@@ -34,6 +34,10 @@ unsafe impl Conduit for SimConduit {
         "netvm"
     }
 
+    fn sends_before_attach(&self) -> bool {
+        false
+    }
+
     fn reserve(
         &self,
         to: Peer,

@@ -62,6 +62,10 @@ macro_rules! forward {
             unsafe { self.inner.cancel(slot) };
         }
 
+        fn sends_before_attach(&self) -> bool {
+            self.inner.sends_before_attach()
+        }
+
         fn attach(&self, segment: &gasnet::conduit::SegmentDesc) -> Result<(), Error> {
             self.inner.attach(segment)
         }

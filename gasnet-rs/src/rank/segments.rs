@@ -91,11 +91,22 @@ impl Rank {
         Ok(&self.segments)
     }
 
+    /// Returns when all ranks attach, and serves messages until then: a rank that is on its way may wait for
+    /// room or an answer, and the steps that follow run no handlers.
+    fn arrive_to_attach(&self) {
+        let sends = self.conduit.as_ref().is_none_or(|conduit| conduit.sends_before_attach());
+        // Inside a split-phase barrier there is no second one. All ranks are inside, as both are collective.
+        if sends && !self.phases.take().notified {
+            self.barrier();
+        }
+    }
+
     /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes.
     fn map_segments(&self, size: usize, stride: Option<u64>) -> Result<Vec<SegmentEntry>, Error> {
         if self.attaching.swap(BOUND, crate::prim::Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
+        self.arrive_to_attach();
         let sizes = self.gather_number(size as u64)?;
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1);
