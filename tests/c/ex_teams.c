@@ -6,7 +6,7 @@
 // run: 4 | env GASNET_CHECK=1 | says passed
 // run: 3 | args early | env GASNET_CONDUIT=smp | says passed
 // run: 3 | args early | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
-// run: 2 | args early | env GASNET_CONDUIT=netvm | status 1 | says ranks exchange messages once their segments are attached
+// run: 3 | args early | env GASNET_CONDUIT=netvm | says passed
 // run: 3 | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
 // run: 4 | env GASNET_NEIGHBORHOOD=2 | says passed
 // run: 2 | args primordial | status 134 | says gex_TM_Destroy: the primordial team cannot be destroyed

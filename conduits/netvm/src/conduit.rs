@@ -3,6 +3,7 @@
 
 use crate::backing::{Backing, SegmentPlan};
 use crate::desk::Desks;
+use crate::early::Early;
 use crate::engine::{Card, HostHalf, PORT, shift};
 use crate::far::Far;
 use crate::mail::{self, CONTROL_LANE, Claim, Inbox, Mail, lock};
@@ -85,6 +86,9 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
     let behind = OpenContext { shm_offset: cx.shm_offset + Desks::bytes(cx.size), ..*cx };
     // SAFETY: that memory belongs to this conduit, which each rank opens once, at its start.
     let wire = unsafe { FrameGrid::open(&behind, WIRE_RING_BYTES) }?;
+    let behind = OpenContext { shm_offset: FrameGrid::end(&behind, WIRE_RING_BYTES), ..behind };
+    // SAFETY: as for the wire, behind it.
+    let early = unsafe { Early::open(&behind) }?;
     let events = mail::events(cx.size);
     let far = |news: BorrowedFd<'_>| far(cx, network, news);
     let card = Card::new(cx.rank.0, desks, wire, events, crowded, cx.config.progress_thread, far)?;
@@ -96,6 +100,7 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         folder: settings.backing,
         card: Arc::new(card),
         mail: Mail::new(cx.rank.0, cx.size),
+        early,
         attached: OnceLock::new(),
         threads: Mutex::default(),
         taken: AtomicU64::new(0),
@@ -124,6 +129,8 @@ pub(crate) struct Live {
     folder: PathBuf,
     pub(crate) card: Arc<Card>,
     mail: Mail,
+    /// Frames before attach, if this job has them.
+    early: Option<Early>,
     attached: OnceLock<Attached>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Active messages passed to the core.
@@ -257,12 +264,12 @@ impl Drop for Live {
     }
 }
 
-/// The rings of messages are in the memory that comes with the segments.
+/// The mail is in the memory that comes with the segments.
 #[cold]
 fn not_attached() -> Error {
     Error::job(
-        "netvm conduit: ranks exchange messages once their segments are attached: attach one first (Rank::attach, \
-         gasnet_attach, gex_Segment_Attach), or use another conduit",
+        "netvm conduit: in a job of several hosts ranks exchange messages once their segments are attached: attach one first \
+         (Rank::attach, gasnet_attach, gex_Segment_Attach), or use another conduit",
     )
 }
 
@@ -282,6 +289,9 @@ unsafe impl Conduit for Live {
         if len > mail::MAX_FRAME_BYTES || to.rank.0 >= self.size {
             return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
         }
+        if let Some(early) = self.early.as_ref().filter(|early| !early.is_over()) {
+            return Ok(early.reserve(to, channel, len));
+        }
         let Some(at) = self.attached() else { return Err(not_attached()) };
         let Some(claim) = self.mail.claim(&self.card.port, to.rank.0, channel as usize, len) else {
             return Ok(None);
@@ -291,12 +301,20 @@ unsafe impl Conduit for Live {
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
+        if let Some(early) = self.early.as_ref().filter(|_| Early::owns(&slot)) {
+            // SAFETY: owed by the caller.
+            return unsafe { early.commit(slot) };
+        }
         let claim = unpack(&slot);
         self.side(|side| self.mail.send(claim, side, &self.card));
         self.card.work();
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
+        if let Some(early) = self.early.as_ref().filter(|_| Early::owns(&slot)) {
+            // SAFETY: owed by the caller.
+            return unsafe { early.cancel(slot) };
+        }
         self.mail.cancel(unpack(&slot));
     }
 
@@ -315,11 +333,19 @@ unsafe impl Conduit for Live {
         {
             return Err(Error::Conduit(why));
         }
+        let early = self.early.as_ref().map_or(0, |early| early.poll(channel, budget, deliver));
+        if early > 0 {
+            return Ok(early);
+        }
         self.take(channel as usize, budget, &mut |from, data, len| {
             self.taken.fetch_add(1, Ordering::Relaxed);
             let from = Peer { rank: RankId(from), endpoint: 0 };
             deliver(Frame { from, channel, data: data.as_ptr(), len });
         })
+    }
+
+    fn sends_before_attach(&self) -> bool {
+        self.early.is_some()
     }
 
     fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
@@ -380,6 +406,9 @@ unsafe impl Conduit for Live {
     }
 
     fn attach(&self, _: &SegmentDesc) -> Result<(), Error> {
+        if let Some(early) = &self.early {
+            early.end();
+        }
         let Some(far) = &self.card.far else { return Ok(()) };
         let begun = Instant::now();
         while !far.has_heard_all(&self.card.desks, PORT) {
@@ -412,6 +441,9 @@ unsafe impl Conduit for Live {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        if self.early.as_ref().is_some_and(|early| !early.is_over()) {
+            return None;
+        }
         // A caller that asks for it is about to sleep on it.
         self.card.leave();
         Some(self.card.descriptor())

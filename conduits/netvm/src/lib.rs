@@ -48,6 +48,7 @@ mod backing;
 mod budget;
 mod conduit;
 mod desk;
+mod early;
 mod engine;
 mod far;
 mod mail;

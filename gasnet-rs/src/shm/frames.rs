@@ -38,6 +38,11 @@ impl FrameGrid {
         Ok(FrameGrid { grid, bells })
     }
 
+    /// Offset of the first byte behind the grid that [`FrameGrid::open`] maps with the same arguments.
+    pub fn end(cx: &OpenContext<'_>, max_frame: usize) -> u64 {
+        GridLayout::new(cx.size, max_frame, cx.shm_offset).end() + Bells::bytes(cx.size) as u64
+    }
+
     /// A thread of this rank will call [`FrameGrid::doze`]. Before any frame can come.
     pub fn expect_sleeper(&self) {
         self.bells.expect_sleeper();
