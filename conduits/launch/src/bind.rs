@@ -55,8 +55,8 @@ fn allowed_cores() -> Vec<Vec<usize>> {
     cores(Path::new("/sys/devices/system/cpu"), &allowed)
 }
 
-/// Like [`cores`], with hwloc; `None` if it cannot read the machine's topology or misses an allowed
-/// processor.
+/// Like [`cores`], with hwloc, which knows caches and memory nodes too: cores that share one are adjacent.
+/// `None` if hwloc cannot read the machine's topology or misses an allowed processor.
 #[cfg(feature = "hwloc")]
 fn hwloc_cores(allowed: &[usize]) -> Option<Vec<Vec<usize>>> {
     use hwlocality::Topology;
@@ -133,6 +133,66 @@ mod tests {
         let allowed = processors::numbers(&processors::allowed()).collect::<Vec<_>>();
         let plain = cores(Path::new("/sys/devices/system/cpu"), &allowed);
         assert_eq!(sorted(hwloc_cores(&allowed).expect("hwloc reads this machine")), sorted(plain));
+    }
+
+    /// A machine as sysfs shows it: four cores in one package, whose even and odd ones share a cache each.
+    #[cfg(feature = "hwloc")]
+    fn machine_of_two_caches(root: &Path) {
+        let cpus = root.join("sys/devices/system/cpu");
+        let write = |path: &Path, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        };
+        for list in ["online", "possible", "present"] {
+            write(&cpus.join(list), "0-3");
+        }
+        for cpu in 0..4 {
+            let own = format!("{:x}", 1 << cpu);
+            let sharers = if cpu % 2 == 0 { "5" } else { "a" };
+            let topology = cpus.join(format!("cpu{cpu}/topology"));
+            for (file, text) in [
+                ("physical_package_id", "0"),
+                ("core_id", &cpu.to_string()),
+                ("core_siblings", "f"),
+                ("package_cpus", "f"),
+                ("thread_siblings", &own),
+                ("core_cpus", &own),
+            ] {
+                write(&topology.join(file), text);
+            }
+            let cache = cpus.join(format!("cpu{cpu}/cache/index0"));
+            for (file, text) in
+                [("level", "3"), ("type", "Unified"), ("size", "8192K"), ("shared_cpu_map", sharers)]
+            {
+                write(&cache.join(file), text);
+            }
+        }
+    }
+
+    #[cfg(feature = "hwloc")]
+    #[test]
+    #[ignore = "run by hwloc_places_ranks_at_one_cache_where_sysfs_does_not"]
+    fn child_of_hwloc_places_ranks() {
+        let cores = hwloc_cores(&[0, 1, 2, 3]).expect("hwloc reads the tree below HWLOC_FSROOT");
+        println!("placed {:?}", place(2, cores).expect("two ranks have a core each"));
+    }
+
+    /// Both read the same tree. hwloc takes its root from the environment, so it has a process of its own.
+    #[cfg(feature = "hwloc")]
+    #[test]
+    fn hwloc_places_ranks_at_one_cache_where_sysfs_does_not() {
+        let root = std::env::temp_dir().join(format!("gasnet-hwloc-{}", std::process::id()));
+        machine_of_two_caches(&root);
+        let by_sysfs = place(2, cores(&root.join("sys/devices/system/cpu"), &[0, 1, 2, 3]));
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "--nocapture", "bind::tests::child_of_hwloc_places_ranks"])
+            .env("HWLOC_FSROOT", &root)
+            .output()
+            .unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(by_sysfs, Some(vec![vec![0], vec![1]]));
+        let text = String::from_utf8_lossy(&child.stdout);
+        assert!(text.contains("placed [[0], [2]]"), "{text}{}", String::from_utf8_lossy(&child.stderr));
     }
 
     #[test]
