@@ -232,6 +232,26 @@ fn makes_what_is_asked_for_and_prints_nothing() {
 }
 
 #[test]
+fn a_dump_is_printed_and_makes_no_file() {
+    let p = Place::new("dump");
+    p.file("a.upc", HELLO);
+    for (form, shown) in [("ast", "main"), ("ir", "shared")] {
+        let dump = format!("--dump={form}");
+        for args in
+            [vec![dump.as_str(), "a.upc"], vec![&dump, "-o", "prog", "a.upc"], vec!["-c", &dump, "a.upc"]]
+        {
+            let text = p.ok(&args);
+            assert!(text.contains(shown), "{args:?}: {text}");
+            let files: Vec<_> =
+                fs::read_dir(p.dir.join("work")).unwrap().map(|f| f.unwrap().file_name()).collect();
+            assert_eq!(files, ["a.upc"], "{args:?}");
+        }
+    }
+    p.file("bad.upc", "int f(void) { return y; }\n");
+    p.fails(&["--dump=ast", "bad.upc"]);
+}
+
+#[test]
 fn a_failed_compile_leaves_no_output() {
     let p = Place::new("failure");
     p.file("bad.upc", "shared int x;\nint f(void) { return y; }\n")

@@ -36,7 +36,8 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -noopt                  no UPC optimisations; -fno-upc-NAME turns off one of them: forall, privatise, coalesce,
                           split-phase, arithmetic, hoist, outline, vector
   --explain               print, for each source line, the shared accesses that are not optimised, and the reason
-  --dump=ir               print each shared access in the intermediate form, and how passes change it; --dump=ast prints the syntax tree
+  --dump=ir               print each shared access in the intermediate form, and how passes change it, and make no file
+  --dump=ast              print the syntax tree, and make no file
   -fsanitize=upc          check pointers-to-shared at every access at run time
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
@@ -240,7 +241,9 @@ impl Driver<'_> {
             if o.save_temps {
                 write(&stem.with_extension("i"), text)?;
             }
-            write(&c_file, &self.translate(text, &input.path)?)?;
+            if let Some(c) = self.translate(text, &input.path)? {
+                write(&c_file, &c)?;
+            }
         } else {
             eprintln!("upcc -trans '{}' -o '{}'", input.path.display(), c_file.display());
         }
@@ -266,8 +269,9 @@ impl Driver<'_> {
         a
     }
 
-    /// Front end and emission: UPC text to C text. Prints the diagnostics.
-    fn translate(&self, text: &str, path: &Path) -> Result<String, String> {
+    /// Front end and emission: UPC text to C text. Prints the diagnostics. `None` if a form was to be printed
+    /// instead, which has been done.
+    fn translate(&self, text: &str, path: &Path) -> Result<Option<String>, String> {
         let o = self.o;
         let settings = FrontOptions {
             static_threads: o.threads,
@@ -303,10 +307,12 @@ impl Driver<'_> {
                 }
                 return Err(String::new());
             }
-            match o.dump {
-                Some(Form::Ast) => print!("{}", dump::unit(&r.unit)),
-                Some(Form::Ir) => print!("{}", dump::ir::unit(&r.unit, how.passes)),
-                None => {}
+            if let Some(form) = o.dump {
+                match form {
+                    Form::Ast => print!("{}", dump::unit(&r.unit)),
+                    Form::Ir => print!("{}", dump::ir::unit(&r.unit, how.passes)),
+                }
+                return Ok(None);
             }
             let (mut text, remarks) = emit::emit(&r.unit, &how);
             // The process ends soon, and takes less time over the tree than we would.
@@ -318,7 +324,7 @@ impl Driver<'_> {
                     println!("{file}:{line}: {text}");
                 }
             }
-            Ok(text)
+            Ok(Some(text))
         })
     }
 

@@ -143,7 +143,7 @@ pub struct Options {
     pub disabled: Vec<String>,
     /// `--explain`
     pub explain: bool,
-    /// `--dump=ast`, `--dump=ir`
+    /// `--dump=ast`, `--dump=ir`: what is printed instead of the translation.
     pub dump: Option<Form>,
     /// `-fsanitize=upc`
     pub sanitize: bool,

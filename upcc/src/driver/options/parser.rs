@@ -310,7 +310,8 @@ impl Parser {
                             "there is no form '{other}' to dump: '--dump=ast' or '--dump=ir'"
                         ));
                     }
-                }
+                };
+                self.stage(Stage::Translate);
             }
             "show-sizes" => self.o.show_sizes = true,
             "opt" => self.o.disabled.retain(|d| d != "all"),
