@@ -171,12 +171,13 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
     let mut tests = find(options)?;
     let mut missing = Vec::new();
     tests.retain(|test| {
-        let compiler = driver(&test.build);
-        let there = Command::new(&compiler).arg("--version").output().is_ok();
-        if !there && !missing.contains(&compiler) {
-            missing.push(compiler);
+        let lacking = lacking(&test.build);
+        if let Some(what) = &lacking
+            && !missing.contains(what)
+        {
+            missing.push(what.clone());
         }
-        there
+        lacking.is_none()
     });
     let next = AtomicUsize::new(0);
     let summary = Mutex::new(Summary { missing, ..Summary::default() });
@@ -218,6 +219,19 @@ fn driver(build: &Build) -> String {
     }
 }
 
+/// What this machine lacks to build so: the compiler, or a sanitizer that the flags name.
+fn lacking(build: &Build) -> Option<String> {
+    let compiler = driver(build);
+    if Command::new(&compiler).arg("--version").output().is_err() {
+        return Some(compiler);
+    }
+    let sanitizer = build.flags.iter().find(|flag| flag.starts_with("-fsanitize="))?;
+    let mut link = Command::new(&compiler);
+    link.args([sanitizer, "-x", "c", "-o", "/dev/null", "-"]);
+    let linked = run(link, "int main(void) { return 0; }", Duration::from_secs(60));
+    (!linked.is_ok_and(|end| end.status == Some(0))).then(|| format!("{compiler} {sanitizer}"))
+}
+
 /// Compiles one source, without a single warning.
 fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Result<(), String> {
     let mut command = Command::new(driver(build));
@@ -256,7 +270,7 @@ fn check(options: &Options, test: &Test) -> Result<(), String> {
     }
     let lib = options.prefix.join("lib");
     let mut link = Command::new(driver(&test.build));
-    link.arg("-o").arg(&program).args(&objects).arg("-pthread");
+    link.arg("-o").arg(&program).args(&objects).args(&test.build.flags).arg("-pthread");
     if test.shared {
         link.arg(format!("-L{}", lib.display())).arg(format!("-Wl,-rpath,{}", lib.display()));
         link.arg("-lgasnet");
