@@ -241,7 +241,7 @@ fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Re
         .arg(format!("-std={}", build.std))
         .arg(format!("-I{}", options.prefix.join("include").display()))
         .args(&build.flags);
-    if build.mode != "tools" {
+    if !["tools", "vipl"].contains(&build.mode.as_str()) {
         command.arg(format!("-DGASNET_{}", build.mode.to_uppercase()));
     }
     if is_cxx(build) {
@@ -269,13 +269,14 @@ fn check(options: &Options, test: &Test) -> Result<(), String> {
         objects.push(object);
     }
     let lib = options.prefix.join("lib");
+    let library = if test.build.mode == "vipl" { "vipl" } else { "gasnet" };
     let mut link = Command::new(driver(&test.build));
     link.arg("-o").arg(&program).args(&objects).args(&test.build.flags).arg("-pthread");
     if test.shared {
         link.arg(format!("-L{}", lib.display())).arg(format!("-Wl,-rpath,{}", lib.display()));
-        link.arg("-lgasnet");
+        link.arg(format!("-l{library}"));
     } else {
-        link.arg(lib.join("libgasnet.a")).args(["-ldl", "-lm"]);
+        link.arg(lib.join(format!("lib{library}.a"))).args(["-ldl", "-lm"]);
     }
     let outcome = run(link, "", options.limit).map_err(|error| error.to_string())?;
     if outcome.status != Some(0) || !outcome.stderr.trim().is_empty() {

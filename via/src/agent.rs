@@ -214,10 +214,14 @@ impl Agent {
         if now.saturating_sub(state.looked) >= TICK {
             state.looked = now;
             state.machine.tick(now);
-            let ranks: BTreeSet<u32> = state.machine.ranks().collect();
-            for rank in ranks.into_iter().filter(|r| self.rank.has_departed(RankId(*r))) {
-                state.machine.rank_gone(rank);
+            let mut gone: BTreeSet<u32> = state.machine.ranks().collect();
+            gone.retain(|r| self.rank.has_departed(RankId(*r)));
+            if !gone.is_empty() {
+                // What they have sent before comes first.
+                while self.rank.poll() > 0 {}
+                self.take_in(state);
             }
+            gone.into_iter().for_each(|rank| state.machine.rank_gone(rank));
             for (to, bytes) in std::mem::take(&mut state.wire.held) {
                 self.send(to, DATAGRAM, &bytes);
             }

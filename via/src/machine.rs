@@ -86,6 +86,8 @@ pub enum Polled {
 /// What a VI is like now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViStatus {
+    /// Whose it is.
+    pub nic: NicId,
     /// Its state.
     pub state: ViState,
     /// Its attributes.
@@ -252,6 +254,9 @@ impl<R: Region> Machine<R> {
                     protection.release(&entry.work.segments);
                 }
             });
+            while let Some((_, own)) = queue.take() {
+                self.protection.release(own.as_slice());
+            }
             if let Some(cq) = queue.cq.and_then(|cq| self.cqs.get_mut(cq.0)) {
                 let before = cq.entries.len();
                 cq.entries.retain(|entry| *entry != (id, is_receive));
@@ -264,8 +269,8 @@ impl<R: Region> Machine<R> {
     }
 
     pub(crate) fn query_vi(&self, id: ViId) -> Result<ViStatus, ViaError> {
-        let Vi { state, attributes, ref send, ref receive, .. } = *self.vi(id)?;
-        Ok(ViStatus { state, attributes, sends: send.len(), receives: receive.len() })
+        let Vi { nic, state, attributes, ref send, ref receive, .. } = *self.vi(id)?;
+        Ok(ViStatus { nic, state, attributes, sends: send.len(), receives: receive.len() })
     }
 
     /// The completion queue of a work queue.
@@ -319,6 +324,13 @@ impl<R: Region> Machine<R> {
         Ok(())
     }
 
+    /// Reports what a layer above has found.
+    pub(crate) fn report(&mut self, id: ViId, report: Report) -> Result<(), ViaError> {
+        let nic = self.vi(id)?.nic;
+        self.reports.push_back(ErrorReport { nic, vi: id, report });
+        Ok(())
+    }
+
     /// Takes the oldest entry of a completion queue: whose descriptor is done, and whether it is a receive.
     pub(crate) fn take_entry(&mut self, nic: NicId, id: CqId) -> Result<Option<(ViId, bool)>, ViaError> {
         let cq = self.cq(nic, id)?;
@@ -329,9 +341,12 @@ impl<R: Region> Machine<R> {
 
     /// Takes the oldest descriptor of a queue, if it is done.
     pub(crate) fn poll(&mut self, id: ViId, is_receive: bool) -> Result<Polled, ViaError> {
-        let queue = self.vi_mut(id)?.queue(is_receive);
+        let queue = self.vis.get_mut(id.0).ok_or(NO_VI)?.queue(is_receive);
         Ok(match queue.take() {
-            Some(completed) => Polled::Done(completed),
+            Some((completed, own)) => {
+                self.protection.release(own.as_slice());
+                Polled::Done(completed)
+            }
             None if queue.len() == 0 => Polled::Empty,
             None => Polled::NotDone,
         })
@@ -350,6 +365,11 @@ impl<R: Region> Machine<R> {
             self.reports.push_back(ErrorReport { nic, vi: id, report });
             return Err(ViaError::Resource("the queue of the VI is full: take descriptors that are done"));
         }
+        if self.protection.check(vi.attributes.tag, work.own.as_slice()).is_err() {
+            let (nic, report) = (vi.nic, Report::Descriptor(work.cookie));
+            self.reports.push_back(ErrorReport { nic, vi: id, report });
+            return Err(ViaError::Parameter("the descriptor is not in registered memory of the VI's tag"));
+        }
         if !is_receive && work.overrun == Overrun::Refuse {
             Self::check_room(vi, &mut self.out)?;
         }
@@ -360,6 +380,7 @@ impl<R: Region> Machine<R> {
             cq.taken += 1;
         }
         let held = self.protection.hold(&work.segments);
+        self.protection.hold(work.own.as_slice());
         vi.queue(is_receive).post(work, held);
         match (is_receive, vi.state) {
             (false, ViState::Connected) => self.advance(id),
@@ -601,8 +622,10 @@ impl<R: Region> Machine<R> {
                 }
                 self.break_link(id, None);
             }
-            Packet::Bye { sent, .. } => {
+            Packet::Bye { sent, placed: count, .. } => {
                 link.bye = Some(sent);
+                placed(&mut vi.send, count);
+                self.settle(id);
                 self.end_if_over(id);
             }
             Packet::Resolve { memory, write, .. } => {

@@ -7,8 +7,9 @@ use crate::memory::Region;
 use crate::region::Registered;
 use crate::terms::{
     Address, Completed, CqId, Descriptor, ErrorReport, ListenerId, MemoryAttributes, MemoryId, NicId,
-    RemoteAttributes, RequestId, TagId, ViAttributes, ViId, ViaError,
+    RemoteAttributes, Report, RequestId, TagId, ViAttributes, ViId, ViaError,
 };
+use core::ops::Range;
 use core::time::Duration;
 
 /// An opening of the network interface of a rank.
@@ -30,11 +31,22 @@ impl Agent {
 
 impl Drop for Nic {
     fn drop(&mut self) {
-        self.agent.slow(|machine| machine.close_nic(self.id));
+        self.close();
     }
 }
 
 impl Nic {
+    /// Ends everything that belongs to it, also for threads that wait for its VIs: they hear that these are
+    /// gone. What is called afterwards is refused.
+    pub fn close(&self) {
+        self.agent.slow(|machine| machine.close_nic(self.id));
+    }
+
+    /// Its name, as in reports.
+    pub fn id(&self) -> NicId {
+        self.id
+    }
+
     /// The agent that opened it.
     pub fn agent(&self) -> &'static Agent {
         self.agent
@@ -128,6 +140,15 @@ impl Nic {
             machine.slow_calls += 1;
             machine.protection.get(self.id, memory).map(|m| (m.attributes, m.region.len()))
         })
+    }
+
+    /// Where registered memory is: the addresses of its bytes.
+    ///
+    /// # Errors
+    /// There is no such handle here.
+    pub fn range_of(&self, memory: MemoryId) -> Result<Range<u64>, ViaError> {
+        self.agent
+            .slow(|machine| machine.protection.get(self.id, memory).map(|m| m.base..m.base + m.region.len()))
     }
 
     /// Gives memory other attributes. What peers could do by the old ones ends before it returns.
@@ -385,7 +406,7 @@ impl Nic {
     /// Waits for the oldest send and takes it.
     ///
     /// # Errors
-    /// [`ViaError::Timeout`]. The queue has a completion queue, or is empty.
+    /// [`ViaError::Timeout`], [`ViaError::Reports`], [`ViaError::Empty`].
     pub fn wait_send(&self, vi: ViId, timeout: Option<Duration>) -> Result<Completed, ViaError> {
         self.wait_done(vi, false, timeout)
     }
@@ -406,12 +427,12 @@ impl Nic {
     ) -> Result<Completed, ViaError> {
         let cq = self.agent.slow(|machine| machine.cq_of(vi, is_receive))?;
         if cq.is_some() {
-            return Err(ViaError::Parameter("the queue reports to a completion queue: wait for that one"));
+            return Err(ViaError::Reports);
         }
         let done = |polled| match polled {
             Ok(Polled::NotDone) => None,
             Ok(Polled::Done(completed)) => Some(Ok(completed)),
-            Ok(Polled::Empty) => Some(Err(ViaError::Parameter("the queue has no descriptor to wait for"))),
+            Ok(Polled::Empty) => Some(Err(ViaError::Empty)),
             Err(e) => Some(Err(e)),
         };
         self.agent.wait("a descriptor of a VI", timeout, |m| done(m.poll(vi, is_receive)))?
@@ -433,6 +454,14 @@ impl Nic {
     pub fn wait_cq(&self, cq: CqId, timeout: Option<Duration>) -> Result<(ViId, bool), ViaError> {
         let take = |m: &mut crate::machine::Machine<Registered>| m.take_entry(self.id, cq).transpose();
         self.agent.wait("an entry of a completion queue", timeout, take)?
+    }
+
+    /// Reports an error of a descriptor that a layer above has found before posting it.
+    ///
+    /// # Errors
+    /// There is no such VI.
+    pub fn report(&self, vi: ViId, report: Report) -> Result<(), ViaError> {
+        self.agent.slow(|machine| machine.report(vi, report))
     }
 
     /// The next report about a VI of this `Nic` that no descriptor could tell.

@@ -6,7 +6,7 @@
 //! Descriptors are started in order and leave in order. One that is done behind one that is not stays where
 //! it is until that one is done, too.
 
-use crate::terms::{Completed, CqId, Descriptor, Done, Errors, NicId, Operation, ViId};
+use crate::terms::{Completed, CqId, Descriptor, Done, Errors, NicId, Operation, Segment, ViId};
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +107,8 @@ impl Queue {
         }
     }
 
-    /// Takes the oldest descriptor, if it is done.
-    pub(crate) fn take(&mut self) -> Option<Completed> {
+    /// Takes the oldest descriptor, if it is done, and says where it is itself.
+    pub(crate) fn take(&mut self) -> Option<(Completed, Option<Segment>)> {
         if self.ready == 0 {
             return None;
         }
@@ -118,7 +118,7 @@ impl Queue {
             return None;
         };
         (self.ready, self.started) = (self.ready - 1, self.started - 1);
-        Some(Completed { cookie: work.cookie, done, errors, len, immediate })
+        Some((Completed { cookie: work.cookie, done, errors, len, immediate }, work.own))
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(announced.is_empty(), number == 1);
         }
         assert_eq!(announced, [0, 1, 2]);
-        let taken: Vec<u64> = std::iter::from_fn(|| queue.take()).map(|c| c.cookie).collect();
+        let taken: Vec<u64> = std::iter::from_fn(|| queue.take()).map(|(c, _)| c.cookie).collect();
         assert_eq!(taken, [0, 1, 2]);
         assert_eq!((queue.len(), queue.take()), (0, None));
     }

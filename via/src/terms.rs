@@ -218,6 +218,9 @@ pub struct Descriptor {
     pub overrun: Overrun,
     /// The program's own; it comes back with the completion.
     pub cookie: u64,
+    /// Where the descriptor itself is, of programs whose descriptors are in registered memory. The memory is
+    /// kept until the descriptor has left its queue.
+    pub own: Option<Segment>,
 }
 
 impl Descriptor {
@@ -230,6 +233,7 @@ impl Descriptor {
             fence: false,
             overrun: Overrun::Break,
             cookie: 0,
+            own: None,
         }
     }
 
@@ -381,6 +385,12 @@ pub enum ViaError {
     /// No receive is known to be posted for it.
     #[error("no receive of the peer is known to be posted: post again later")]
     WouldBlock,
+    /// A wait for a queue without descriptors.
+    #[error("the queue has no descriptor to wait for")]
+    Empty,
+    /// A wait for a queue that has a completion queue.
+    #[error("the queue reports to a completion queue: wait for that one")]
+    Reports,
     /// The rank has left the job, or there is no such rank.
     #[error("the peer's rank has left, or the job has no such rank")]
     Gone,
@@ -389,6 +399,8 @@ pub enum ViaError {
 /// What is reported apart from descriptors, to the owner of the NIC handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Report {
+    /// The descriptor of this cookie was refused: it is not in memory that the VI may use, or not aligned.
+    Descriptor(u64),
     /// The connection was lost or ended by the peer.
     ConnectionLost,
     /// A message has come and no receive was posted.

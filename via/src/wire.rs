@@ -57,8 +57,9 @@ pub(crate) enum Packet {
     Placed { link: u32, count: u64 },
     /// The connection has broken at message `number`; messages before it are in place.
     Broken { link: u32, number: u64, errors: Errors },
-    /// The connection is over, after so many messages of the sender.
-    Bye { link: u32, sent: u64 },
+    /// The connection is over, after so many messages of the sender, which has so many of the other end in
+    /// place.
+    Bye { link: u32, sent: u64, placed: u64 },
     /// May the VI write to, or read, this memory?
     Resolve { link: u32, memory: u32, write: bool },
     /// Yes, by this key: byte 0 of the region is at address `base`.

@@ -154,6 +154,17 @@ fn plain_package_files(site: &Site) -> Vec<(String, String)> {
     files
 }
 
+/// The pkg-config file of the VI Provider Library.
+fn vipl_package_file(site: &Site) -> String {
+    format!(
+        "prefix={}\n\nName: vipl\nDescription: VI Provider Library over gasnet-rs\nVersion: 1.0\n\
+         Cflags: -I${{prefix}}/include\nLibs: -L${{prefix}}/lib -Wl,-rpath,${{prefix}}/lib -lvipl\n\
+         Libs.private: {}\n",
+        site.prefix.display(),
+        system_libraries().join(" ")
+    )
+}
+
 /// The launcher under a network's name. It takes the options of GASNet's launcher of that name beside those
 /// of `gasnetrun`, and what the variables of those launchers say.
 fn launcher(name: &str, conduit: &str) -> String {
@@ -376,6 +387,7 @@ pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
     for (name, text) in plain_package_files(site) {
         write(&packages.join(name), &text)?;
     }
+    write(&packages.join("vipl.pc"), &vipl_package_file(site))?;
     for conduit in CONDUITS {
         for mode in MODES {
             let name = format!("gasnet-{conduit}-{mode}");
@@ -548,7 +560,7 @@ mod tests {
         let folder = folder("packages");
         lay_down(&folder, &site("/some/where")).unwrap();
         let files: Vec<_> = fs::read_dir(folder.join("lib/pkgconfig")).unwrap().flatten().collect();
-        assert_eq!(files.len(), CONDUITS.len() * MODES.len() + 2 * MODES.len() + 2);
+        assert_eq!(files.len(), CONDUITS.len() * MODES.len() + 2 * MODES.len() + 2 + 1);
         for file in files {
             let (name, text) = (file.file_name(), fs::read_to_string(file.path()).unwrap());
             let name = name.to_string_lossy().replace(".pc", "");

@@ -15,7 +15,7 @@ use crate::files::{copy, make_parent, newer, rename, write};
 use crate::sh;
 
 /// The names that are visible in the installed libraries.
-pub const VISIBLE: [&str; 7] = ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*", "firehose_*"];
+pub const VISIBLE: [&str; 8] = ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*", "firehose_*", "Vip*"];
 
 /// Longest time for a release build.
 const BUILD_LIMIT: Duration = Duration::from_secs(1500);
@@ -27,7 +27,7 @@ const TOOL_LIMIT: Duration = Duration::from_secs(120);
 pub struct Parts {
     /// The compiler and its runtime.
     pub upc: bool,
-    /// The C library.
+    /// The C libraries.
     pub c: bool,
 }
 
@@ -83,6 +83,9 @@ pub fn stage_for(prefix: &Path, site: &Site, parts: Parts) -> Result<(), String>
         copy_headers(&root.join("gasnet-rs/include"), &prefix.join("include"), "gasnet")?;
         combine(&built.join("libgasnet_capi.a"), &lib.join("libgasnet.a"))?;
         share(&lib.join("libgasnet.a"), &lib.join("libgasnet.so"))?;
+        copy(&root.join("via/capi/include/vipl.h"), &prefix.join("include/vipl.h"))?;
+        combine(&built.join("libvipl.a"), &lib.join("libvipl.a"))?;
+        share(&lib.join("libvipl.a"), &lib.join("libvipl.so"))?;
         clients::lay_down(prefix, site)?;
     }
     Ok(())
@@ -135,7 +138,7 @@ fn build(parts: Parts) -> Result<(), String> {
             libraries.args(["-p", "upc-rt"]);
         }
         if missing.c {
-            libraries.args(["-p", "gasnet-capi"]);
+            libraries.args(["-p", "gasnet-capi", "-p", "gasnet-vipl"]);
         }
         sh::pass(libraries, BUILD_LIMIT)?;
     }

@@ -502,7 +502,9 @@ fn symbols(_: &mut Context) -> End {
     if let Err(why) = stage::stage(&prefix, Parts::ALL) {
         return End::Failed(why);
     }
-    for (name, dynamic) in [("libupc.a", false), ("libgasnet.a", false), ("libgasnet.so", true)] {
+    let archives = ["libupc.a", "libgasnet.a", "libvipl.a"].map(|name| (name, false));
+    let shared = ["libgasnet.so", "libvipl.so"].map(|name| (name, true));
+    for (name, dynamic) in archives.into_iter().chain(shared) {
         match stage::strangers(&prefix.join("lib").join(name), dynamic) {
             Ok(names) if names.is_empty() => {}
             Ok(names) => return End::Failed(format!("{name} shows {}", names.join(", "))),

@@ -278,8 +278,8 @@ impl<R: Region> Machine<R> {
                 Phase::Asking(_) => send(&mut self.out, link.rank, &Packet::Cancel { link: link.own }),
                 Phase::Awaiting { .. } => {}
                 Phase::Accepting(_) | Phase::Open => {
-                    let sent = link.sent;
-                    send_to(&mut self.out, &link, |link| Packet::Bye { link, sent });
+                    let (sent, placed) = (link.sent, link.received);
+                    send_to(&mut self.out, &link, |link| Packet::Bye { link, sent, placed });
                 }
             }
         }

@@ -492,6 +492,25 @@ fn via_08_reception_is_told_after_the_bytes() {
     }
 }
 
+/// A descriptor that is in registered memory keeps it until the program has taken the descriptor back.
+#[test]
+fn descriptors_keep_their_own_memory() {
+    let mut net = Net::new();
+    let (memory, _) = net.memory(0, vec![0; 64], false);
+    let vi = net.vi(0, Reliability::Delivery);
+    let own = |at| Some(part(memory, at, 64));
+    let refused =
+        net.machines[0].post(vi, true, Descriptor { own: own(1), cookie: 9, ..Descriptor::message(vec![]) });
+    assert!(matches!(refused, Err(ViaError::Parameter(_))), "{refused:?}");
+    assert_eq!(net.reports(0), [Report::Descriptor(9)]);
+    let nic = net.machines[0].query_vi(vi).expect("a VI").nic;
+    net.send(0, vi, Descriptor { own: own(0), ..Descriptor::message(vec![]) });
+    let refused = net.machines[0].protection.deregister(nic, memory).map(drop);
+    assert!(matches!(refused, Err(ViaError::Resource(_))), "{refused:?}");
+    assert_eq!(net.taken(0, vi, false), [(Done::Send, Errors::FLUSHED, 0, None)]);
+    net.machines[0].protection.deregister(nic, memory).map(drop).expect("nothing keeps it");
+}
+
 /// VIA-10: a message that is longer than the receive writes nothing, not even before its end.
 #[test]
 fn via_10_a_message_that_is_too_long() {
@@ -577,6 +596,27 @@ fn an_end_does_not_overtake_data() {
     }
     assert_eq!(net.taken(1, vis[1], true), [(Done::Receive, Errors::NONE, 100, None)]);
     assert_eq!((bytes.borrow()[..].to_vec(), net.state(1, vis[1])), (vec![7; 100], ViState::Error));
+}
+
+/// An end that overtakes the news of what is in place brings these news itself.
+#[test]
+fn an_end_tells_what_is_in_place() {
+    let mut net = Net::new();
+    let vis = net.pair(Reliability::Reception);
+    let (ours, _) = net.memory(0, vec![7; 10], false);
+    let (theirs, _) = net.memory(1, vec![1; 10], false);
+    net.receive(1, vis[1], message(theirs, 0, 10));
+    net.send(0, vis[0], message(ours, 0, 10));
+    net.run_until_data();
+    net.deliver(0);
+    assert_eq!(net.taken(1, vis[1], true), [(Done::Receive, Errors::NONE, 10, None)]);
+    net.machines[1].disconnect(vis[1]).expect("a VI");
+    net.collect();
+    while !net.flying.is_empty() {
+        net.deliver(net.flying.len() - 1);
+    }
+    assert_eq!(net.taken(0, vis[0], false), [(Done::Send, Errors::NONE, 10, None)]);
+    assert_eq!(net.state(0, vis[0]), ViState::Error);
 }
 
 impl Net {
