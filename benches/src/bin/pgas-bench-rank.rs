@@ -283,6 +283,7 @@ fn private(rank: &Rank) {
     });
 }
 
+#[inline(never)]
 fn puts(rank: &Rank, at: GlobalPtr<u64>, count: u64) {
     for i in 0..count {
         rank.write(at.add(i as usize & 511), black_box(i));
