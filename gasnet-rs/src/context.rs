@@ -5,13 +5,21 @@
 //! work, on which the new wait would depend. A handler's own library calls are looked at under `GASNET_CHECK`
 //! only. A function of a reduction is always told, since what it breaks is a hang.
 
+//!
+//! A layer above the core keeps two more facts here ([`serving`], [`reading`]). All of it belongs to the rank
+//! whose code the thread runs. One thread runs one rank, but in the simulated cluster, which switches between
+//! ranks in the middle of calls: it takes what belongs to the one ([`exchange`]) and puts back what belongs
+//! to the other.
+
 use crate::Rank;
+use core::any::Any;
 use core::cell::Cell;
 
 /// What a thread is running.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Inside {
     /// The program itself.
+    #[default]
     Program,
     /// A handler made of a closure, under `GASNET_CHECK`.
     Handler,
@@ -21,8 +29,61 @@ pub(crate) enum Inside {
     Prepared,
 }
 
+/// What a thread keeps for the rank whose code it runs; at first nothing.
+#[derive(Clone, Copy, Default)]
+pub struct Context {
+    inside: Inside,
+    serving: bool,
+    reading: Option<Reading>,
+}
+
+/// In whose terms the thread reads a message: a value that a layer above the core knows.
+pub type Reading = &'static (dyn Any + Send + Sync);
+
+impl core::fmt::Debug for Context {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut all = f.debug_struct("Context");
+        all.field("inside", &self.inside).field("serving", &self.serving).finish_non_exhaustive()
+    }
+}
+
 thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Program) };
+    static SERVING: Cell<bool> = const { Cell::new(false) };
+    static READING: Cell<Option<Reading>> = const { Cell::new(None) };
+}
+
+/// Replaces all that the thread keeps; returns what it was.
+pub fn exchange(new: Context) -> Context {
+    Context {
+        inside: INSIDE.replace(new.inside),
+        serving: SERVING.replace(new.serving),
+        reading: READING.replace(new.reading),
+    }
+}
+
+/// Whether the thread runs a function that another rank has called.
+#[inline]
+pub fn serving() -> bool {
+    SERVING.get()
+}
+
+/// Sets [`serving`]; returns what it was.
+#[inline]
+pub fn set_serving(serving: bool) -> bool {
+    SERVING.replace(serving)
+}
+
+/// In whose terms the thread reads a message, if it reads one.
+#[inline]
+pub fn reading() -> Option<Reading> {
+    READING.get()
+}
+
+/// Sets [`reading`]; returns what it was.
+#[inline]
+pub fn set_reading(reading: Option<Reading>) -> Option<Reading> {
+    READING.replace(reading)
 }
 
 /// The thread is inside such a function until this is dropped.

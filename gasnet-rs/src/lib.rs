@@ -76,7 +76,7 @@ pub mod bytes;
 pub mod coll;
 pub mod conduit;
 pub mod config;
-mod context;
+pub mod context;
 mod departure;
 pub mod domain;
 mod error;

@@ -14,10 +14,9 @@ use crate::shared::Shared;
 use crate::team::Team;
 use crate::trace::span;
 use core::any::Any;
-use core::cell::Cell;
 use core::pin::pin;
 use core::task::{Context, Poll};
-use gasnet::{Rank, RankId};
+use gasnet::{Rank, RankId, context};
 use gasnet_rpc::{Engine, Payload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,11 +40,6 @@ impl core::fmt::Debug for World {
     }
 }
 
-thread_local! {
-    /// Whose messages the thread reads: names that arrive mean objects of this world.
-    static READING: Cell<Option<World>> = const { Cell::new(None) };
-}
-
 /// Runs a program: `body` on every rank. The process ends with it.
 ///
 /// # Collective
@@ -54,10 +48,10 @@ thread_local! {
 /// which ends the whole job.
 pub fn run(body: impl FnOnce(World)) -> ! {
     gasnet_conduits::run(|rank| {
-        let world = World::start(rank);
-        body(world);
-        world.0.engine.finish(Meeting::End as i32, Meeting::End.name());
-        world.0.engine.stop_threads();
+        let world = run_on(rank, |world| {
+            body(world);
+            world
+        });
         if let Some([asked, messages]) = world.0.engine.counted() {
             let (me, size) = (world.rank(), world.size());
             eprintln!(
@@ -65,6 +59,19 @@ pub fn run(body: impl FnOnce(World)) -> ! {
             );
         }
     })
+}
+
+/// Runs `body` on a rank that was started by other means, as [`run`] does; the rank goes on afterwards. Once
+/// for each rank.
+///
+/// # Collective
+/// Returns when the `body` of all ranks has returned and all calls everywhere are served.
+pub fn run_on<T>(rank: &'static Rank, body: impl FnOnce(World) -> T) -> T {
+    let world = World::start(rank);
+    let value = body(world);
+    world.0.engine.finish(Meeting::End as i32, Meeting::End.name());
+    world.0.engine.stop_threads();
+    value
 }
 
 impl World {
@@ -91,16 +98,16 @@ impl World {
         )
     }
 
-    /// The world whose messages the thread reads.
+    /// The world whose messages the thread reads: names that arrive mean objects of it.
     pub(crate) fn reading() -> Option<World> {
-        READING.get()
+        context::reading()?.downcast_ref().map(World)
     }
 
     /// Reads a message with which these payloads have come.
     pub(crate) fn read<T>(self, payloads: Vec<Payload>, read: impl FnOnce() -> T) -> T {
-        let before = READING.replace(Some(self));
+        let before = context::set_reading(Some(self.0));
         let value = if payloads.is_empty() { read() } else { body::read(payloads, read) };
-        READING.set(before);
+        context::set_reading(before);
         value
     }
 

@@ -86,6 +86,7 @@ use calls::Calls;
 use core::any::Any;
 use core::cell::Cell;
 use gasnet::am::FIRST_CLIENT_HANDLER;
+use gasnet::context;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use lock::lock;
 use outbox::Outbox;
@@ -114,8 +115,6 @@ const TURN_BATCHES: usize = 64;
 const TWO_HOPS_FROM: u32 = 64;
 
 thread_local! {
-    /// The thread runs a service or a task.
-    static SERVING: Cell<bool> = const { Cell::new(false) };
     /// The thread serves several records that came together: their answers travel together, too.
     static TOGETHER: Cell<bool> = const { Cell::new(false) };
     /// For records that travel alone; taken while it is used. In a box, as that is taken by one word.
@@ -490,7 +489,7 @@ impl Engine {
 
     /// Who sends from the program waits while too much is under way to a rank.
     fn make_room(&'static self, to: RankId) {
-        if SERVING.get() || self.outbox.has_room(to) {
+        if context::serving() || self.outbox.has_room(to) {
             return;
         }
         self.flush_to(to);
@@ -611,7 +610,7 @@ impl Engine {
     /// Serves what has arrived, gives tasks that can go on a turn, and sends what is queued. Returns how many
     /// batches and tasks had their turn; nothing when the thread is serving already.
     pub fn serve(&'static self) -> usize {
-        if SERVING.get() {
+        if context::serving() {
             return 0;
         }
         let mut done = 0;
@@ -737,16 +736,16 @@ impl Engine {
         struct Restore(bool);
         impl Drop for Restore {
             fn drop(&mut self) {
-                SERVING.set(self.0);
+                context::set_serving(self.0);
             }
         }
-        let _restore = Restore(SERVING.replace(true));
+        let _restore = Restore(context::set_serving(true));
         run()
     }
 
     /// Whether the calling thread runs a service or a task, where nothing may wait.
     pub fn is_serving() -> bool {
-        SERVING.get()
+        context::serving()
     }
 
     /// Starts a task: the rank drives the future whenever it serves. Called by a service, the record that it
@@ -781,7 +780,7 @@ impl Engine {
         mut condition: impl FnMut() -> bool,
     ) {
         assert!(
-            !SERVING.get(),
+            !context::serving(),
             "a function that another rank has called may not wait ({what}): make it async, and await"
         );
         self.flush();
@@ -797,7 +796,7 @@ impl Engine {
     /// In a service. Ends the job when ranks name the barrier differently: they are in different places of
     /// the program.
     pub fn barrier(&'static self, name: i32, what: &'static str) {
-        assert!(!SERVING.get(), "a function that another rank has called may not enter a barrier");
+        assert!(!context::serving(), "a function that another rank has called may not enter a barrier");
         self.rank.barrier_notify(name, 0);
         self.end_barrier(name, what);
     }
