@@ -201,4 +201,4 @@ pub use reply::Reply;
 pub use serde;
 pub use shared::Shared;
 pub use team::Team;
-pub use world::{World, run};
+pub use world::{World, run, run_on};

@@ -23,10 +23,10 @@ impl<T> Own<T> {
     /// The thread uses it already.
     #[track_caller]
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        struct Used;
+        struct Used(usize);
         impl Drop for Used {
             fn drop(&mut self) {
-                USED.with_borrow_mut(|used| used.pop());
+                USED.with_borrow_mut(|used| used.retain(|at| *at != self.0));
             }
         }
         let me = core::ptr::from_ref(self) as usize;
@@ -38,7 +38,7 @@ impl<T> Own<T> {
         );
         let mut value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         USED.with_borrow_mut(|used| used.push(me));
-        let _used = Used;
+        let _used = Used(me);
         f(&mut value)
     }
 
