@@ -63,6 +63,16 @@ fn time(
     }
 }
 
+/// A figure in microseconds of a value in nanoseconds.
+fn us(figure: Figure) -> Figure {
+    Figure { scale: 1e-3, ..figure }
+}
+
+/// A group of one figure: that of `probe` beside its `floor`.
+fn beside(floor: Probe, probe: Probe, figure: Figure) -> Group {
+    Group { probes: vec![floor, probe], figures: vec![figure], rounds: 0, note: None }
+}
+
 /// Settings of a probe.
 type Env = &'static [(&'static str, &'static str)];
 

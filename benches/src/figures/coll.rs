@@ -1,30 +1,25 @@
 //! Collective operations, locks and semaphores on one host.
 
-use super::{floor, rank, time};
+use super::{beside, floor, rank, time, us};
 use crate::options::Options;
-use crate::probe::{Better, Figure, Group, Probe};
+use crate::probe::{Better, Figure, Group};
 
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {
-    let group = |probes: [Probe; 2], figure| Group {
-        probes: probes.into(),
-        figures: vec![figure],
-        rounds: 0,
-        note: None,
-    };
-    let us = |figure: Figure| Figure { scale: 1e-3, ..figure };
     let mut groups = Vec::new();
     for ranks in [2, 4, 8] {
         let figure = time(&format!("allreduce_8b_{ranks}"), "us", ranks, "allreduce", &["barrier"]);
         // Beside this project's own barrier.
-        groups.push(group(
-            [rank(ranks, "barrier"), rank(ranks, "allreduce_8")],
+        groups.push(beside(
+            rank(ranks, "barrier"),
+            rank(ranks, "allreduce_8"),
             us(Figure { bar: "ratio <= 1.5", ..figure }),
         ));
     }
     let figure = time("broadcast_1m_4", "GB/s", 4, "bcast", &["copies"]);
-    groups.push(group(
-        [floor("bcast", "4"), rank(4, "bcast_1m")],
+    groups.push(beside(
+        floor("bcast", "4"),
+        rank(4, "bcast_1m"),
         Figure { better: Better::Higher, bar: "ratio >= 0.8", ..figure },
     ));
     // Two hand-overs beside a cache line that goes to and fro.
@@ -32,8 +27,8 @@ pub fn all(_: &Options) -> Vec<Group> {
         [("lock_hand_over", "lock", "lock"), ("semaphore_hand_over", "semaphore", "semaphore")]
     {
         let figure = time(name, "us", 2, key, &["tight", "pause", "wait"]);
-        groups
-            .push(group([floor("pingpong", "1"), rank(2, task)], us(Figure { bar: "ratio <= 2", ..figure })));
+        let figure = us(Figure { bar: "ratio <= 2", ..figure });
+        groups.push(beside(floor("pingpong", "1"), rank(2, task), figure));
     }
     groups
 }

@@ -1,19 +1,12 @@
 //! Figures of the crate `pgas`: each beside what it is made of.
 
-use super::{UDP, floor, rank, time, words};
+use super::{UDP, beside, floor, rank, time, us, words};
 use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
 
 /// All of them.
 pub fn all(options: &Options) -> Vec<Group> {
     let calls = |ranks, env, args: &str| Probe { program: Program::Calls, args: words(args), ranks, env };
-    let one = |probes: [Probe; 2], figure| Group {
-        probes: probes.into(),
-        figures: vec![figure],
-        rounds: 0,
-        note: None,
-    };
-    let us = |figure: Figure| Figure { scale: 1e-3, ..figure };
     let bytes: u64 = if options.quick { 1 << 24 } else { 1 << 31 };
     let rate = |name: &str, ranks: u32, key, floor, bar| Figure {
         better: Better::Higher,
@@ -24,32 +17,39 @@ pub fn all(options: &Options) -> Vec<Group> {
     let table = format!("-DN={}L", bytes / 8 / 2);
     let updates = calls(2, &[("GASNET_MAX_SEGSIZE", "3G")], &format!("updates {}", bytes / 8));
     let mut groups = vec![
-        one(
-            [rank(2, "am_short"), calls(2, &[], "call")],
+        beside(
+            rank(2, "am_short"),
+            calls(2, &[], "call"),
             us(Figure { bar: "ratio <= 1.5", ..time("pgas_call", "us", 2, "call", &["rtt"]) }),
         ),
-        one(
-            [rank(8, "am_short"), calls(8, &[], "call")],
+        beside(
+            rank(8, "am_short"),
+            calls(8, &[], "call"),
             us(Figure { bar: "reported", ..time("pgas_call_8", "us", 8, "call", &["rtt"]) }),
         ),
-        one(
-            [Probe { env: UDP, ..rank(2, "am_short") }, calls(2, UDP, "call")],
+        beside(
+            Probe { env: UDP, ..rank(2, "am_short") },
+            calls(2, UDP, "call"),
             us(Figure { bar: "ratio <= 1.15", ..time("pgas_call_udp", "us", 2, "call", &["rtt"]) }),
         ),
-        one(
-            [rank(2, "am_flood"), calls(2, &[], "send")],
+        beside(
+            rank(2, "am_flood"),
+            calls(2, &[], "send"),
             Figure { bar: "<= 0.06 us", ..time("pgas_send", "us", 2, "send_us", &["flood"]) },
         ),
-        one(
-            [Probe { env: UDP, ..rank(2, "am_flood") }, calls(2, UDP, "send")],
+        beside(
+            Probe { env: UDP, ..rank(2, "am_flood") },
+            calls(2, UDP, "send"),
             Figure { bar: "reported", ..time("pgas_send_udp", "us", 2, "send_us", &["flood"]) },
         ),
-        one(
-            [Probe { program: Program::Floor("gups", vec![table]), ..floor("gups", "2") }, updates],
+        beside(
+            Probe { program: Program::Floor("gups", vec![table]), ..floor("gups", "2") },
+            updates,
             rate("pgas_updates", 2, "updates", &["gups"], "ratio >= 0.8"),
         ),
-        one(
-            [Probe { env: UDP, ..rank(2, "am_flood") }, calls(2, UDP, "updates 1048576")],
+        beside(
+            Probe { env: UDP, ..rank(2, "am_flood") },
+            calls(2, UDP, "updates 1048576"),
             Figure { bar: "reported", ..time("pgas_update_udp", "us", 2, "updates_us", &["flood"]) },
         ),
     ];

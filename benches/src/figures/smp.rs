@@ -1,6 +1,6 @@
 //! Figures of the runtime on one host.
 
-use super::{floor, rank, time};
+use super::{beside, floor, rank, time, us};
 use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
 
@@ -31,92 +31,7 @@ pub fn all(options: &Options) -> Vec<Group> {
     }
     groups.push(Group { probes: copies, figures, rounds: 0, note: None });
 
-    let mut pair = |name: &str, probes: [Probe; 2], ranks, scale, unit, value, floors, bar| {
-        let figure = Figure { scale, bar, ..time(name, unit, ranks, value, floors) };
-        groups.push(Group { probes: probes.into(), figures: vec![figure], rounds: 0, note: None });
-    };
-    pair(
-        "am_short_rtt",
-        [floor("pingpong", "1"), rank(2, "am_short")],
-        2,
-        1e-3,
-        "us",
-        "rtt",
-        &["tight", "pause"],
-        "ratio <= 1.4",
-    );
-    pair(
-        "am_flood",
-        [floor("stream", ""), rank(2, "am_flood")],
-        2,
-        1.0,
-        "us",
-        "flood",
-        &["stream"],
-        "<= 0.08 us",
-    );
-    pair(
-        "am_medium_4k_rtt",
-        [floor("pingpong", "1 4096"), rank(2, "am_medium")],
-        2,
-        1e-3,
-        "us",
-        "rtt",
-        &["tight", "pause"],
-        "ratio <= 1.5",
-    );
-    for ranks in [2, 4, 8] {
-        pair(
-            &format!("barrier_{ranks}"),
-            [floor("barrier", &ranks.to_string()), rank(ranks, "barrier")],
-            ranks,
-            1e-3,
-            "us",
-            "barrier",
-            &["barrier"],
-            "ratio <= 1.3",
-        );
-    }
-    pair(
-        "am_short_rtt_8",
-        [floor("pingpong", "4"), rank(8, "am_short")],
-        8,
-        1e-3,
-        "us",
-        "rtt",
-        &["wait"],
-        "ratio <= 1.3",
-    );
-    pair(
-        "am_reqreq",
-        [floor("pingpong", "1"), rank(2, "am_reqreq")],
-        2,
-        1e-3,
-        "us",
-        "rtt",
-        &["tight", "pause"],
-        "ratio <= 1.4",
-    );
-    pair(
-        "am_reqreq_crowded_4",
-        [floor("pingpong", "2"), rank(4, "am_reqreq")],
-        4,
-        1e-3,
-        "us",
-        "rtt",
-        &["wait"],
-        "reported",
-    );
-    pair(
-        "atomic_fadd",
-        [floor("fadd", "2"), rank(2, "fadd")],
-        2,
-        1.0,
-        "ns",
-        "fadd",
-        &["fadd"],
-        "ratio <= 1.3",
-    );
+    groups.extend(messages());
 
     // The second within 12 times what the first takes: nothing at start may grow with the number of pairs.
     let counts = if options.quick {
@@ -134,4 +49,39 @@ pub fn all(options: &Options) -> Vec<Group> {
         groups.push(Group { probes, figures, rounds: 3, note: None });
     }
     groups
+}
+
+/// Messages, barriers and atomic operations.
+fn messages() -> Vec<Group> {
+    let line: &[_] = &["tight", "pause"];
+    // A round trip, beside one of so many pairs of threads.
+    let rtt = |name: &str, pairs: &str, ranks, task, floors, bar| {
+        let figure = us(Figure { bar, ..time(name, "us", ranks, "rtt", floors) });
+        beside(floor("pingpong", pairs), rank(ranks, task), figure)
+    };
+    let barrier = |ranks: u32| {
+        let figure = time(&format!("barrier_{ranks}"), "us", ranks, "barrier", &["barrier"]);
+        let figure = us(Figure { bar: "ratio <= 1.3", ..figure });
+        beside(floor("barrier", &ranks.to_string()), rank(ranks, "barrier"), figure)
+    };
+    vec![
+        rtt("am_short_rtt", "1", 2, "am_short", line, "ratio <= 1.4"),
+        beside(
+            floor("stream", ""),
+            rank(2, "am_flood"),
+            Figure { bar: "<= 0.08 us", ..time("am_flood", "us", 2, "flood", &["stream"]) },
+        ),
+        rtt("am_medium_4k_rtt", "1 4096", 2, "am_medium", line, "ratio <= 1.5"),
+        barrier(2),
+        barrier(4),
+        barrier(8),
+        rtt("am_short_rtt_8", "4", 8, "am_short", &["wait"], "ratio <= 1.3"),
+        rtt("am_reqreq", "1", 2, "am_reqreq", line, "ratio <= 1.4"),
+        rtt("am_reqreq_crowded_4", "2", 4, "am_reqreq", &["wait"], "reported"),
+        beside(
+            floor("fadd", "2"),
+            rank(2, "fadd"),
+            Figure { bar: "ratio <= 1.3", ..time("atomic_fadd", "ns", 2, "fadd", &["fadd"]) },
+        ),
+    ]
 }

@@ -1,6 +1,6 @@
 //! The udp conduit, on one host without neighbourhood and between two that lose packets.
 
-use super::{Env, UDP, floor, rank, time};
+use super::{Env, UDP, beside, floor, rank, time, us};
 use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
 
@@ -11,41 +11,34 @@ const UDP_FULL: Env =
 /// Figures of the udp conduit on one host, without neighbourhood.
 pub fn all(options: &Options) -> Vec<Group> {
     let over = |env, ranks, args| Probe { env, ..rank(ranks, args) };
-    let group = |floor, probe: Probe, figure: Figure| Group {
-        probes: vec![floor, probe],
-        figures: vec![figure],
-        rounds: 0,
-        note: None,
-    };
-    let us = |figure: Figure| Figure { scale: 1e-3, ..figure };
     let waits: &[_] = &["spin", "yield", "block", "stages"];
     let mut groups = vec![
-        group(
+        beside(
             floor("udp_pingpong", "96"),
             over(UDP, 2, "am_short alone"),
             us(Figure { bar: "ratio <= 1.15", ..time("udp_am_short_rtt", "us", 2, "rtt", waits) }),
         ),
-        group(
+        beside(
             floor("udp_pingpong", "4176"),
             over(UDP, 2, "am_medium alone"),
             us(Figure { bar: "reported", ..time("udp_am_medium_4k_rtt", "us", 2, "rtt", waits) }),
         ),
-        group(
+        beside(
             floor("udp_pingpong", "96"),
             over(UDP, 2, "am_reqreq alone"),
             us(Figure { bar: "ratio <= 1.25", ..time("udp_am_reqreq", "us", 2, "rtt", waits) }),
         ),
-        group(
+        beside(
             floor("udp_pairs", "4 96"),
             over(UDP, 4, "am_short alone"),
             us(Figure { bar: "reported", ..time("udp_am_short_rtt_crowded_4", "us", 4, "rtt", &["yield"]) }),
         ),
-        group(
+        beside(
             floor("udp_pairs", "4 96"),
             over(UDP, 4, "am_reqreq alone"),
             us(Figure { bar: "reported", ..time("udp_am_reqreq_crowded_4", "us", 4, "rtt", &["yield"]) }),
         ),
-        group(
+        beside(
             floor("udp_pairs", "4 4176"),
             over(UDP, 4, "am_medium alone"),
             us(Figure { bar: "reported", ..time("udp_am_medium_4k_crowded_4", "us", 4, "rtt", &["yield"]) }),
@@ -68,12 +61,12 @@ pub fn all(options: &Options) -> Vec<Group> {
             rounds: 0,
             note: None,
         },
-        group(
+        beside(
             floor("udp_pingpong", "80"),
             over(UDP, 2, "put_8 alone"),
             us(Figure { bar: "reported", ..time("udp_put_8_rtt", "us", 2, "put8", waits) }),
         ),
-        group(
+        beside(
             floor("udp_barrier", "8"),
             over(UDP, 8, "barrier alone"),
             us(Figure { bar: "ratio <= 2", ..time("udp_barrier_8", "us", 8, "barrier", &["sum"]) }),
@@ -83,7 +76,7 @@ pub fn all(options: &Options) -> Vec<Group> {
         [("udp_put_4m", UDP, "ratio >= 0.8, value >= 4.4"), ("udp_put_4m_full", UDP_FULL, "ratio >= 0.5")]
     {
         let sizes: &[_] = &["single", "ethernet", "jumbo", "sixteen"];
-        groups.push(group(
+        groups.push(beside(
             floor("udp_stream", "4"),
             over(env, 2, "put_4m"),
             Figure { better: Better::Higher, bar, ..time(name, "GB/s", 2, "bw", sizes) },
@@ -92,7 +85,7 @@ pub fn all(options: &Options) -> Vec<Group> {
     let many = if options.quick { 16 } else { 64 };
     groups.push(Group {
         rounds: 3,
-        ..group(
+        ..beside(
             floor("start", &format!("{many} 1")),
             over(UDP, many, "first_barrier"),
             Figure { bar: "< 2 s", ..time(&format!("udp_start{many}"), "s", many, "wall", &["wall"]) },

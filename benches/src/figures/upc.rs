@@ -7,10 +7,22 @@ use crate::probe::{Better, Figure, Group, Probe, Program};
 
 /// All of them.
 pub fn all(options: &Options) -> Vec<Group> {
+    let (ranks, quick) = (2, options.quick);
+    let mut groups = triads(ranks, quick);
+    groups.extend([2, 3].map(reads));
+    groups.extend(stencils(ranks, quick));
+    groups.extend(updates(ranks, quick));
+    groups.push(coalescing());
+    groups.push(straight());
+    groups.push(compiler());
+    groups
+}
+
+/// A triad over local elements, in the caches and in memory.
+fn triads(ranks: u32, quick: bool) -> Vec<Group> {
     let mut groups = Vec::new();
-    let ranks = 2u32;
     let layouts = [("cyclic", "1"), ("5", "5"), ("1024", "1024"), ("star", "*")];
-    let (large, note) = large_elements(ranks, options.quick);
+    let (large, note) = large_elements(ranks, quick);
     for (size, elements) in [("8k", 1024), ("l2", 20480), ("4llc", large)] {
         let flags = vec![format!("-DN={elements}L")];
         let mut group = Group {
@@ -57,44 +69,44 @@ pub fn all(options: &Options) -> Vec<Group> {
         }
         groups.push(group);
     }
+    groups
+}
 
-    for threads in [2u32, 3] {
-        let total = 1024 * threads;
-        let mut group = Group {
-            probes: vec![floor("gather", &total.to_string())],
-            figures: Vec::new(),
-            rounds: 0,
-            note: None,
-        };
-        for (name, layout) in [("indefinite", ""), ("cyclic", "1"), ("5", "5"), ("1024", "1024")] {
-            let flags =
-                vec![format!("-DLAYOUT={layout}"), format!("-DINDEFINITE={}", layout.is_empty() as u8)];
-            group.probes.push(Probe {
-                program: Program::Upc("read", flags),
-                args: vec![],
-                ranks: threads,
-                env: &[],
+/// Reads of elements of all threads, one after the other and each by the result of the one before.
+fn reads(threads: u32) -> Group {
+    let total = 1024 * threads;
+    let mut group = Group {
+        probes: vec![floor("gather", &total.to_string())],
+        figures: Vec::new(),
+        rounds: 0,
+        note: None,
+    };
+    for (name, layout) in [("indefinite", ""), ("cyclic", "1"), ("5", "5"), ("1024", "1024")] {
+        let flags = vec![format!("-DLAYOUT={layout}"), format!("-DINDEFINITE={}", layout.is_empty() as u8)];
+        group.probes.push(Probe {
+            program: Program::Upc("read", flags),
+            args: vec![],
+            ranks: threads,
+            env: &[],
+        });
+        let probe = group.probes.len() - 1;
+        for (figure, value, floor, bar) in [
+            ("read", "read", &["read"] as &[_], "value - floor <= 3 ns"),
+            ("chain", "chain", &["chain"], "published"),
+        ] {
+            let name = format!("upc_shared_{figure}_{name}_{threads}");
+            group.figures.push(Figure {
+                value: (probe, value),
+                bar,
+                ..time(&name, "ns", threads, value, floor)
             });
-            let probe = group.probes.len() - 1;
-            for (figure, value, floor, bar) in [
-                ("read", "read", &["read"] as &[_], "value - floor <= 3 ns"),
-                ("chain", "chain", &["chain"], "published"),
-            ] {
-                let name = format!("upc_shared_{figure}_{name}_{threads}");
-                group.figures.push(Figure {
-                    value: (probe, value),
-                    bar,
-                    ..time(&name, "ns", threads, value, floor)
-                });
-            }
         }
-        groups.push(group);
     }
+    group
+}
 
-    groups.extend(stencils(ranks, options.quick));
-    groups.extend(updates(ranks, options.quick));
-    groups.push(coalescing());
-    groups.push(straight());
+/// Speed of the compiler.
+fn compiler() -> Group {
     let compiler = Probe { program: Program::Compiler(5000), args: vec![], ranks: 0, env: &[] };
     // Preprocessing included, which is the C compiler's too.
     let figure = |name, unit, better, value, bar| Figure {
@@ -103,7 +115,7 @@ pub fn all(options: &Options) -> Vec<Group> {
         bar,
         ..time(name, unit, 1, value, &["plain_c"])
     };
-    groups.push(Group {
+    Group {
         probes: vec![compiler],
         figures: vec![
             figure("upcc_5000_lines", "s", Better::Lower, "translate", "< 1 s (floor: the equivalent C)"),
@@ -115,8 +127,7 @@ pub fn all(options: &Options) -> Vec<Group> {
         ],
         rounds: 0,
         note: None,
-    });
-    groups
+    }
 }
 
 /// A 5-point stencil, in the second-level cache and in memory.
@@ -229,16 +240,20 @@ fn updates(ranks: u32, quick: bool) -> Vec<Group> {
     vec![group]
 }
 
+/// A program whose two threads are 5 us of round trip away from each other.
+fn far(program: &'static str, flags: &[&str]) -> Probe {
+    Probe {
+        program: Program::Upc(program, flags.iter().map(|f| f.to_string()).collect()),
+        args: vec![],
+        ranks: 2,
+        env: &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "2500ns")],
+    }
+}
+
 /// A naive loop over another thread's block, 5 us of round trip away, beside the same without the passes that
 /// help it.
 fn coalescing() -> Group {
-    let far = &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "2500ns")];
-    let probe = |flags: &[&str]| Probe {
-        program: Program::Upc("naive", flags.iter().map(|f| f.to_string()).collect()),
-        args: vec![],
-        ranks: 2,
-        env: far,
-    };
+    let probe = |flags: &[&str]| far("naive", flags);
     let probes = vec![
         probe(&["-fno-upc-coalesce", "-fno-upc-split-phase"]),
         probe(&[]),
@@ -260,13 +275,7 @@ fn coalescing() -> Group {
 
 /// Reads and writes outside of loops, 5 us of round trip away, beside the same one after the other.
 fn straight() -> Group {
-    let far = &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "2500ns")];
-    let probe = |flags: &[&str]| Probe {
-        program: Program::Upc("straight", flags.iter().map(|f| f.to_string()).collect()),
-        args: vec![],
-        ranks: 2,
-        env: far,
-    };
+    let probe = |flags: &[&str]| far("straight", flags);
     let figure = Figure {
         scale: 1e-3,
         bar: "published (floor: without split-phase)",
