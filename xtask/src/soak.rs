@@ -56,28 +56,35 @@ const BUILD_LIMIT: Duration = Duration::from_secs(1500);
 /// How often each kind of test ran and failed.
 type Score = BTreeMap<&'static str, (usize, usize)>;
 
+/// One test alone, instead of all in turn.
+enum Only {
+    /// This many accesses against mappings that change.
+    Stale(u64),
+    /// A flood of messages for this many seconds.
+    Flood(f64),
+    /// Objects larger than what four bytes count.
+    Giant,
+}
+
+/// The number that an option is followed by.
+fn number<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    parser: &mut lexopt::Parser,
+) -> Result<T, String> {
+    parser.value().and_then(|value| value.parse()).map_err(|e| e.to_string())
+}
+
 /// Reads the command line and runs.
 pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let (mut minutes, mut record, mut accesses, mut floods, mut giants) =
-        (10.0_f64, false, None, None, false);
+    let (mut minutes, mut record, mut only) = (10.0_f64, false, None);
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
-            Long("minutes") => {
-                let value = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string());
-                minutes = value?;
-            }
-            Long("seed") => seed = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string())?,
-            Long("stale") => {
-                let value = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string())?;
-                accesses = Some(value);
-            }
-            Long("flood") => {
-                let value = parser.value().and_then(|v| v.parse::<f64>()).map_err(|e| e.to_string())?;
-                floods = Some(value);
-            }
-            Long("giant") => giants = true,
+            Long("minutes") => minutes = number(&mut parser)?,
+            Long("seed") => seed = number(&mut parser)?,
+            Long("stale") => only = Some(Only::Stale(number(&mut parser)?)),
+            Long("flood") => only = Some(Only::Flood(number(&mut parser)?)),
+            Long("giant") => only = Some(Only::Giant),
             Long("record") => record = true,
             Short('h') | Long("help") => {
                 print!("{HELP}");
@@ -86,33 +93,22 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
         }
     }
-    if let Some(accesses) = accesses {
-        println!("seed {seed}");
-        stale(accesses, seed)?;
-        println!("{accesses} accesses, none stale");
-        if record {
-            append(&format!(
-                "- seed {seed}: {accesses} simulated accesses against changing mappings, none stale\n"
-            ))?;
+    let text = match only {
+        None => return all_in_turn(minutes, seed, record),
+        Some(Only::Stale(accesses)) => {
+            println!("seed {seed}");
+            stale(accesses, seed)?;
+            format!("seed {seed}: {accesses} simulated accesses against changing mappings, none stale")
         }
-        return Ok(());
-    }
-    if let Some(seconds) = floods {
-        let text = flood(seconds)?;
-        println!("{text}");
-        if record {
-            append(&format!("- {text}\n"))?;
-        }
-        return Ok(());
-    }
-    if giants {
-        let text = giant()?;
-        println!("{text}");
-        if record {
-            append(&format!("- {text}\n"))?;
-        }
-        return Ok(());
-    }
+        Some(Only::Flood(seconds)) => flood(seconds)?,
+        Some(Only::Giant) => giant()?,
+    };
+    println!("{text}");
+    if record { append(&format!("- {text}\n")) } else { Ok(()) }
+}
+
+/// Runs tests of all kinds in turn, with inputs by `seed`, for so many minutes.
+fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
     let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
     let prefix = stage::folder();
     stage::stage(&prefix, Parts::ALL)?;

@@ -86,53 +86,9 @@ pub(super) fn mpi(_: &mut Context) -> End {
         if let Err(why) = built {
             return End::Failed(why);
         }
-        let (whole, pairs) = ([("2", "off"), ("3", "off"), ("3", "2")], [("2", "off"), ("3", "2")]);
-        let thread = ("GASNET_PROGRESS", "thread");
-        // Program, arguments, (ranks, neighbourhood), settings, what it says.
-        type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
-        let jobs: [Job<'_>; 13] = [
-            (&conformance, &["--quick"], &whole, &[], "conformance: passed"),
-            (&conformance, &["--quick"], &pairs, &[thread], "conformance: passed"),
-            (&heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
-            (&both, &["mpi", "program"], &pairs, &[], "both: passed"),
-            (&both, &["gasnet", "gasnet"], &pairs, &[], "both: passed"),
-            (&both, &["gasnet", "program"], &pairs, &[], "both: passed"),
-            (&both, &["gasnet", "program"], &pairs[..1], &[thread], "both: passed"),
-            (&both, &["mpi", "program"], &pairs[..1], &[thread], "MPI_Init_thread for MPI_THREAD_MULTIPLE"),
-            (&both, &["mpi", "program", "3"], &pairs[..1], &[thread], "both: passed"),
-            (&both_par, &["mpi", "program"], &pairs[..1], &[], "compile for GASNET_SEQ"),
-            (
-                &both_par,
-                &["mpi", "program", "1"],
-                &pairs[..1],
-                &[],
-                "(MPI_THREAD_FUNNELED), and uses GASNet from several",
-            ),
-            (&both_par, &["mpi", "program", "2"], &pairs[..1], &[], "both: passed"),
-            (&both_par, &["mpi", "program", "3"], &pairs, &[], "both: passed"),
-        ];
-        for (program, args, shapes, settings, says) in jobs {
-            for (ranks, neighborhood) in shapes {
-                let mut run = Command::new(&mpi.mpirun);
-                run.args(["-n", ranks]).arg(program).args(args);
-                run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
-                run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-                run.envs(settings.iter().copied());
-                plugins::oversubscribed(&mut run);
-                let shown = sh::show(&run);
-                match sh::capture(run, RUN_LIMIT) {
-                    Ok(outcome)
-                        if (outcome.status == Some(0)) == says.ends_with("passed")
-                            && (outcome.stdout.contains(says) || outcome.stderr.contains(says)) =>
-                    {
-                        runs += 1;
-                    }
-                    Ok(outcome) => {
-                        return End::Failed(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
-                    }
-                    Err(why) => return End::Failed(why),
-                }
-            }
+        match mpi_jobs(mpi, &prefix, [&conformance, &heat, &both, &both_par]) {
+            Ok(passed) => runs += passed,
+            Err(why) => return End::Failed(why),
         }
     }
     for mpi in &mpis {
@@ -158,6 +114,56 @@ pub(super) fn mpi(_: &mut Context) -> End {
     }
     let names: Vec<_> = mpis.iter().map(|mpi| mpi.name).collect();
     End::Passed(format!("{runs} jobs over {}", names.join(", ")))
+}
+
+/// Runs programs over an MPI: the conformance program, one of UPC, and the one that uses MPI too, for
+/// `GASNET_SEQ` and for `GASNET_PAR`. How many jobs.
+fn mpi_jobs(mpi: &plugins::Mpi, prefix: &Path, programs: [&Path; 4]) -> Result<usize, String> {
+    let [conformance, heat, both, both_par] = programs;
+    let mut runs = 0;
+    let (whole, pairs) = ([("2", "off"), ("3", "off"), ("3", "2")], [("2", "off"), ("3", "2")]);
+    let thread = ("GASNET_PROGRESS", "thread");
+    // Program, arguments, (ranks, neighbourhood), settings, what it says.
+    type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
+    let jobs: [Job<'_>; 13] = [
+        (conformance, &["--quick"], &whole, &[], "conformance: passed"),
+        (conformance, &["--quick"], &pairs, &[thread], "conformance: passed"),
+        (heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
+        (both, &["mpi", "program"], &pairs, &[], "both: passed"),
+        (both, &["gasnet", "gasnet"], &pairs, &[], "both: passed"),
+        (both, &["gasnet", "program"], &pairs, &[], "both: passed"),
+        (both, &["gasnet", "program"], &pairs[..1], &[thread], "both: passed"),
+        (both, &["mpi", "program"], &pairs[..1], &[thread], "MPI_Init_thread for MPI_THREAD_MULTIPLE"),
+        (both, &["mpi", "program", "3"], &pairs[..1], &[thread], "both: passed"),
+        (both_par, &["mpi", "program"], &pairs[..1], &[], "compile for GASNET_SEQ"),
+        (
+            both_par,
+            &["mpi", "program", "1"],
+            &pairs[..1],
+            &[],
+            "(MPI_THREAD_FUNNELED), and uses GASNet from several",
+        ),
+        (both_par, &["mpi", "program", "2"], &pairs[..1], &[], "both: passed"),
+        (both_par, &["mpi", "program", "3"], &pairs, &[], "both: passed"),
+    ];
+    for (program, args, shapes, settings, says) in jobs {
+        for (ranks, neighborhood) in shapes {
+            let mut run = Command::new(&mpi.mpirun);
+            run.args(["-n", ranks]).arg(program).args(args);
+            run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
+            run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+            run.envs(settings.iter().copied());
+            plugins::oversubscribed(&mut run);
+            let shown = sh::show(&run);
+            let outcome = sh::capture(run, RUN_LIMIT)?;
+            let said = outcome.stdout.contains(says) || outcome.stderr.contains(says);
+            if !said || (outcome.status == Some(0)) != says.ends_with("passed") {
+                return Err(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
+            }
+            runs += 1;
+        }
+    }
+    Ok(runs)
 }
 
 /// Starts a statically linked program, which is not in `PREFIX/bin`, by the installed launcher: nobody but
@@ -242,66 +248,9 @@ pub(super) fn ofi(context: &mut Context) -> End {
         return End::Failed(why);
     }
     let conformance = sh::target().join("debug/conformance");
-    let passed = |program: &std::path::Path| {
-        if program == heat { "verification: passed" } else { "conformance: passed" }
-    };
-    let (late, all) =
-        (("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3"), ("GASNET_OFI_NATIVE", "all"));
-    let (whole, few): (&[&str], &[&str]) =
-        (&["--quick"], &["--quick", "rma", "atomics", "am", "flood", "barriers", "oracle"]);
-    let (messages, registered) = (("GASNET_OFI_NATIVE", "none"), ("GASNET_TEST_OFI_REGISTER", "1"));
-    let mut jobs = Vec::new();
-    for provider in PROVIDERS {
-        jobs.push((provider, &conformance, few, "3", vec![late]));
-        jobs.push((provider, &heat, &["64", "64", "20"][..], "2", vec![]));
-    }
-    // The layer under udp repairs losses with timers of a second: little is enough.
-    jobs.push(("udp", &conformance, few, "2", vec![]));
-    for provider in ["tcp", "shm", "sockets"] {
-        jobs.push((provider, &conformance, whole, "2", vec![]));
-        jobs.push((provider, &conformance, few, "3", vec![messages]));
-        jobs.push((provider, &conformance, few, "2", vec![all]));
-        for way in ["firehose", "provider", "bounce"] {
-            let registration = ("GASNET_OFI_REGISTRATION", way);
-            jobs.push((provider, &conformance, few, "2", vec![registered, registration]));
-        }
-    }
-    // No more can be registered than what is there at the start, and a little.
-    let (large, limited): (&[&str], _) =
-        (&["--quick", "rma", "huge", "am", "flood"], ("GASNET_TEST_OFI_REGISTER", "limit:5000000"));
-    for (provider, way) in [("tcp", "provider"), ("tcp", "firehose"), ("shm", "provider"), ("shm", "bounce")]
-    {
-        jobs.push((provider, &conformance, large, "2", vec![limited, ("GASNET_OFI_REGISTRATION", way)]));
-    }
-    // The way that is found the cheapest.
-    jobs.push(("tcp", &conformance, whole, "3", vec![registered]));
-    jobs.push(("tcp", &conformance, whole, "8", vec![]));
-    jobs.push(("shm", &conformance, few, "8", vec![]));
-    jobs.push(("tcp", &conformance, few, "4", vec![("GASNET_NEIGHBORHOOD", "2")]));
-    jobs.push(("tcp", &conformance, few, "1", vec![]));
-    jobs.push(("tcp", &heat, &["64", "64", "20"][..], "5", vec![]));
-    for (provider, program, args, ranks, settings) in &jobs {
-        let mut run = Command::new(prefix.join("bin/gasnetrun"));
-        run.args(["-n", ranks, "--conduit", "ofi"]).arg(program).args(*args);
-        run.env("GASNET_OFI_PROVIDER", provider).env("GASNET_NEIGHBORHOOD", "off");
-        run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-        run.envs(settings.iter().copied()).env("GASNET_STATS", "1");
-        let chosen = settings.iter().find(|(name, _)| *name == "GASNET_OFI_REGISTRATION");
-        let chosen = chosen.map(|(_, way)| format!("way to registered memory: {way} 1"));
-        let short = settings.contains(&limited) && chosen.as_ref().is_some_and(|way| !way.contains("bounce"));
-        let says = |text: &str| {
-            chosen.as_ref().is_none_or(|chosen| text.contains(chosen))
-                && (!short || text.contains("copied for want of registration"))
-        };
-        let shown = sh::show(&run);
-        match sh::capture(run, RUN_LIMIT) {
-            Ok(outcome)
-                if outcome.status == Some(0)
-                    && outcome.stdout.contains(passed(program))
-                    && says(&outcome.stderr) => {}
-            Ok(outcome) => return End::Failed(format!("{shown}\n{}", outcome.report())),
-            Err(why) => return End::Failed(why),
-        }
+    let jobs = ofi_jobs(&conformance, &heat);
+    if let Err(why) = jobs.iter().try_for_each(|job| ofi_job(&prefix, job)) {
+        return End::Failed(why);
     }
     let mut left = 0;
     for provider in ["tcp", "shm", "sockets"] {
@@ -342,4 +291,72 @@ pub(super) fn ofi(context: &mut Context) -> End {
     let providers = PROVIDERS.join(", ");
     let jobs = jobs.len() + left;
     End::Passed(format!("{jobs} jobs over {providers}; UPC programs: {programs}; tcp: {hosts}"))
+}
+
+/// No more can be registered than what is there at the start, and a little.
+const LIMITED: (&str, &str) = ("GASNET_TEST_OFI_REGISTER", "limit:5000000");
+
+/// A job over libfabric: provider, program, arguments, ranks, settings.
+type OfiJob<'a> = (&'a str, &'a Path, &'a [&'a str], &'a str, Vec<(&'a str, &'a str)>);
+
+/// The jobs over libfabric: the conformance program and one of UPC.
+fn ofi_jobs<'a>(conformance: &'a Path, heat: &'a Path) -> Vec<OfiJob<'a>> {
+    let (late, all) =
+        (("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3"), ("GASNET_OFI_NATIVE", "all"));
+    let (whole, few): (&[&str], &[&str]) =
+        (&["--quick"], &["--quick", "rma", "atomics", "am", "flood", "barriers", "oracle"]);
+    let (messages, registered) = (("GASNET_OFI_NATIVE", "none"), ("GASNET_TEST_OFI_REGISTER", "1"));
+    let mut jobs = Vec::new();
+    for provider in PROVIDERS {
+        jobs.push((provider, conformance, few, "3", vec![late]));
+        jobs.push((provider, heat, &["64", "64", "20"][..], "2", vec![]));
+    }
+    // The layer under udp repairs losses with timers of a second: little is enough.
+    jobs.push(("udp", conformance, few, "2", vec![]));
+    for provider in ["tcp", "shm", "sockets"] {
+        jobs.push((provider, conformance, whole, "2", vec![]));
+        jobs.push((provider, conformance, few, "3", vec![messages]));
+        jobs.push((provider, conformance, few, "2", vec![all]));
+        for way in ["firehose", "provider", "bounce"] {
+            let registration = ("GASNET_OFI_REGISTRATION", way);
+            jobs.push((provider, conformance, few, "2", vec![registered, registration]));
+        }
+    }
+    let large: &[&str] = &["--quick", "rma", "huge", "am", "flood"];
+    for (provider, way) in [("tcp", "provider"), ("tcp", "firehose"), ("shm", "provider"), ("shm", "bounce")]
+    {
+        jobs.push((provider, conformance, large, "2", vec![LIMITED, ("GASNET_OFI_REGISTRATION", way)]));
+    }
+    // The way that is found the cheapest.
+    jobs.push(("tcp", conformance, whole, "3", vec![registered]));
+    jobs.push(("tcp", conformance, whole, "8", vec![]));
+    jobs.push(("shm", conformance, few, "8", vec![]));
+    jobs.push(("tcp", conformance, few, "4", vec![("GASNET_NEIGHBORHOOD", "2")]));
+    jobs.push(("tcp", conformance, few, "1", vec![]));
+    jobs.push(("tcp", heat, &["64", "64", "20"][..], "5", vec![]));
+    jobs
+}
+
+/// Runs a job over libfabric. It must pass, and registered memory must be used as its settings say.
+fn ofi_job(prefix: &Path, (provider, program, args, ranks, settings): &OfiJob<'_>) -> Result<(), String> {
+    let mut run = Command::new(prefix.join("bin/gasnetrun"));
+    run.args(["-n", ranks, "--conduit", "ofi"]).arg(program).args(*args);
+    run.env("GASNET_OFI_PROVIDER", provider).env("GASNET_NEIGHBORHOOD", "off");
+    run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+    run.envs(settings.iter().copied()).env("GASNET_STATS", "1");
+    let chosen = settings.iter().find(|(name, _)| *name == "GASNET_OFI_REGISTRATION");
+    let chosen = chosen.map(|(_, way)| format!("way to registered memory: {way} 1"));
+    let short = settings.contains(&LIMITED) && chosen.as_ref().is_some_and(|way| !way.contains("bounce"));
+    let says = |text: &str| {
+        chosen.as_ref().is_none_or(|chosen| text.contains(chosen))
+            && (!short || text.contains("copied for want of registration"))
+    };
+    let shown = sh::show(&run);
+    let outcome = sh::capture(run, RUN_LIMIT)?;
+    let passed =
+        outcome.stdout.contains("verification: passed") || outcome.stdout.contains("conformance: passed");
+    match outcome.status == Some(0) && passed && says(&outcome.stderr) {
+        true => Ok(()),
+        false => Err(format!("{shown}\n{}", outcome.report())),
+    }
 }
