@@ -16,7 +16,7 @@ pub struct Peer {
     pub base: usize,
     /// Bytes this process may touch directly; 0 without a mapping.
     pub near: usize,
-    /// Owner's address + delta = our address.
+    /// What is added to the owner's address to give the address in this process.
     pub delta: isize,
 }
 

@@ -24,7 +24,7 @@ const LONG_ASYNC: c_int = 3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HandlerEntry {
-    /// Index, or 0 for any.
+    /// Its index, or 0 to have one chosen.
     pub index: u8,
     /// The handler.
     pub function: Option<AnyFn>,

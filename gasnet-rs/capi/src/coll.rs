@@ -54,9 +54,9 @@ pub struct FnEntry {
 
 /// What `gasnet_coll_init` was given.
 static FUNCTIONS: RwLock<Vec<FnEntry>> = RwLock::new(Vec::new());
-/// The images of the team of all, if there are others than one in each process.
+/// The images of the team of all ranks, if some process has not exactly one image.
 static IMAGES: RwLock<Option<Arc<Images>>> = RwLock::new(None);
-/// Whether there are, for a look without the lock.
+/// Whether such images exist: read without the lock of the variable before.
 static SEVERAL: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -74,7 +74,7 @@ fn enter(call: &'static str) -> &'static State {
 #[derive(Clone)]
 pub struct Chosen {
     team: Team,
-    /// If members have others than one image each.
+    /// The images, if some member has not exactly one.
     images: Option<Arc<Images>>,
 }
 
@@ -121,7 +121,7 @@ unsafe fn chosen(state: &'static State, handle: *const Chosen) -> Chosen {
     })
 }
 
-/// [`chosen`], for what members do.
+/// [`chosen`], for operations that members carry out, not images.
 ///
 /// # Safety
 /// As [`chosen`].
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn gasneti_coll_team_split(
     made.map_or(std::ptr::null(), |made| Box::into_raw(Box::new(made)))
 }
 
-/// Gives a team up.
+/// Destroys a team.
 ///
 /// # Safety
 /// `handle` is a team handle that is not used again.
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Chosen) -> u32 {
     unsafe { team(enter("gasnet_coll_team_rank"), handle) }.me() as u32
 }
 
-/// The node that a member is.
+/// The node of a member.
 ///
 /// # Safety
 /// `handle` is a team handle.
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Chosen, rank:
     }
 }
 
-/// The member that a node is.
+/// The member of a node.
 ///
 /// # Safety
 /// `handle` is a team handle.
@@ -501,7 +501,8 @@ pub extern "C" fn gasnet_coll_try_sync(handle: usize) -> c_int {
     if is_complete(state, handle) { OK } else { NOT_READY }
 }
 
-/// Marks the complete ones of a list; whether what was asked for (`all`, or at least one) holds.
+/// Marks the complete operations of a list. Returns whether all of them are complete if `all` is set, else
+/// whether at least one is.
 ///
 /// # Safety
 /// `handles` has `n` entries.
@@ -552,7 +553,7 @@ fn outcome(outcome: Outcome) -> c_int {
     }
 }
 
-/// Enters the team's barrier: this image, or with others than `GASNET_BARRIERFLAG_IMAGES` this process.
+/// Enters the team's barrier: for this image with `GASNET_BARRIERFLAG_IMAGES`, else for this process.
 ///
 /// # Safety
 /// `handle` is a team handle.

@@ -19,7 +19,7 @@ unsafe extern "C" {
     static stderr: *mut libc::FILE;
 }
 
-/// The thread that is leaving, 0 while nobody is.
+/// The thread that ends this process, or 0.
 static LEAVING: AtomicI32 = AtomicI32::new(0);
 
 fn thread_id() -> c_int {
@@ -68,7 +68,7 @@ fn flush_all(code: c_int) {
         libc::signal(libc::SIGALRM, on_alarm as *const () as libc::sighandler_t);
         libc::alarm(5);
         libc::fflush(std::ptr::null_mut());
-        // Whoever was interrupted may have the lock of what has counted.
+        // The code that a signal has interrupted may hold the lock of the counters.
         if let Some(state) = state::get() {
             state.rank.say_counted_early();
         }

@@ -34,13 +34,13 @@ const ANY_DIRECTION: u32 = 3 << 3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Index, or 0 for any.
+    /// Its index, or 0 to have one chosen.
     pub index: u8,
     /// The handler.
     pub function: Option<AnyFn>,
     /// Kinds of message, and whether of requests or replies.
     pub flags: u32,
-    /// Arguments.
+    /// How many arguments its messages have.
     pub nargs: c_uint,
     /// The client's own pointer.
     pub cdata: *const c_void,

@@ -40,14 +40,14 @@ use crate::fatal::die;
 /// How many images the members of a team have.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    /// Number of each member's first image, and of all.
+    /// The number of each member's first image; last, how many images there are.
     first: Vec<usize>,
-    /// This member.
+    /// The member that this process is.
     me: usize,
 }
 
 impl Layout {
-    /// Of a team whose members have so many, seen by one of them.
+    /// The layout of a team whose members have `counts` images each; this process is member `me`.
     pub fn new(counts: impl IntoIterator<Item = usize>, me: usize) -> Layout {
         let mut first = vec![0];
         for count in counts {
@@ -65,12 +65,12 @@ impl Layout {
         self.first[member]..self.first[member + 1]
     }
 
-    /// Those of this one.
+    /// The images of this process.
     pub fn mine(&self) -> Range<usize> {
         self.of(self.me)
     }
 
-    /// All images of the team.
+    /// How many images the team has.
     pub fn total(&self) -> usize {
         self.first[self.first.len() - 1]
     }
@@ -89,23 +89,23 @@ impl Layout {
 /// What an operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// One image's bytes to all.
+    /// One image's bytes go to all images.
     Broadcast,
-    /// A block of one image's to each.
+    /// One image sends a block to each image.
     Scatter,
-    /// The other way around.
+    /// Each image sends a block to one image.
     Gather,
-    /// To all.
+    /// Each image sends its block to all images.
     GatherAll,
-    /// A block from each to each.
+    /// Each image sends a block to each image.
     Exchange,
-    /// Combined for one image.
+    /// The elements of all images are combined; one image gets the result.
     Reduce,
-    /// Combined for all.
+    /// The same; all images get the result.
     ReduceAll,
-    /// Combined up to each.
+    /// Each image gets what the images up to it combine to.
     Scan,
-    /// Teams of a team; color and key.
+    /// New teams are made of the team's images, by color and key.
     Split(u32, u32),
 }
 
@@ -114,26 +114,26 @@ pub enum What {
 pub struct Operation {
     /// What it does.
     pub what: What,
-    /// The image that has or gets all, where there is one.
+    /// The image that has or gets all data, in operations with such an image.
     pub root: usize,
     /// Bytes of a block, where all have the same.
     pub n: usize,
-    /// Blocks differ: each image has lists.
+    /// Blocks have different sizes, so each image gives lists of blocks.
     pub differ: bool,
-    /// When it begins and ends.
+    /// With whom it synchronises when it begins and when it ends.
     pub mode: SyncMode,
 }
 
-/// What an image brings. Blocks are (offset, bytes).
+/// The arguments of one image. Blocks are (offset, bytes).
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Its destination.
+    /// Where its results go.
     pub dst: *mut u8,
-    /// Where blocks go there, if they differ.
+    /// The blocks there, if blocks differ.
     pub dst_blocks: Vec<(usize, usize)>,
-    /// Its source.
+    /// Where its data is.
     pub src: *const u8,
-    /// Where blocks come from there, if they differ.
+    /// The blocks there, if blocks differ.
     pub src_blocks: Vec<(usize, usize)>,
     /// Bytes of its own block.
     pub n: usize,
@@ -148,7 +148,7 @@ unsafe impl Sync for Call {}
 /// A meeting that images are missing from.
 struct Meeting {
     operation: Operation,
-    /// Who came first, for messages.
+    /// The image that came first; messages name it.
     image: usize,
     calls: Vec<Option<Call>>,
     missing: usize,
@@ -156,27 +156,27 @@ struct Meeting {
     split: Arc<Mutex<Option<Split>>>,
 }
 
-/// What a split makes.
+/// What an image gets from a split: its new team, and the images of that.
 type Split = (Team, Arc<Images>);
 
 #[derive(Default)]
 struct Meetings {
-    /// Calls of each image so far.
+    /// How many calls each image has made.
     calls: Vec<u64>,
-    /// By number.
+    /// Meetings that images are missing from, by number.
     open: BTreeMap<u64, Meeting>,
 }
 
 /// The barrier of a team's images.
 #[derive(Default)]
 struct Barrier {
-    /// Phases that each image has entered and left.
+    /// How many phases each image has entered, and how many it has left.
     entered: Vec<u64>,
     left: Vec<u64>,
-    /// Images that have entered the phase, and what they say.
+    /// How many images have entered the current phase, and the name they agree on.
     count: usize,
     said: Option<Consensus>,
-    /// Phases that the process has entered and left, and what the last one came to.
+    /// How many phases the process has entered and left, and the result of the last one.
     begun: u64,
     over: u64,
     result: Option<Consensus>,
@@ -184,7 +184,7 @@ struct Barrier {
 
 /// The images of a team in this process.
 pub struct Images {
-    /// How many there are.
+    /// How many images each member has.
     pub layout: Layout,
     meetings: Mutex<Meetings>,
     barrier: Mutex<Barrier>,
@@ -194,7 +194,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory for blocks on their way, aligned for any type.
+/// Memory for the packed blocks of all images of a process, aligned for any type.
 struct Packed(Vec<u128>);
 
 impl Packed {
@@ -206,7 +206,7 @@ impl Packed {
     }
 }
 
-/// A place in such memory, which somebody else keeps until the operation is over.
+/// An address in such memory, which its owner keeps until the operation is over.
 #[derive(Clone, Copy)]
 struct Place(*mut u8);
 

@@ -379,8 +379,8 @@ pub extern "C" fn gasnet_getMaxLocalSegmentSize() -> usize {
     if state.everything { usize::MAX } else { state.rank.max_local_segment() }
 }
 
-/// Largest segment that every rank can attach. All ranks share a host and its settings, so it is the local
-/// one.
+/// Largest segment that every rank can attach. This is the local one: hosts are taken to have equal memory,
+/// equal settings and equally many ranks.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_getMaxGlobalSegmentSize() -> usize {
     gasnet_getMaxLocalSegmentSize()

@@ -51,7 +51,7 @@ unsafe fn object<'a, T>(call: &str, handle: *mut T) -> &'a mut T {
     }
 }
 
-/// Bytes of a caller.
+/// Memory of the caller as a slice.
 ///
 /// # Safety
 /// `p` is valid for `n` bytes.
@@ -93,7 +93,7 @@ macro_rules! methods {
     )*};
 }
 
-/// Functions that make and give up objects.
+/// Functions that make and destroy objects.
 macro_rules! made {
     ($($object:ty: $create:ident($rank:ident $(, $arg:ident: $ty:ty)*) = $body:expr, $destroy:ident;)*) => {$(
         #[doc = concat!("`", stringify!($create), "`.")]
@@ -212,7 +212,7 @@ methods! { Ends:
     };
 }
 
-/// Where a place of the own segment is in this process.
+/// The address in this process of a place in its own segment.
 fn own(call: &'static str, at: GlobalPtr<u8>) -> *const c_void {
     let rank = rank(call);
     let base = rank.table().get(at.rank()).map_or(std::ptr::null_mut(), |own| own.local);

@@ -20,22 +20,22 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::fatal::die;
 use crate::{abi, state};
 
-/// Memory of objects of one kind that are no more.
+/// Addresses of destroyed objects of one kind, to be used again.
 pub type Spare = Mutex<Vec<usize>>;
 
-/// What a handle of C can stand for.
+/// A kind of object that C has handles of.
 pub trait Kind: Send + Sync + Sized + 'static {
-    /// As the user calls it.
+    /// What messages call it.
     const NAME: &'static str;
-    /// Its invalid handle's name in C.
+    /// The name in C of its invalid handle.
     const INVALID: &'static str;
     /// The mark of living objects of this kind; each kind has another.
     const MARK: u32;
-    /// Where memory of destroyed objects waits.
+    /// Its destroyed objects.
     fn spare() -> &'static Spare;
 }
 
-/// Of objects that were destroyed.
+/// The mark of destroyed objects, of any kind.
 const DEAD: u32 = 0x4445_4144;
 
 /// What a handle points to.
@@ -76,12 +76,12 @@ impl<T: Kind> Object<T> {
         object
     }
 
-    /// As C has it.
+    /// The handle for C.
     pub fn handle(&self) -> *const Object<T> {
         self
     }
 
-    /// What the object is.
+    /// The value of the object.
     ///
     /// # Safety
     /// 1. The object is not destroyed as long as the result is used (owed by the client, which may not
@@ -91,7 +91,7 @@ impl<T: Kind> Object<T> {
         unsafe { &*self.value.load(Ordering::Relaxed) }
     }
 
-    /// Gives the object up, and returns what it was.
+    /// Destroys the object, and returns its value.
     ///
     /// # Safety
     /// 1. Nobody uses it, or anything got from it, any more (owed by the client, whose object it is).
@@ -149,7 +149,7 @@ fn bad_handle(call: &str, name: &str, invalid: &str, handle: *const c_void) -> !
     die(&format!("{call}: {handle:p} is no {name}, or one that was destroyed"))
 }
 
-/// What the object that a handle names is.
+/// The value of the object that a handle names.
 ///
 /// # Safety
 /// As [`object`] and [`Object::get`].
@@ -224,7 +224,7 @@ impl Tm {
         ((usize::from(local) << 16 | usize::from(remote)) << 1 | PAIR) as *const Object<Team>
     }
 
-    /// What a handle stands for.
+    /// The team or pair that a handle names.
     ///
     /// # Safety
     /// 1. As [`object`].
@@ -292,9 +292,9 @@ pub const LEGACY: u32 = 1 << 31;
 /// A client: the program.
 #[derive(Debug)]
 pub struct Client {
-    /// As given when it was started.
+    /// The name that the program gave when it started the client.
     pub name: CString,
-    /// As given when it was started.
+    /// The flags that it was started with.
     pub flags: u32,
 }
 ex_kind!(Client, "client", "GEX_CLIENT_INVALID", b"clie", gex_Client_SetCData, gex_Client_QueryCData);
@@ -304,9 +304,9 @@ ex_kind!(Client, "client", "GEX_CLIENT_INVALID", b"clie", gex_Client_SetCData, g
 pub struct Ep {
     /// Its number in the process; 0 is the primordial one.
     pub index: u16,
-    /// What it can do.
+    /// Its capabilities (`GEX_EP_CAPABILITY_*`).
     pub capabilities: u32,
-    /// As given when it was made.
+    /// The flags that it was made with.
     pub flags: u32,
     /// Its segment, or null.
     pub segment: AtomicPtr<Object<Segment>>,
@@ -321,11 +321,11 @@ pub const CAPABILITY_ALL: u32 = 31;
 pub struct Team {
     /// This process's rank in it.
     pub rank: u32,
-    /// Ranks in it.
+    /// How many ranks it has.
     pub size: u32,
-    /// Their ranks in the job; `None` for the team of all ranks, in order.
+    /// Its members' ranks in the job; `None` for the team of all ranks, in order.
     pub members: Option<Box<[u32]>>,
-    /// As given when it was made.
+    /// The flags that it was made with.
     pub flags: u32,
     /// Scratch memory that the client has lent it: address and bytes.
     pub scratch: Option<(usize, usize)>,
@@ -362,15 +362,15 @@ pub fn primordial(call: &str) -> &'static Primordial {
 /// A segment.
 #[derive(Debug)]
 pub struct Segment {
-    /// First byte, in this process.
+    /// The address of its first byte in this process.
     pub address: usize,
-    /// Bytes.
+    /// Its length in bytes.
     pub size: usize,
-    /// As given when it was made.
+    /// The flags that it was made with.
     pub flags: u32,
-    /// What others reach it by, if the client made it; `None` where it was attached.
+    /// The region through which others reach it, if the client made it; `None` if it was attached.
     pub region: Option<gasnet::Region<'static>>,
-    /// Endpoints that are bound to it.
+    /// How many endpoints are bound to it.
     pub bound: AtomicU32,
 }
 ex_kind!(Segment, "segment", "GEX_SEGMENT_INVALID", b"segm", gex_Segment_SetCData, gex_Segment_QueryCData);

@@ -9,7 +9,7 @@ use gasnet::{Local, RankId};
 
 use crate::{abi, context, fatal::die, state};
 
-/// A list of C's.
+/// A list that C passes, as a slice.
 ///
 /// # Safety
 /// `p` has `n` entries.
@@ -21,8 +21,8 @@ pub(crate) unsafe fn list<'a, T>(p: *const T, n: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(p, n) }
 }
 
-/// How a call completes: blocking (0), with a handle (1), implicitly (2). `source` says when a put's pieces
-/// here may be written again.
+/// Starts a transfer that completes before it returns (0), with a handle (1), or implicitly (2). `source`
+/// says when the pieces that a put reads may be written again.
 ///
 /// # Safety
 /// The pieces on both sides can be used.

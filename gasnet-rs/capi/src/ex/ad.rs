@@ -1,12 +1,13 @@
 //! Atomic domains: words of one type that the members of a team change by a chosen set of operations.
 //!
 //! The core does the operations ([`gasnet::domain`]): where the word is mapped at once, elsewhere at its
-//! owner. Both kinds are atomic with each other, so what a domain is told to favour changes nothing.
+//! owner. Both kinds are atomic with each other, so the flags that favour one kind have no effect.
 
 #![expect(unsafe_code, reason = "exported to C by name; has old values written where C wants them")]
 
 use std::ffi::c_void;
 
+use gasnet::RankId;
 use gasnet::domain::{Domain, Functions};
 
 use crate::context;
@@ -15,7 +16,7 @@ use crate::ex::types::{self, IMMEDIATE, NOT_DONE, Name};
 use crate::ex_kind;
 use crate::fatal::die;
 use crate::objects::{Object, Team, object, resolve};
-use crate::state;
+use crate::state::{self, State};
 
 const AD_MY_RANK: u32 = 1 << 11;
 const AD_MY_NBRHD: u32 = 1 << 12;
@@ -29,9 +30,9 @@ pub struct Ad {
     ops: u32,
     size: u32,
     padding: u32,
-    /// Where the members' ranks in the job are, or 0 if every one is the same as in the team.
+    /// The address of the members' ranks in the job, or 0 if each equals the rank in the team.
     jobranks: usize,
-    /// What it leads to.
+    /// The memory that `jobranks` points to.
     ranks: Box<[u32]>,
     domain: Domain,
     tm: &'static Object<Team>,
@@ -86,7 +87,7 @@ pub unsafe extern "C" fn gex_AD_Create(
     unsafe { ad.write(made) };
 }
 
-/// Gives a domain up.
+/// Destroys a domain.
 ///
 /// # Safety
 /// `ad` names a domain that nobody uses any more.
@@ -140,7 +141,7 @@ pub unsafe extern "C" fn gex_AD_QueryOps(ad: *const Object<Ad>) -> u32 {
     unsafe { resolve("gex_AD_QueryOps", ad) }.ops
 }
 
-/// What the calls of a type are named in messages.
+/// The name of the call for a type, for messages.
 fn call(dt: u32, implicit: bool) -> &'static str {
     match (dt, implicit) {
         (0x01, false) => "gex_AD_OpNB_I32",
@@ -156,6 +157,52 @@ fn call(dt: u32, implicit: bool) -> &'static str {
         (0x10, true) => "gex_AD_OpNBI_FLT",
         (_, true) => "gex_AD_OpNBI_DBL",
     }
+}
+
+/// The rank of the job that `target` names. It is a rank of the domain's team, or of the job if the flags say
+/// so.
+fn target_rank(call: &str, state: &State, ad: &Ad, target: u32, flags: u32) -> RankId {
+    let rank = if flags & RANK_IS_JOBRANK != 0 {
+        if ad.domain.team().member(RankId(target)).is_none() {
+            die(&format!("{call}: rank {target} of the job is not in the team of the domain"));
+        }
+        RankId(target)
+    } else {
+        ad.domain.team().rank_of(target as usize).unwrap_or_else(|| {
+            let size = ad.domain.team().size();
+            die(&format!("{call}: there is no rank {target}: the team has {size} ranks, numbered from 0"))
+        })
+    };
+    if state.check {
+        let own = state.rank.id();
+        if flags & AD_MY_RANK != 0 && rank != own {
+            die(&format!(
+                "{call}: GEX_FLAG_AD_MY_RANK, but the target is rank {rank} of the job, not this one"
+            ));
+        }
+        let near = state.rank.neighbourhood_of(rank) == state.rank.neighbourhood_of(own);
+        if flags & AD_MY_NBRHD != 0 && !near {
+            die(&format!(
+                "{call}: GEX_FLAG_AD_MY_NBRHD, but rank {rank} of the job is in another neighbourhood"
+            ));
+        }
+    }
+    rank
+}
+
+/// The offset of an aligned word of `width` bytes in the segment of `rank`.
+fn word_offset(call: &str, state: &State, rank: RankId, address: usize, width: usize) -> u64 {
+    if !address.is_multiple_of(width) {
+        die(&format!("{call}: {address:#x} is no address of a word: it must be a multiple of {width}"));
+    }
+    let (base, size) = state.rank.table().get(rank).map_or((0, 0), |entry| (entry.addr, entry.size));
+    if address.wrapping_sub(base) >= size || size - address.wrapping_sub(base) < width {
+        die(&format!(
+            "{call}: a word at address {address:#x} is outside the segment of rank {rank} of the job, which is [{base:#x}, {:#x}), {size} bytes",
+            base.wrapping_add(size)
+        ));
+    }
+    address.wrapping_sub(base) as u64
 }
 
 /// Starts an operation on a word, of operands as bits. The old value goes to `result` if the operation
@@ -194,48 +241,14 @@ pub unsafe extern "C" fn gasneti_ad_op(
             Name(ad.ops)
         ));
     }
-    let rank = if flags & RANK_IS_JOBRANK != 0 {
-        if ad.domain.team().member(gasnet::RankId(target)).is_none() {
-            die(&format!("{call}: rank {target} of the job is not in the team of the domain"));
-        }
-        gasnet::RankId(target)
-    } else {
-        ad.domain.team().rank_of(target as usize).unwrap_or_else(|| {
-            let size = ad.domain.team().size();
-            die(&format!("{call}: there is no rank {target}: the team has {size} ranks, numbered from 0"))
-        })
-    };
-    if state.check {
-        let own = state.rank.id();
-        if flags & AD_MY_RANK != 0 && rank != own {
-            die(&format!(
-                "{call}: GEX_FLAG_AD_MY_RANK, but the target is rank {rank} of the job, not this one"
-            ));
-        }
-        let near = state.rank.neighbourhood_of(rank) == state.rank.neighbourhood_of(own);
-        if flags & AD_MY_NBRHD != 0 && !near {
-            die(&format!(
-                "{call}: GEX_FLAG_AD_MY_NBRHD, but rank {rank} of the job is in another neighbourhood"
-            ));
-        }
-    }
+    let rank = target_rank(call, state, ad, target, flags);
     let Some(function) = types::function(op) else {
         die(&format!("{call}: {} is not an atomic operation", Name(op)))
     };
     let operation = ad.domain.operation(function);
     let old: *mut u8 = if types::fetches(op) { result.cast() } else { std::ptr::null_mut() };
     let (width, operands) = (operation.width(), [first, second]);
-    if !address.is_multiple_of(width) {
-        die(&format!("{call}: {address:#x} is no address of a word: it must be a multiple of {width}"));
-    }
-    let (base, size) = state.rank.table().get(rank).map_or((0, 0), |entry| (entry.addr, entry.size));
-    if address.wrapping_sub(base) >= size || size - address.wrapping_sub(base) < width {
-        die(&format!(
-            "{call}: a word at address {address:#x} is outside the segment of rank {rank} of the job, which is [{base:#x}, {:#x}), {size} bytes",
-            base.wrapping_add(size)
-        ));
-    }
-    let offset = address.wrapping_sub(base) as u64;
+    let offset = word_offset(call, state, rank, address, width);
     // SAFETY: the caller's promise.
     unsafe {
         let immediate = flags & IMMEDIATE != 0;

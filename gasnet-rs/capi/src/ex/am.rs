@@ -89,11 +89,11 @@ pub unsafe extern "C" fn gex_Token_Info(token: *const c_void, info: *mut TokenIn
     mask & ALL_INFO
 }
 
-/// Short, of `GASNETI_AM_SHORT` and so on.
+/// `GASNETI_AM_SHORT`.
 pub const SHORT: c_int = 0;
-/// Medium.
+/// `GASNETI_AM_MEDIUM`.
 pub const MEDIUM: c_int = 1;
-/// Long.
+/// `GASNETI_AM_LONG`.
 pub const LONG: c_int = 2;
 
 /// A message of C on its way out.
@@ -101,15 +101,15 @@ pub const LONG: c_int = 2;
 pub struct Outgoing<'a> {
     /// [`SHORT`], [`MEDIUM`] or [`LONG`].
     pub kind: c_int,
-    /// Whom it is for.
+    /// The handler that it is for.
     pub handler: u8,
     /// Its payload.
     pub src: *const u8,
     /// Bytes of payload.
     pub len: usize,
-    /// Where that goes, of a long message.
+    /// The destination of a long message's payload, in a segment of a primordial endpoint.
     pub dst: usize,
-    /// The same where that is no segment of a primordial endpoint.
+    /// The destination, if it is in another endpoint's segment.
     pub region: Option<(RegionKey, u64)>,
     /// Its arguments.
     pub args: &'a [u32],

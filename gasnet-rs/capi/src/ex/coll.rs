@@ -64,7 +64,7 @@ fn by_client(client: Client, element: usize, commutes: bool) -> Reduction {
     Reduction { combine: Arc::new(combine), commutes, element, known: None }
 }
 
-/// What C says of a reduction.
+/// The arguments of a reduction.
 struct How {
     dt: u32,
     size: usize,

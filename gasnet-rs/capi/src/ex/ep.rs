@@ -37,13 +37,13 @@ const DONE: usize = 0;
 pub struct Published {
     /// The key of its segment.
     pub key: RegionKey,
-    /// First byte, where its owner sees it.
+    /// The address of its first byte in the owner's process.
     pub address: usize,
     /// Bytes.
     pub size: usize,
 }
 
-/// By number of the endpoint, then by rank; of the primordial ones the core knows.
+/// The endpoints of other processes, by number and then by rank. The core knows the primordial ones.
 static PUBLISHED: [OnceLock<Box<[OnceLock<Published>]>>; MAX_ENDPOINTS] =
     [const { OnceLock::new() }; MAX_ENDPOINTS];
 
@@ -143,7 +143,7 @@ fn unknown(call: &str, jobrank: u32, index: u16) -> ! {
     ))
 }
 
-/// What is known of an endpoint but the primordial one.
+/// What is known of an endpoint that is not the primordial one.
 fn published(jobrank: u32, index: u16) -> Option<Published> {
     if jobrank == abi::rank() {
         let segment = bound_here(own(index)?)?;
@@ -249,7 +249,8 @@ pub unsafe extern "C" fn gex_EP_BindSegment(
     OK
 }
 
-/// What tells of an endpoint beside its key: number, first byte, bytes.
+/// What a process publishes of an endpoint beside its key: number, address of the first byte, length in
+/// bytes.
 type Record = [u64; 3];
 
 /// Tells the processes of a team of the segments that endpoints of this one are bound to. Endpoints without
@@ -277,7 +278,7 @@ pub unsafe extern "C" fn gex_EP_PublishBoundSegment(
     for i in 0..n {
         // SAFETY: the caller's promise.
         let ep = unsafe { resolve(CALL, *eps.add(i)) };
-        // What was attached all know.
+        // All ranks know an attached segment.
         if let Some((segment, region)) =
             bound_here(ep).and_then(|segment| Some((segment, segment.region.as_ref()?)))
         {
@@ -307,7 +308,7 @@ pub unsafe extern "C" fn gex_EP_PublishBoundSegment(
     OK
 }
 
-/// Takes in what a rank says of one of its endpoints.
+/// Records what a rank has published of one of its endpoints.
 fn learn(state: &State, rank: RankId, record: &Record, key: RegionKey) -> Result<(), String> {
     let [index, address, size] = record.map(|word| word as usize);
     if index == 0 {

@@ -30,7 +30,7 @@ pub struct Args {
     class: c_uint,
 }
 
-/// Makes a memory kind. There is none to be made: the host's is `GEX_MK_HOST`.
+/// Would make a memory kind, but no kind can be made: the host's is `GEX_MK_HOST`.
 ///
 /// # Safety
 /// `client` names a client; `args` points to arguments.
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn gex_MK_Create(
     }
 }
 
-/// Gives a memory kind up. There is none that could be.
+/// Would destroy a memory kind, but the client can have none that may be destroyed.
 #[unsafe(no_mangle)]
 pub extern "C" fn gex_MK_Destroy(kind: *const c_void, _flags: u32) {
     const CALL: &str = "gex_MK_Destroy";

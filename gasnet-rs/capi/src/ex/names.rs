@@ -10,10 +10,10 @@ use super::types;
 const TYPES: [&str; 7] = ["I32", "U32", "I64", "U64", "FLT", "DBL", "USER"];
 /// `gex_TI_t` by bit.
 const TOKEN_FIELDS: [&str; 5] = ["SRCRANK", "ENTRY", "IS_REQ", "IS_LONG", "EP"];
-/// What an `gex_OP_t` may hold.
+/// `gex_OP_t` by bit.
 const OPERATIONS: u32 = 0xcfff_8fff;
 
-/// `set` in the names of its bits.
+/// The names of the bits of `set`.
 fn words(set: u32, prefix: &str, names: &[&str]) -> String {
     if set == 0 {
         return "(empty)".into();

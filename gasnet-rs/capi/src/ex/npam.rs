@@ -28,14 +28,14 @@ use crate::state::{self, State};
 /// `GASNETI_AM_IS_REPLY`.
 const IS_REPLY: c_int = 4;
 
-/// Where the payload is made. Nothing is to be given back of the client's memory, which stands here once the
-/// message is gone, too.
+/// Where the payload is made. The client's memory needs no release, so this value also stands for a message
+/// that is gone.
 enum Buffer {
-    /// Where it is sent from.
+    /// In the library's memory, from which it is sent without a copy.
     InPlace(Prepared<'static>),
     /// In the client's memory.
     Client,
-    /// In memory of its own: what goes to another endpoint than the primordial one.
+    /// In memory of its own, if the message goes to an endpoint that is not the primordial one.
     Own { _memory: Vec<u128> },
 }
 
@@ -402,7 +402,7 @@ pub unsafe extern "C" fn gasneti_ex_commit(
     0
 }
 
-/// Gives a prepared message up.
+/// Cancels a prepared message.
 ///
 /// # Safety
 /// `sd` is what this thread has prepared.

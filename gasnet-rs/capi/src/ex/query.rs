@@ -11,11 +11,11 @@ use crate::state::{self, State};
 struct Group {
     /// Its ranks, ascending: as `gex_RankInfo_t` has them.
     ranks: Vec<u32>,
-    /// Which of them this process is.
+    /// The position of this process among them.
     own: u32,
-    /// Groups of the job.
+    /// How many groups the job has.
     all: u32,
-    /// Which of them it is, in the order of their first ranks.
+    /// The position of this group among them, in the order of their first ranks.
     number: u32,
 }
 

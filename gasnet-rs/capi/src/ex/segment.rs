@@ -48,7 +48,7 @@ pub unsafe extern "C" fn gex_Segment_Attach(
     code
 }
 
-/// Where an EVERYTHING program attaches its segment, its ranks meet and that is all.
+/// What attaching is to an EVERYTHING program: its ranks meet, and nothing else happens.
 fn meet(state: &State) -> c_int {
     state.rank.barrier_notify(0, gasnet::barrier::ANONYMOUS);
     let _ = state.rank.barrier_wait(0, gasnet::barrier::ANONYMOUS);
@@ -149,8 +149,8 @@ pub unsafe extern "C" fn gex_Segment_Create(
     OK
 }
 
-/// Gives a segment up: nobody reaches its memory any more, which is the client's again, or gone if it was the
-/// library's.
+/// Destroys a segment: nobody can reach its memory any more. Memory of the client is the client's again;
+/// memory of the library is released.
 ///
 /// # Safety
 /// `segment` names a segment that nobody uses any more.

@@ -25,8 +25,8 @@ const SCRATCH_SEG_OFFSET: u32 = 1 << 6;
 const RANK_IS_JOBRANK: u32 = 1 << 13;
 const GLOBALLY_QUIESCED: u32 = 1 << 13;
 
-/// What a client that asks is told to lend: a cache line. It has to be more than nothing, and the same for
-/// all.
+/// The answer to a client that asks how much scratch memory to lend, in bytes: a cache line. The answer must
+/// not be 0, and must be the same on all ranks.
 const RECOMMENDED_BYTES: usize = 64;
 
 /// `gex_EP_Location_t`.
@@ -52,7 +52,7 @@ pub struct Memvec {
 /// Scratch memory that a client lends: address and bytes.
 type Scratch = Option<(usize, usize)>;
 
-/// Ends the job for scratch memory that is none.
+/// Ends the job if scratch memory that a client lends cannot be used.
 fn check_scratch(state: &State, call: &str, scratch: Scratch) {
     let Some((address, len)) = scratch else { return };
     if len == 0 {
