@@ -8,6 +8,7 @@
 //! machine for the next call of the program.
 
 use crate::machine::{Action, Machine};
+use crate::notice::{Notices, Wanted};
 use crate::region::Registered;
 use crate::terms::ViaError;
 use core::time::Duration;
@@ -67,6 +68,7 @@ pub struct Agent {
     pub(crate) rank: &'static Rank,
     state: Mutex<State>,
     inbox: Mutex<VecDeque<Packet>>,
+    pub(crate) notices: Notices,
 }
 
 impl core::fmt::Debug for Agent {
@@ -94,8 +96,9 @@ impl Agent {
             wire: Wire { faults: Faults::default(), rng: fastrand::Rng::with_seed(0), held: Vec::new() },
             looked: Duration::ZERO,
         };
+        let (state, inbox) = (Mutex::new(state), Mutex::default());
         let agent: &'static Agent =
-            Box::leak(Box::new(Agent { rank, state: Mutex::new(state), inbox: Mutex::default() }));
+            Box::leak(Box::new(Agent { rank, state, inbox, notices: Notices::default() }));
         for (index, datagram) in [(PACKET, false), (DATAGRAM, true)] {
             rank.register_library(index, Handler::new(move |token, m| agent.receive(token, m, datagram)))?;
         }
@@ -111,6 +114,7 @@ impl Agent {
             && let Ok(mut state) = self.state.try_lock()
         {
             self.take_in(&mut state);
+            self.tell(&state);
             if token.is_request()
                 && !token.has_replied()
                 && let Some(bytes) = state.machine.answer_to(token.source().0)
@@ -133,13 +137,61 @@ impl Agent {
 
     /// Does something with the machine, and then what handlers have left to whoever has it.
     fn with<T>(&self, run: impl FnOnce(&mut State) -> T) -> T {
-        let result = run(&mut lock(&self.state));
+        let mut state = lock(&self.state);
+        let result = run(&mut state);
+        self.tell(&state);
+        drop(state);
         while !lock(&self.inbox).is_empty()
             && let Ok(mut state) = self.state.try_lock()
         {
             self.progress(&mut state);
+            self.tell(&state);
         }
         result
+    }
+
+    /// Has reports told, if there are any.
+    fn tell(&self, state: &State) {
+        if state.machine.has_reports() {
+            self.notices.reported();
+        }
+    }
+
+    /// Has something called when it has happened.
+    pub(crate) fn want(&'static self, wanted: Wanted) -> Result<(), ViaError> {
+        self.start_calls()?;
+        self.notices.want(wanted);
+        Ok(())
+    }
+
+    /// Starts the thread that calls functions of the program, if it does not run.
+    pub(crate) fn start_calls(&'static self) -> Result<(), ViaError> {
+        let mut notices = self.notices.lock();
+        if notices.thread.is_none() {
+            let thread = std::thread::Builder::new().name("via-notices".to_string());
+            let started = thread.spawn(move || {
+                while self.notices.sleep() {
+                    let found = self.wait("what a function is called for", None, |m| self.notices.find(m));
+                    if let Ok(Some(call)) = found {
+                        call();
+                    }
+                }
+            });
+            notices.thread = Some(started.map_err(|_| ViaError::Resource("no thread could be started"))?);
+        }
+        Ok(())
+    }
+
+    /// Ends the calls of functions of the program ([`Nic::on_error`](crate::Nic::on_error),
+    /// [`Nic::notify_send`](crate::Nic::notify_send)), for good. Waits for one that runs, unless that is
+    /// where this is called.
+    pub fn stop_calls(&self) {
+        if let Some(thread) = self.notices.stop()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // A panic of the program's function has been reported.
+            let _ = thread.join();
+        }
     }
 
     /// The rank.

@@ -12,8 +12,9 @@
 //! ```text
 //! nic       Nic: what programs call
 //! agent     carries packets and RDMA operations; Agent
+//! notice    functions that are called when something has happened
 //! region    registered memory of this process
-//! machine   VIs, descriptors, completions; connections (machine/connect): no I/O
+//! machine   VIs, descriptors, completions; connections (machine/connect), names (machine/names): no I/O
 //! link      one end of a connection: numbers, receives that are known, pieces of messages
 //! queue     work queues and completion queues      memory    tags, handles, checks
 //! wire      packets as bytes                       table     objects by numbers
@@ -46,6 +47,12 @@
 //!
 //! **Order.** What follows an RDMA write on a VI comes after its bytes. RDMA reads are passed by later
 //! descriptors, unless these have [`Descriptor::fence`].
+//!
+//! **Functions that are called.** A thread of the agent calls what [`Nic::notify_send`], [`Nic::notify_cq`]
+//! and [`Nic::on_error`] were given, one at a time. It polls the rank while a notification is wanted. Errors
+//! are told as they come in: when the rank polls.
+//!
+//! **From C.** `via/capi` has `vipl.h`, the VI Provider Library, over this crate.
 //!
 //! # What differs from the architecture
 //! Descriptors are values, which nobody can change after posting, and are not registered. Memory that the
@@ -90,6 +97,7 @@ mod link;
 mod machine;
 mod memory;
 mod nic;
+mod notice;
 mod queue;
 mod region;
 mod table;

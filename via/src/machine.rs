@@ -16,6 +16,7 @@
 //! | Idle, queues empty | destroy | - | |
 
 mod connect;
+mod names;
 
 pub use connect::Request;
 
@@ -109,6 +110,7 @@ pub(crate) struct Machine<R> {
     /// The VI of each link.
     links: Table<ViId>,
     doors: connect::Doors,
+    names: names::Names,
     /// RDMA operations under way: VI and link.
     tickets: Table<(ViId, u32)>,
     out: VecDeque<Action>,
@@ -132,6 +134,7 @@ impl<R: Region> Machine<R> {
             cqs: Table::default(),
             links: Table::default(),
             doors: connect::Doors::default(),
+            names: names::Names::default(),
             tickets: Table::default(),
             out: VecDeque::new(),
             reports: VecDeque::new(),
@@ -152,6 +155,11 @@ impl<R: Region> Machine<R> {
         }
         let Some(Action::Packet { bytes, .. }) = self.out.pop_front() else { return None };
         Some(bytes)
+    }
+
+    /// Whether there are reports.
+    pub(crate) fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
     }
 
     /// The next report to the owner of a NIC handle.
@@ -179,6 +187,7 @@ impl<R: Region> Machine<R> {
             self.forget_vi(ViId(id));
         }
         self.close_doors(nic);
+        self.unpublish(nic);
         self.cqs.retain(|cq| cq.nic != nic);
         self.protection.close(nic);
         self.reports.retain(|r| r.nic != nic);
@@ -294,6 +303,10 @@ impl<R: Region> Machine<R> {
 
     fn cq(&mut self, nic: NicId, id: CqId) -> Result<&mut CompletionQueue, ViaError> {
         self.cqs.get_mut(id.0).filter(|cq| cq.nic == nic).ok_or(NO_CQ)
+    }
+
+    pub(crate) fn check_cq(&mut self, nic: NicId, id: CqId) -> Result<(), ViaError> {
+        self.cq(nic, id).map(drop)
     }
 
     pub(crate) fn create_cq(&mut self, nic: NicId, capacity: usize) -> Result<CqId, ViaError> {
@@ -548,6 +561,7 @@ impl<R: Region> Machine<R> {
             | Packet::Refuse { .. }
             | Packet::Confirm { .. }
             | Packet::Gone { .. } => return self.handle_connect(from, packet),
+            Packet::Names { .. } | Packet::Named { .. } => return self.handle_names(from, packet),
             Packet::Data { link, .. }
             | Packet::Ask { link, .. }
             | Packet::Posted { link, .. }

@@ -4,6 +4,7 @@
 use crate::agent::Agent;
 use crate::machine::{Polled, Request, ViStatus};
 use crate::memory::Region;
+use crate::notice::Wanted;
 use crate::region::Registered;
 use crate::terms::{
     Address, Completed, CqId, Descriptor, ErrorReport, ListenerId, MemoryAttributes, MemoryId, NicId,
@@ -11,6 +12,8 @@ use crate::terms::{
 };
 use core::ops::Range;
 use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// An opening of the network interface of a rank.
 ///
@@ -39,6 +42,7 @@ impl Nic {
     /// Ends everything that belongs to it, also for threads that wait for its VIs: they hear that these are
     /// gone. What is called afterwards is refused.
     pub fn close(&self) {
+        self.agent.notices.on_error(self.id, None);
         self.agent.slow(|machine| machine.close_nic(self.id));
     }
 
@@ -419,16 +423,21 @@ impl Nic {
         self.wait_done(vi, true, timeout)
     }
 
+    /// A queue that reports to a completion queue is not waited for.
+    fn check_waits(&self, vi: ViId, is_receive: bool) -> Result<(), ViaError> {
+        match self.agent.slow(|machine| machine.cq_of(vi, is_receive))? {
+            Some(_) => Err(ViaError::Reports),
+            None => Ok(()),
+        }
+    }
+
     fn wait_done(
         &self,
         vi: ViId,
         is_receive: bool,
         timeout: Option<Duration>,
     ) -> Result<Completed, ViaError> {
-        let cq = self.agent.slow(|machine| machine.cq_of(vi, is_receive))?;
-        if cq.is_some() {
-            return Err(ViaError::Reports);
-        }
+        self.check_waits(vi, is_receive)?;
         let done = |polled| match polled {
             Ok(Polled::NotDone) => None,
             Ok(Polled::Done(completed)) => Some(Ok(completed)),
@@ -454,6 +463,85 @@ impl Nic {
     pub fn wait_cq(&self, cq: CqId, timeout: Option<Duration>) -> Result<(ViId, bool), ViaError> {
         let take = |m: &mut crate::machine::Machine<Registered>| m.take_entry(self.id, cq).transpose();
         self.agent.wait("an entry of a completion queue", timeout, take)?
+    }
+
+    /// Calls a function once with the next send that is done, on a thread of the agent. Several that are
+    /// waiting are called in order. A VI that is destroyed takes them with it, uncalled.
+    ///
+    /// # Errors
+    /// [`ViaError::Reports`]; there is no such VI; no thread.
+    pub fn notify_send(
+        &self,
+        vi: ViId,
+        call: impl FnOnce(Completed) + Send + 'static,
+    ) -> Result<(), ViaError> {
+        self.notify(vi, false, Box::new(call))
+    }
+
+    /// The same for receives.
+    ///
+    /// # Errors
+    /// As [`notify_send`](Self::notify_send).
+    pub fn notify_receive(
+        &self,
+        vi: ViId,
+        call: impl FnOnce(Completed) + Send + 'static,
+    ) -> Result<(), ViaError> {
+        self.notify(vi, true, Box::new(call))
+    }
+
+    fn notify(
+        &self,
+        vi: ViId,
+        is_receive: bool,
+        call: Box<dyn FnOnce(Completed) + Send>,
+    ) -> Result<(), ViaError> {
+        self.check_waits(vi, is_receive)?;
+        self.agent.want(Wanted::Done { vi, is_receive, call })
+    }
+
+    /// Calls a function once with the next entry of a completion queue, which it takes: as
+    /// [`notify_send`](Self::notify_send).
+    ///
+    /// # Errors
+    /// There is no such completion queue here; no thread.
+    pub fn notify_cq(
+        &self,
+        cq: CqId,
+        call: impl FnOnce(ViId, bool) + Send + 'static,
+    ) -> Result<(), ViaError> {
+        self.agent.slow(|machine| machine.check_cq(self.id, cq))?;
+        self.agent.want(Wanted::Entry { nic: self.id, cq, call: Box::new(call) })
+    }
+
+    /// Calls a function with every report about a VI of this `Nic`, on a thread of the agent; it replaces the
+    /// function before. [`next_report`](Self::next_report) finds none then.
+    ///
+    /// # Errors
+    /// No thread.
+    pub fn on_error(&self, call: impl Fn(ErrorReport) + Send + Sync + 'static) -> Result<(), ViaError> {
+        self.agent.start_calls()?;
+        self.agent.notices.on_error(self.id, Some(Arc::new(call)));
+        Ok(())
+    }
+
+    /// This rank is known by one more name, until [`unpublish`](Self::unpublish) or the end of the `Nic`.
+    ///
+    /// # Errors
+    /// The `Nic` was closed.
+    pub fn publish(&self, name: impl Into<String>) -> Result<(), ViaError> {
+        self.agent.slow(|machine| machine.publish(self.id, name.into()))
+    }
+
+    /// It is not known by the names that this `Nic` has published any more.
+    pub fn unpublish(&self) {
+        self.agent.slow(|machine| machine.unpublish(self.id));
+    }
+
+    /// The names by which ranks are known. Waits for the answers of those that have not left.
+    pub fn names_of(&self, ranks: impl Iterator<Item = u32>) -> BTreeMap<u32, Vec<String>> {
+        let question = self.agent.slow(|machine| machine.ask_names(ranks));
+        self.agent.wait("the names of ranks", None, |m| m.answered(question)).unwrap_or_default()
     }
 
     /// Reports an error of a descriptor that a layer above has found before posting it.

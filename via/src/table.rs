@@ -44,6 +44,11 @@ impl<T> Table<T> {
         self.items.retain(|_, item| keep(item));
     }
 
+    /// Calls a function for each object.
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut T)) {
+        self.items.values_mut().for_each(change);
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.items.iter().map(|(number, item)| (*number, item))
     }

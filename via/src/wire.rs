@@ -66,6 +66,10 @@ pub(crate) enum Packet {
     Grant { link: u32, memory: u32, write: bool, key: [u8; 32], base: u64 },
     /// No.
     Deny { link: u32, memory: u32, write: bool },
+    /// By what names is the rank known?
+    Names { question: u32 },
+    /// By these.
+    Named { question: u32, names: Vec<String> },
 }
 
 /// Makes the bytes of a packet, with the bytes that follow it.

@@ -20,14 +20,25 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compiles a C program against the staged library.
+/// Compiles a C program against the staged library `libgasnet`.
 pub fn compile_c(prefix: &Path, files: &[&Path], program: &Path, flags: &[&str]) -> Result<(), String> {
+    compile_c_with("libgasnet.a", prefix, files, program, flags)
+}
+
+/// Compiles a C program against a staged library.
+pub fn compile_c_with(
+    library: &str,
+    prefix: &Path,
+    files: &[&Path],
+    program: &Path,
+    flags: &[&str],
+) -> Result<(), String> {
     let folder = program.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut command = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     command.args(["-O2", "-Wall", "-Wextra"]).args(flags);
     command.arg("-I").arg(prefix.join("include")).args(files);
-    command.arg("-o").arg(program).arg(prefix.join("lib/libgasnet.a")).args(clients::system_libraries());
+    command.arg("-o").arg(program).arg(prefix.join("lib").join(library)).args(clients::system_libraries());
     let shown = sh::show(&command);
     let outcome = sh::capture(command, COMPILE_LIMIT)?;
     if outcome.status != Some(0) {

@@ -20,7 +20,7 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Sizes that keep a run short, by name of the example (the same in every language). Others run with their
 /// defaults.
-const SIZES: [(&str, &[&str]); 18] = [
+const SIZES: [(&str, &[&str]); 19] = [
     ("hello", &["3"]),
     ("heat", &["48", "40", "60"]),
     ("matmul", &["96"]),
@@ -39,6 +39,7 @@ const SIZES: [(&str, &[&str]); 18] = [
     ("wordcount", &["20000"]),
     ("putget", &[]),
     ("am", &[]),
+    ("echo", &["20"]),
 ];
 
 /// Outcomes of program runs.
@@ -153,21 +154,27 @@ fn build(compile: Command, path: &Path) -> Result<(), String> {
     Err(format!("{shown}\n{}", outcome.report()))
 }
 
-/// Compiles the C examples, in the modes of one thread and of many.
+/// Compiles the C examples, in the modes of one thread and of many; those of `vipl.h` have no mode.
 pub fn c_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     let mut programs = Vec::new();
-    for source in build::files(&sh::root().join("examples/c"), "c") {
-        let name = stem(&source);
-        for mode in ["SEQ", "PAR"] {
-            let path = sh::target().join("programs").join(format!("c-{name}-{}", mode.to_lowercase()));
-            match build::compile_c(prefix, &[&source], &path, &["-Werror", &format!("-DGASNET_{mode}=1")]) {
-                Ok(()) => programs.push(Program::example(&name, path, prefix.join("bin/gasnetrun"))),
-                Err(report) => {
-                    tally.failed += 1;
-                    println!("FAILED to compile {name}; to repeat:\n{report}");
-                }
+    let mut add = |source: &Path, name: &str, library: &str, flags: &[&str]| {
+        let path = sh::target().join("programs").join(name);
+        match build::compile_c_with(library, prefix, &[source], &path, flags) {
+            Ok(()) => programs.push(Program::example(&stem(source), path, prefix.join("bin/gasnetrun"))),
+            Err(report) => {
+                tally.failed += 1;
+                println!("FAILED to compile {name}; to repeat:\n{report}");
             }
         }
+    };
+    for source in build::files(&sh::root().join("examples/c"), "c") {
+        for mode in ["SEQ", "PAR"] {
+            let name = format!("c-{}-{}", stem(&source), mode.to_lowercase());
+            add(&source, &name, "libgasnet.a", &["-Werror", &format!("-DGASNET_{mode}=1")]);
+        }
+    }
+    for source in build::files(&sh::root().join("examples/c/vipl"), "c") {
+        add(&source, &format!("c-vipl-{}", stem(&source)), "libvipl.a", &["-Werror"]);
     }
     programs
 }

@@ -9,10 +9,10 @@
  * anything else. A process that exits closes its connections; the job ends with the last rank. A program does not use
  * gasnet.h beside this: a process is in one job.
  *
- * Host addresses are ranks: 4 octets, in the byte order of the machine. VipQueryNic tells the own one.
- * All functions may be called by several threads at once.
+ * Host addresses are ranks: 4 octets, in the byte order of the machine. VipNSGetHostByName finds them.
+ * All functions may be called by several threads at once. Handlers run on a thread of the library, one at a time.
  *
- * Missing: notification by handlers, the callback for errors, and the name service.
+ * What differs from VIPL 1.0, and what this provider decides where that leaves a choice, is in docs/c-interface.md.
  */
 #ifndef VIPL_H
 #define VIPL_H
@@ -221,6 +221,56 @@ typedef enum {
     VIP_STATE_ERROR = 3
 } VIP_VI_STATE;
 
+/* Errors that no descriptor can tell */
+
+typedef enum _VIP_RESOURCE_CODE {
+    VIP_RESOURCE_NIC = 0,
+    VIP_RESOURCE_VI = 1,
+    VIP_RESOURCE_CQ = 2,
+    VIP_RESOURCE_DESCRIPTOR = 3
+} VIP_RESOURCE_CODE;
+
+typedef enum _VIP_ERROR_CODE {
+    VIP_ERROR_POST_DESC = 0,
+    VIP_ERROR_CONN_LOST = 1,
+    VIP_ERROR_RECVQ_EMPTY = 2,
+    VIP_ERROR_VI_OVERRUN = 3,
+    VIP_ERROR_RDMAW_PROT = 4,
+    VIP_ERROR_RDMAW_DATA = 5,
+    VIP_ERROR_RDMAW_ABORT = 6,
+    VIP_ERROR_RDMAR_PROT = 7,
+    VIP_ERROR_COMP_PROT = 8,
+    VIP_ERROR_RDMA_TRANSPORT = 9,
+    VIP_ERROR_CATASTROPHIC = 10
+} VIP_ERROR_CODE;
+
+typedef struct _VIP_ERROR_DESCRIPTOR {
+    VIP_NIC_HANDLE NicHandle;
+    VIP_VI_HANDLE ViHandle;
+    VIP_CQ_HANDLE CQHandle;
+    VIP_DESCRIPTOR *DescriptorPtr;
+    VIP_ULONG OpCode;
+    VIP_RESOURCE_CODE ResourceCode;
+    VIP_ERROR_CODE ErrorCode;
+} VIP_ERROR_DESCRIPTOR;
+
+#define VIP_SMI_AUTODISCOVERY ((VIP_ULONG)1)
+
+/* ADAddrArray is set to the addresses of all ranks, in memory of the library: each has 8 octets and no discriminator. */
+typedef struct {
+    VIP_ULONG NumberOfHops;
+    VIP_NET_ADDRESS *ADAddrArray;
+    VIP_ULONG NumAdAddrs;
+} VIP_AUTODISCOVERY_LIST;
+
+/* Handlers */
+
+typedef void (*VIP_ERROR_HANDLER)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR *ErrorDesc);
+typedef void (*VIP_VI_CALLBACK)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                VIP_DESCRIPTOR *DescriptorPtr);
+typedef void (*VIP_CQ_CALLBACK)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                VIP_BOOLEAN RecvQueue);
+
 /* Network interface */
 
 VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle);
@@ -267,9 +317,11 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle);
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG Timeout, VIP_DESCRIPTOR **DescriptorPtr);
+VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context, VIP_VI_CALLBACK Handler);
 VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemoryHandle);
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG Timeout, VIP_DESCRIPTOR **DescriptorPtr);
+VIP_RETURN VipRecvNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context, VIP_VI_CALLBACK Handler);
 
 /* Completion queues */
 
@@ -278,6 +330,19 @@ VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle);
 VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount);
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
 VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
+VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context, VIP_CQ_CALLBACK Handler);
+
+/* Names of hosts: "rank-N", and the text that a rank gives VipNSInit, if it gives one */
+
+VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo);
+VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_ADDRESS *Address, VIP_ULONG NameIndex);
+VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *Address, VIP_CHAR *Name, VIP_ULONG *NameLen);
+VIP_RETURN VipNSShutdown(VIP_NIC_HANDLE NicHandle);
+
+/* Errors and management */
+
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context, VIP_ERROR_HANDLER Handler);
+VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG InfoType, VIP_PVOID SysManInfo);
 
 #ifdef __cplusplus
 }

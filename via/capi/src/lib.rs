@@ -11,6 +11,8 @@
 
 mod connect;
 mod handle;
+mod names;
+mod notify;
 mod objects;
 mod results;
 mod state;

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "exported to C by name; registers memory of C")]
 
 use crate::handle::{Handle, Kind};
+use crate::notify::log_errors;
 use crate::results::{INVALID_PARAMETER, NOT_DONE, Return, answer, code};
 use crate::state::{self, nic, owner, provider};
 use crate::types::{
@@ -23,6 +24,7 @@ pub extern "C" fn VipOpenNic(name: In<c_char>, out: Out<Handle>) -> Return {
         name.get().and(out.check())?;
         let provider = state::start()?;
         let nic = Arc::new(provider.agent.open());
+        log_errors(&nic)?;
         out.set(provider.enter(Kind::Nic, nic.id().number(), &nic));
         Ok(())
     })

@@ -19,7 +19,9 @@ pub const INVALID_PTAG: Return = 9;
 const INVALID_RDMAREAD: Return = 10;
 pub const DESCRIPTOR_ERROR: Return = 11;
 pub const INVALID_STATE: Return = 12;
+pub const ERROR_NAMESERVICE: Return = 13;
 const NO_MATCH: Return = 14;
+pub const ERROR_NOT_SUPPORTED: Return = 16;
 const NOT_REACHABLE: Return = 15;
 
 /// What C is told of an error.

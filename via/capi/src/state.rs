@@ -6,7 +6,7 @@ use crate::results::{ERROR_RESOURCE, INVALID_PARAMETER, Return};
 use core::ffi::{c_int, c_void};
 use gasnet::Threading;
 use gasnet_via::{Agent, Nic};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 unsafe extern "C" {
@@ -18,6 +18,8 @@ pub struct Provider {
     pub agent: &'static Agent,
     /// The NICs that NICs, VIs, completion queues and connections belong to.
     owners: RwLock<HashMap<Handle, Arc<Nic>>>,
+    /// NICs whose name service was started.
+    names: Mutex<HashSet<Handle>>,
 }
 
 static PROVIDER: OnceLock<Provider> = OnceLock::new();
@@ -43,7 +45,7 @@ pub fn start() -> Result<&'static Provider, Return> {
     })?;
     // SAFETY: the hook takes no argument and lives for ever.
     unsafe { on_exit(at_exit, std::ptr::null_mut()) };
-    Ok(PROVIDER.get_or_init(|| Provider { agent, owners: RwLock::default() }))
+    Ok(PROVIDER.get_or_init(|| Provider { agent, owners: RwLock::default(), names: Mutex::default() }))
 }
 
 /// The connections of a process that exits end; the job goes on.
@@ -53,6 +55,7 @@ extern "C" fn at_exit(code: c_int, _: *mut c_void) {
     if !rank.is_own_process() {
         return;
     }
+    provider.agent.stop_calls();
     // SAFETY: flushes all streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     let nics: Vec<Arc<Nic>> = provider.write().values().cloned().collect();
@@ -77,6 +80,16 @@ impl Provider {
         handle
     }
 
+    /// The name service of a NIC begins or ends.
+    pub fn start_names(&self, nic: Handle, start: bool) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if start {
+            names.insert(nic)
+        } else {
+            names.remove(&nic)
+        };
+    }
+
     pub fn forget(&self, handle: Handle) {
         self.write().remove(&handle);
     }
@@ -97,4 +110,10 @@ pub fn owner(handle: Handle, kind: Kind) -> Result<(Arc<Nic>, u32), Return> {
 /// The NIC of a handle.
 pub fn nic(handle: Handle) -> Result<Arc<Nic>, Return> {
     owner(handle, Kind::Nic).map(|(nic, _)| nic)
+}
+
+/// Whether the name service of a NIC was started.
+pub fn names_started(handle: Handle) -> bool {
+    let has = |p: &Provider| p.names.lock().unwrap_or_else(PoisonError::into_inner).contains(&handle);
+    PROVIDER.get().is_some_and(has)
 }

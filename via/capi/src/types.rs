@@ -24,6 +24,11 @@ pub fn limit(milliseconds: c_ulong) -> Option<Duration> {
 pub struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
+    /// What is written to is read first.
+    pub fn of(out: &Out<T>) -> In<T> {
+        In(out.0)
+    }
+
     pub fn get(&self) -> Result<T, Return> {
         if self.0.is_null() || !self.0.is_aligned() {
             return Err(INVALID_PARAMETER);

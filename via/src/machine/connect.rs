@@ -318,7 +318,7 @@ impl<R: Region> Machine<R> {
     /// Ranks that VIs or requests of this rank are connected with.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = u32> {
         let linked = self.vis.iter().filter_map(|(_, vi)| vi.link.as_ref()).map(|link| link.rank);
-        linked.chain(self.doors.requests.iter().map(|(_, request)| request.from))
+        linked.chain(self.doors.requests.iter().map(|(_, request)| request.from)).chain(self.asked())
     }
 
     /// A rank has left: nothing comes from it any more.
@@ -326,6 +326,7 @@ impl<R: Region> Machine<R> {
         let of = |incoming: &Incoming| incoming.from == rank;
         self.doors.peers.retain(|p| !of(p));
         self.doors.requests.retain(|r| !of(r));
+        self.answers_no_more(rank);
         let ends: Vec<(u32, bool)> = self
             .vis
             .iter()

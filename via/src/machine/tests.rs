@@ -629,6 +629,27 @@ impl Net {
     }
 }
 
+/// Ranks are asked for their names; one that has left is not waited for, and a NIC takes its names with it.
+#[test]
+fn names_are_asked_for() {
+    let mut net = Net::new();
+    net.machines[1].publish(net.nics[1], "storage".to_string()).expect("a NIC");
+    let question = net.machines[0].ask_names(0..2);
+    assert_eq!(net.machines[0].answered(question), None);
+    net.run();
+    let known = net.machines[0].answered(question).expect("answers");
+    assert_eq!((known[&0].len(), &known[&1]), (0, &vec!["storage".to_string()]));
+    assert_eq!(net.machines[0].answered(question), None);
+    net.machines[1].close_nic(net.nics[1]);
+    let question = net.machines[0].ask_names(1..2);
+    net.run();
+    assert_eq!(net.machines[0].answered(question).expect("an answer")[&1].len(), 0);
+    let question = net.machines[0].ask_names(1..2);
+    assert_eq!(net.machines[0].ranks().collect::<Vec<_>>(), [1]);
+    net.machines[0].rank_gone(1);
+    assert!(net.machines[0].answered(question).expect("nobody is left").is_empty());
+}
+
 /// VIA-13: a post that its completion queue has no place for is refused, whatever was taken from where.
 #[test]
 fn via_13_a_completion_queue_loses_nothing() {
