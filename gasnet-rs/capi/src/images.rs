@@ -201,19 +201,19 @@ impl Packed {
     fn new(bytes: usize) -> Packed {
         Packed(vec![0; bytes.div_ceil(16).max(1)])
     }
-    fn at(&mut self, offset: usize) -> Place {
-        Place(self.0.as_mut_ptr().cast::<u8>().wrapping_add(offset))
+    fn at(&mut self, offset: usize) -> BlockPtr {
+        BlockPtr(self.0.as_mut_ptr().cast::<u8>().wrapping_add(offset))
     }
 }
 
 /// An address in such memory, which its owner keeps until the operation is over.
 #[derive(Clone, Copy)]
-struct Place(*mut u8);
+struct BlockPtr(*mut u8);
 
 // SAFETY: an address; one thread at a time follows it.
-unsafe impl Send for Place {}
+unsafe impl Send for BlockPtr {}
 
-impl Place {
+impl BlockPtr {
     fn at(self, offset: usize) -> *mut u8 {
         self.0.wrapping_add(offset)
     }
@@ -647,7 +647,7 @@ unsafe fn give(calls: &[Call], n: usize) {
 ///
 /// # Safety
 /// The source has them, and the place has room.
-unsafe fn gather_up(src: *const u8, blocks: &[(usize, usize)], to: Place) {
+unsafe fn gather_up(src: *const u8, blocks: &[(usize, usize)], to: BlockPtr) {
     let places = in_turn(blocks.iter().map(|b| b.1));
     // SAFETY: the caller's promise.
     blocks.iter().zip(places).for_each(|(b, p)| unsafe { copy(src.wrapping_add(b.0), to.at(p.0), b.1) });
@@ -657,7 +657,7 @@ unsafe fn gather_up(src: *const u8, blocks: &[(usize, usize)], to: Place) {
 ///
 /// # Safety
 /// The destination has room.
-unsafe fn deal_out(from: Place, blocks: &[(usize, usize)], dst: *mut u8) {
+unsafe fn deal_out(from: BlockPtr, blocks: &[(usize, usize)], dst: *mut u8) {
     let places = in_turn(blocks.iter().map(|b| b.1));
     // SAFETY: the caller's promise.
     blocks.iter().zip(places).for_each(|(b, p)| unsafe { copy(from.at(p.0), dst.wrapping_add(b.0), b.1) });
@@ -667,7 +667,7 @@ unsafe fn deal_out(from: Place, blocks: &[(usize, usize)], dst: *mut u8) {
 ///
 /// # Safety
 /// Sources have them, and the place has room, when it is called.
-unsafe fn pack(to: Place, calls: &Arc<Vec<Call>>) -> impl FnOnce() + Send + 'static {
+unsafe fn pack(to: BlockPtr, calls: &Arc<Vec<Call>>) -> impl FnOnce() + Send + 'static {
     let calls = calls.clone();
     move || {
         let places = in_turn(calls.iter().map(|call| call.n));
@@ -681,7 +681,7 @@ unsafe fn pack(to: Place, calls: &Arc<Vec<Call>>) -> impl FnOnce() + Send + 'sta
 /// # Safety
 /// As [`pack`].
 unsafe fn fold(
-    to: Place,
+    to: BlockPtr,
     calls: &Arc<Vec<Call>>,
     n: usize,
     how: &Reduction,

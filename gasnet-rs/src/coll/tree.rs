@@ -16,9 +16,9 @@ pub(crate) struct Hosts {
     of: Vec<usize>,
 }
 
-/// A member's place in a tree.
+/// A member's position in a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct TreePosition {
     pub(crate) parent: Option<usize>,
     /// Members on other hosts first; among them, those with larger subtrees first.
     pub(crate) children: Vec<usize>,
@@ -55,7 +55,7 @@ impl Hosts {
     }
 
     /// The place of `m` in the tree rooted at `root`.
-    pub(crate) fn place(&self, root: usize, m: usize) -> Place {
+    pub(crate) fn place(&self, root: usize, m: usize) -> TreePosition {
         let (home, count) = (self.of[root], self.hosts.len());
         let leader = |h: usize| if h == home { root } else { self.hosts[h][0] };
         let host = &self.hosts[self.of[m]];
@@ -68,7 +68,7 @@ impl Hosts {
                 host[if i <= at { i - 1 } else { i }]
             }
         };
-        let mut place = Place::default();
+        let mut place = TreePosition::default();
         let index = (0..host.len()).find(|&i| order(i) == m).unwrap_or(0);
         if index > 0 {
             place.parent = Some(order((index - 1) / ARITY));
@@ -113,7 +113,7 @@ mod tests {
 
     /// Every member is reached once, and parents and children agree.
     fn check(hosts: &Hosts, n: usize, root: usize) {
-        let places: Vec<Place> = (0..n).map(|m| hosts.place(root, m)).collect();
+        let places: Vec<TreePosition> = (0..n).map(|m| hosts.place(root, m)).collect();
         let mut reached = vec![false; n];
         let mut todo = vec![root];
         assert_eq!(places[root].parent, None);

@@ -11,7 +11,7 @@ use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::region::RegionKey;
 use gasnet::{Error, Event, RankId};
 
-use crate::ex::ep::{Place, elsewhere, place};
+use crate::ex::ep::{RemoteAddress, elsewhere, locate};
 use crate::ex::event;
 use crate::ex::rma::{IMMEDIATE, jobrank};
 use crate::fatal::die;
@@ -168,9 +168,9 @@ pub unsafe fn region(
         return None;
     }
     // SAFETY: the caller's promise.
-    match unsafe { place(state, call, &Tm::of(call, tm), rank, dst) } {
-        Place::Region(key, at) => Some((key, at)),
-        Place::Segment(..) => None,
+    match unsafe { locate(state, call, &Tm::of(call, tm), rank, dst) } {
+        RemoteAddress::Region(key, at) => Some((key, at)),
+        RemoteAddress::Segment(..) => None,
     }
 }
 

@@ -71,7 +71,7 @@ fn bound_here(ep: &Ep) -> Option<&'static Segment> {
 
 /// Where an address of another endpoint is: for every call that names a team, or a pair, and a rank.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum RemoteAddress {
     /// In a rank's segment, at this offset. Whether it is inside is for the core to say.
     Segment(RankId, u64),
     /// In a region, at this offset.
@@ -83,24 +83,31 @@ pub enum Place {
 /// # Safety
 /// As [`Tm::jobrank`].
 #[inline]
-pub unsafe fn place(state: &State, call: &str, tm: &Tm, rank: u32, address: usize) -> Place {
+pub unsafe fn locate(state: &State, call: &str, tm: &Tm, rank: u32, address: usize) -> RemoteAddress {
     // SAFETY: the caller's promise.
     let jobrank = unsafe { tm.jobrank(call, rank) };
     match *tm {
         Tm::Pair { local, remote } if remote != 0 || local != 0 => {
-            place_of_pair(state, call, local, remote, jobrank, address)
+            locate_pair(state, call, local, remote, jobrank, address)
         }
         _ => in_segment(state, jobrank, address),
     }
 }
 
 #[inline]
-fn in_segment(state: &State, jobrank: u32, address: usize) -> Place {
+fn in_segment(state: &State, jobrank: u32, address: usize) -> RemoteAddress {
     let base = state.rank.segment_of(RankId(jobrank)).map_or(0, |entry| entry.addr);
-    Place::Segment(RankId(jobrank), address.wrapping_sub(base) as u64)
+    RemoteAddress::Segment(RankId(jobrank), address.wrapping_sub(base) as u64)
 }
 
-fn place_of_pair(state: &State, call: &str, local: u16, remote: u16, jobrank: u32, address: usize) -> Place {
+fn locate_pair(
+    state: &State,
+    call: &str,
+    local: u16,
+    remote: u16,
+    jobrank: u32,
+    address: usize,
+) -> RemoteAddress {
     if state.check && own(local).is_none() {
         die(&format!("{call}: the pair's local endpoint {local} does not exist: make it with gex_EP_Create"));
     }
@@ -108,7 +115,7 @@ fn place_of_pair(state: &State, call: &str, local: u16, remote: u16, jobrank: u3
         return in_segment(state, jobrank, address);
     }
     match published(jobrank, remote) {
-        Some(found) => Place::Region(found.key, address.wrapping_sub(found.address) as u64),
+        Some(found) => RemoteAddress::Region(found.key, address.wrapping_sub(found.address) as u64),
         None => unknown(call, jobrank, remote),
     }
 }

@@ -11,7 +11,7 @@ use gasnet::region::RegionError;
 use gasnet::{Event, Local, Refused};
 
 use crate::context;
-use crate::ex::ep::{Place, place};
+use crate::ex::ep::{RemoteAddress, locate};
 use crate::ex::event::{self, NO_OP};
 use crate::fatal::die;
 use crate::objects::{Object, Team, Tm};
@@ -32,12 +32,12 @@ unsafe fn target(
     tm: *const Object<Team>,
     rank: u32,
     address: usize,
-) -> (&'static State, Place) {
+) -> (&'static State, RemoteAddress) {
     let state = state::ready(call);
     context::unrestricted(state, call);
     // SAFETY: the caller's promise.
-    let place = unsafe { place(state, call, &Tm::of(call, tm), rank, address) };
-    if let Place::Segment(..) = place {
+    let place = unsafe { locate(state, call, &Tm::of(call, tm), rank, address) };
+    if let RemoteAddress::Segment(..) = place {
         state::attached(call);
     }
     (state, place)
@@ -82,8 +82,8 @@ pub unsafe extern "C" fn gasneti_ex_put(
     // SAFETY: the caller's promise.
     unsafe {
         let (to, offset) = match at {
-            Place::Segment(to, offset) => (to, offset),
-            Place::Region(key, at) => {
+            RemoteAddress::Segment(to, offset) => (to, offset),
+            RemoteAddress::Region(key, at) => {
                 granted(CALL, state.rank.region_put(&key, at, src.cast(), n));
                 return 0;
             }
@@ -122,8 +122,8 @@ pub unsafe extern "C" fn gasneti_ex_get(
     // SAFETY: the caller's promise.
     unsafe {
         let (from, offset) = match at {
-            Place::Segment(from, offset) => (from, offset),
-            Place::Region(key, at) => {
+            RemoteAddress::Segment(from, offset) => (from, offset),
+            RemoteAddress::Region(key, at) => {
                 granted(CALL, state.rank.region_get(dest.cast(), &key, at, n));
                 return 0;
             }
@@ -168,8 +168,8 @@ pub unsafe extern "C" fn gasneti_ex_put_nb(
     // SAFETY: the caller's promise.
     unsafe {
         let (to, offset) = match at {
-            Place::Segment(to, offset) => (to, offset),
-            Place::Region(key, at) => {
+            RemoteAddress::Segment(to, offset) => (to, offset),
+            RemoteAddress::Region(key, at) => {
                 event::give_local(lc_opt, Event::DONE);
                 let put = if n > 0 { state.rank.region_put_nb(&key, at, src.cast(), n) } else { Event::DONE };
                 return word(Ok(put));
@@ -204,9 +204,11 @@ pub unsafe extern "C" fn gasneti_ex_get_nb(
     // SAFETY: the caller's promise.
     unsafe {
         let (from, offset) = match at {
-            Place::Segment(from, offset) => (from, offset),
-            Place::Region(_, _) if n == 0 => return 0,
-            Place::Region(key, at) => return word(Ok(state.rank.region_get_nb(dest.cast(), &key, at, n))),
+            RemoteAddress::Segment(from, offset) => (from, offset),
+            RemoteAddress::Region(_, _) if n == 0 => return 0,
+            RemoteAddress::Region(key, at) => {
+                return word(Ok(state.rank.region_get_nb(dest.cast(), &key, at, n)));
+            }
         };
         if n > 0 {
             return word(state.rank.start_get(dest.cast(), from, offset, n, flags & IMMEDIATE != 0));
@@ -236,8 +238,8 @@ pub unsafe extern "C" fn gasneti_ex_put_nbi(
     // SAFETY: the caller's promise.
     unsafe {
         let (to, offset) = match at {
-            Place::Segment(to, offset) => (to, offset),
-            Place::Region(key, at) => {
+            RemoteAddress::Segment(to, offset) => (to, offset),
+            RemoteAddress::Region(key, at) => {
                 if n > 0 {
                     state.rank.region_put_nbi(&key, at, src.cast(), n);
                 }
@@ -272,8 +274,8 @@ pub unsafe extern "C" fn gasneti_ex_get_nbi(
     // SAFETY: the caller's promise.
     unsafe {
         let (from, offset) = match at {
-            Place::Segment(from, offset) => (from, offset),
-            Place::Region(key, at) => {
+            RemoteAddress::Segment(from, offset) => (from, offset),
+            RemoteAddress::Region(key, at) => {
                 if n > 0 {
                     state.rank.region_get_nbi(dest.cast(), &key, at, n);
                 }

@@ -9,7 +9,7 @@ use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::vis::{Piece, Shape};
 use gasnet::{Local, RankId};
 
-use crate::ex::ep::{Place, place};
+use crate::ex::ep::{RemoteAddress, locate};
 use crate::objects::{Object, Team, Tm};
 use crate::state;
 use crate::vis::{list, transfer};
@@ -87,7 +87,7 @@ unsafe fn go(
     // SAFETY: the caller's promise, both. The place of address 0 says where the memory begins.
     let (rank, at) = unsafe {
         let tm = Tm::of(call, tm);
-        (tm.jobrank(call, rank), place(state, call, &tm, rank, 0))
+        (tm.jobrank(call, rank), locate(state, call, &tm, rank, 0))
     };
     let source = match mode {
         1 if flags & ENABLE_LEAF_LC != 0 => Local::Leaf,
@@ -99,8 +99,8 @@ unsafe fn go(
     let mode = if armed.is_some() { 0 } else { mode };
     let done = match at {
         // SAFETY: the caller's promise.
-        Place::Segment(..) => unsafe { transfer(call, get, mode, rank, remote, local, source) },
-        Place::Region(key, offset) => {
+        RemoteAddress::Segment(..) => unsafe { transfer(call, get, mode, rank, remote, local, source) },
+        RemoteAddress::Region(key, offset) => {
             context::unrestricted(state, call);
             let origin = 0usize.wrapping_sub(offset as usize);
             // SAFETY: the caller's promise.
