@@ -39,10 +39,11 @@ pub fn run(context: &mut Context) -> End {
     }
     let mut tally = Tally::default();
     let mut untested = Vec::new();
-    let parts: [(&str, Part); 6] = [
+    let parts: [(&str, Part); 7] = [
         ("fragments", fragments),
         ("variables", variables),
         ("flags", flags),
+        ("vipl", vipl),
         ("cmake", cmake),
         ("pages", pages),
         ("deb", deb),
@@ -170,6 +171,22 @@ fn flags(prefix: &Path, _: &Path) -> Report {
         passes(launched(prefix, "gasnetrun", 2, &program), 2, conduit)?;
     }
     Ok(None)
+}
+
+/// A program of `vipl.h`, as pkg-config says.
+fn vipl(prefix: &Path, _: &Path) -> Report {
+    if sh::which("pkg-config").is_none() {
+        return Ok(Some("no pkg-config".to_string()));
+    }
+    let program = scratch("vipl")?.join("echo");
+    let mut ask = Command::new("pkg-config");
+    ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["--cflags", "--libs", "vipl"]);
+    let words = said(ask, &sources())?;
+    let mut compile = Command::new("cc");
+    compile.arg("echo.c").args(words.split_whitespace()).arg("-o").arg(&program);
+    done(compile, &sh::root().join("examples/c/vipl"))?;
+    let said = said(launched(prefix, "gasnetrun", 2, &program), Path::new("."))?;
+    if said.contains("verification: passed") { Ok(None) } else { Err(said) }
 }
 
 /// `find_package(GASNet)`.
