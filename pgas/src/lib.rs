@@ -141,7 +141,7 @@
 //! error for a rank that is no more, and nobody waits for one.
 //!
 //! # Features
-//! `rand`: [`World::random`](crate::World::random), streams of random numbers for the crate `rand`.
+//! `rand`: `World::random`, streams of random numbers for the crate `rand`.
 //! `tracing`: spans of the crate `tracing` around waits and around what others call. Neither is on by
 //! default. The crate `serde` is there as [`serde`]: a program that derives its traits depends on it itself,
 //! or says `#[serde(crate = "pgas::serde")]`.
