@@ -117,6 +117,7 @@ jobs! {
     netvm_over_udp: 3, [NETVM, WIRE], ["--quick"];
     netvm_over_udp_in_two_modes: 2, [NETVM, NICS, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
     netvm_over_a_bad_network: 3, [NETVM, WIRE, FULL, BAD_NETWORK], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives", "nic"];
+    netvm_over_peers: 3, [NETVM, ("GASNET_NETVM_MEMORY", "1M"), ("GASNET_NETVM_BACKING", "peers:64M"), ("GASNET_NETVM_DONATE", "8M")], ["--quick"];
     netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], ["--quick"];
     sixteen_flood_on_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "--repeat", "3", "flood"];
     late_frames: 3, [FRAMES, LATE], ["--quick"];

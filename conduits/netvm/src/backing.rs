@@ -1,9 +1,12 @@
 //! The segment's memory: the pager, as the NIC's host half and as the keeper of pages for the registration
 //! modes.
 
+use crate::carrier::NicCarrier;
 use crate::engine::{Card, HostHalf, PORT};
+use crate::lending::{LendingPlan, PagerPort};
 use crate::mail::lock;
 use crate::modes::{Held, Holder};
+use crate::pager::store::peers::Lent;
 use crate::pager::{Calls, Hold, HoldError, Notice, PagedMemory, Pager, PagerConfig, PagerError, PagerStats};
 use crate::region::ExportedMemory;
 use firehose::PinError;
@@ -24,6 +27,8 @@ const FULL_STORE_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct Backing {
     pager: Pager,
     recalled: Arc<Recalls>,
+    /// The port of a pager with peers.
+    lending: Option<Arc<PagerPort>>,
 }
 
 /// Pages whose leases were taken back, and that the strategy has not been told of yet.
@@ -44,19 +49,23 @@ pub(crate) struct SegmentPlan {
     pub(crate) budget: u64,
     /// The directory of the backing store.
     pub(crate) folder: PathBuf,
+    /// Memory of peers, and for peers.
+    pub(crate) lending: LendingPlan,
 }
 
 impl Backing {
     /// Makes the segment, and the NIC's side of its table.
     pub(crate) fn new(plan: SegmentPlan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
         let mut config = PagerConfig::new(plan.segment, plan.budget, plan.folder);
-        (config.extra, config.port) = (plan.behind, PORT);
+        let page = u64::from(netvm_fw::PAGE);
+        (config.extra, config.port) = (plan.behind.next_multiple_of(page) + plan.lending.bytes(), PORT);
         config.patience = FULL_STORE_LIMIT;
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);
         let (fatal_who, mut told) = (who.clone(), false);
         let recalled = Arc::new(Recalls::default());
         let (recalls, teller) = (recalled.clone(), nic.clone());
+        let inbox = card.pager.clone();
         let calls = Calls {
             recalled: Box::new(move |page| {
                 lock(&recalls.pages).push(page);
@@ -85,16 +94,51 @@ impl Backing {
                 gasnet_sys::stdio::say(&format!("{fatal_who}{error}\n"));
                 gasnet_sys::process::exit_now(1);
             }),
+            message: Box::new(move |head, bytes| inbox.told(head, bytes)),
             ..Calls::default()
         };
-        let (pager, table) = Pager::start(config, calls).map_err(|e| Error::job(format!("netvm: {e}")))?;
+        let lending = plan.lending.is_used().then(|| card.pager.clone());
+        let started = match &lending {
+            None => Pager::start(config, calls),
+            Some(port) => Pager::start_over(config, calls, plan.lending.share, port.terms.clone(), |bell| {
+                NicCarrier::new(port, card, plan.rank, bell)
+            }),
+        };
+        let (pager, table) = started.map_err(|e| Error::job(format!("netvm: {e}")))?;
         if plan.rank == 0 && !pager.serves_system_calls() && pager.budget() < plan.segment {
             gasnet_sys::stdio::say(
                 "gasnet: warning: netvm: system calls fail on pages that are not in memory, because this process has no \
                  permission to handle page faults of the kernel\n",
             );
         }
-        Ok((Backing { pager, recalled }, table))
+        let backing = Backing { pager, recalled, lending };
+        if let Some(port) = &backing.lending {
+            port.open(plan.lending, backing.export(), backing.region(), plan.rank, plan.size);
+        }
+        Ok((backing, table))
+    }
+
+    /// The rank leaves: it takes back what it lent, and gives back what it borrowed. Returns how many batches
+    /// are missing, or `None` if that is over.
+    pub(crate) fn leave(&self) -> Option<u64> {
+        let port = self.lending.as_ref()?;
+        if port.terms.leave() {
+            port.ring();
+        }
+        (!port.terms.is_over()).then(|| port.terms.lent())
+    }
+
+    /// The rank waits no longer for what it lent.
+    pub(crate) fn give_up(&self) {
+        if let Some(port) = &self.lending {
+            port.terms.give_up();
+            port.ring();
+        }
+    }
+
+    /// Counters of peers' memory.
+    pub(crate) fn lending(&self) -> Lent {
+        self.lending.as_ref().map_or_else(Lent::default, |port| port.terms.counts())
     }
 
     /// All exported memory.

@@ -6,8 +6,10 @@ use crate::desk::Desks;
 use crate::early::Early;
 use crate::engine::{Card, HostHalf, PORT, shift};
 use crate::far::Far;
+use crate::lending::LendingPlan;
 use crate::mail::{self, CONTROL_LANE, Claim, Inbox, Mail, lock};
 use crate::modes::{Driver, Registration, Setup};
+use crate::pager::store::peers::Lent;
 use crate::region::ExportedMemory;
 use crate::settings::Settings;
 use crate::side::{SLOT_BYTES, Side, Start};
@@ -98,6 +100,8 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         mode: settings.registration,
         memory: settings.memory,
         folder: settings.backing,
+        // A rank alone has no peers.
+        lending: if cx.size > 1 { settings.lending } else { LendingPlan::default() },
         card: Arc::new(card),
         mail: Mail::new(cx.rank.0, cx.size),
         early,
@@ -127,6 +131,7 @@ pub(crate) struct Live {
     mode: Registration,
     memory: Option<u64>,
     folder: PathBuf,
+    lending: LendingPlan,
     pub(crate) card: Arc<Card>,
     mail: Mail,
     /// Frames before attach, if this job has them.
@@ -181,6 +186,23 @@ impl Live {
             done += self.drive(&mut driver, at);
         }
         done
+    }
+
+    /// Takes back the memory that was lent, while borrowers move their pages.
+    fn take_back(&self) {
+        let Some(at) = self.attached() else { return };
+        let (mut begun, mut lent) = (Instant::now(), None);
+        while let Some(missing) = at.backing.leave() {
+            if lent != Some(missing) {
+                (begun, lent) = (Instant::now(), Some(missing));
+            } else if begun.elapsed() > CLOSE_TIMEOUT {
+                at.backing.give_up();
+                return;
+            }
+            if self.advance() == 0 {
+                std::thread::yield_now();
+            }
+        }
     }
 
     /// Advances the registration strategy.
@@ -360,6 +382,7 @@ unsafe impl Conduit for Live {
             behind: behind as u64,
             budget: if unbounded { segment } else { allowed },
             folder: self.folder.clone(),
+            lending: self.lending,
         };
         let (backing, table) = Backing::new(plan, &self.card)?;
         let region = backing.region();
@@ -450,6 +473,7 @@ unsafe impl Conduit for Live {
     }
 
     fn close(&self) {
+        self.take_back();
         let begun = Instant::now();
         let quiet = || {
             let driven = self.driver(|driver, _| driver.is_quiet()).unwrap_or(true);
@@ -472,6 +496,7 @@ unsafe impl Conduit for Live {
         let (paged, allowed) =
             self.attached().map_or_else(Default::default, |at| (at.backing.stats(), at.allowed));
         let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
+        let lent = self.attached().map_or_else(Lent::default, |at| at.backing.lending());
         let kernel = self.driver(|driver, _| driver.kernel_peak).unwrap_or(0);
         let mut counters = vec![
             ("hits", driven.hits),
@@ -491,6 +516,10 @@ unsafe impl Conduit for Live {
             ("pages forgotten", paged.forgotten),
             ("pages given up", paged.given_up),
             ("pages dropped", paged.drops),
+            ("pages to peers", lent.sent),
+            ("pages from peers", lent.fetched),
+            ("pages recalled", lent.recalled),
+            ("pages at peers", lent.away),
             ("lock waits", paged.locked),
             ("frame waits", paged.waits),
             ("bytes resident at most", paged.most_resident * u64::from(PAGE)),

@@ -14,6 +14,7 @@
 
 use crate::desk::Desks;
 use crate::far::Far;
+use crate::lending::{PAGER_PORT, PagerPort};
 use crate::news::News;
 use crate::sys::{refused, spawn};
 use gasnet::conduit::{Channel, Peer};
@@ -63,6 +64,8 @@ pub(crate) struct Card {
     broken: OnceLock<String>,
     pub(crate) bell: Arc<Doorbell>,
     pub(crate) port: Arc<PortMemory>,
+    /// The port of the rank's pager.
+    pub(crate) pager: Arc<PagerPort>,
     /// `None` until the rank has its segment.
     engine: Mutex<Option<NicEngine>>,
     /// A thread found the engine taken.
@@ -141,8 +144,9 @@ impl Card {
             wire,
             far: far(news.bell().as_fd())?,
             broken: OnceLock::new(),
-            bell: Arc::new(Doorbell::new(1)),
+            bell: Arc::new(Doorbell::new(2)),
             port: Arc::new(PortMemory::new(events, 64)),
+            pager: Arc::new(PagerPort::new()),
             engine: Mutex::new(None),
             again: AtomicBool::new(false),
             replies: Mutex::default(),
@@ -165,6 +169,7 @@ impl Card {
         host: Arc<dyn HostHalf>,
     ) -> Result<Vec<JoinHandle<()>>, Error> {
         nic.open_port(PORT, self.port.clone());
+        nic.open_pager_port(PAGER_PORT, self.pager.memory.clone());
         *self.engine() = Some(NicEngine {
             nic,
             memory,
@@ -350,6 +355,14 @@ impl Card {
         self.desks.ring(self.me);
     }
 
+    /// Wakes the NIC's thread for commands of the paging thread: a rank that waits for a page does not
+    /// attend.
+    pub(crate) fn wake(&self) {
+        // ORDER: SeqCst; pairs with the fence in Desks::sleep.
+        fence(Ordering::SeqCst);
+        self.desks.rouse(self.me);
+    }
+
     /// The listener's thread.
     fn listen(&self) {
         let Some(far) = &self.far else { return };
@@ -510,6 +523,7 @@ impl NicEngine {
                     self.reached.push(to);
                 }
             }
+            NicAction::Post(PAGER_PORT, post) => card.pager.posted(post),
             NicAction::Post(_, post) => {
                 self.news |= !matches!(post, Post::Mirror { .. });
                 card.port.apply(post);

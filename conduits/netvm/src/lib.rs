@@ -18,6 +18,7 @@
 //! - *side*: the rank's half of its port: the user library, and the transfers under way.
 //! - *mail*: frames of active messages, sent as writes with notifications.
 //! - *attend*: to do the NIC's work in a thread of the rank that polls.
+//! - *lending*: memory of a rank for the pages of others; *donor*, *borrower*: its owner, its user.
 //! - *news*: a change that a sleeping rank must be woken for.
 //!
 //! # Threads
@@ -46,11 +47,13 @@
 
 mod backing;
 mod budget;
+mod carrier;
 mod conduit;
 mod desk;
 mod early;
 mod engine;
 mod far;
+mod lending;
 mod mail;
 mod modes;
 mod news;

@@ -1,8 +1,11 @@
 //! Settings of the netvm conduit.
 
+use crate::lending::{BATCH_BYTES, LendingPlan};
 use crate::modes::Registration;
+use crate::pager::store::peers::Share;
 use gasnet::Error;
-use gasnet::config::{Reader, Setting, setting};
+use gasnet::config::{Reader, Setting, parse_size, setting};
+use netvm_fw::PAGE;
 use std::path::PathBuf;
 
 /// The rows of this crate's settings.
@@ -21,9 +24,17 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting(
         "GASNET_NETVM_BACKING",
-        "directory; default that of temporary files",
-        "Directory of the file that holds the pages of segments for which there is no room in memory \
-         (netvm conduit).",
+        "DIRECTORY or file:DIRECTORY; peers:SIZE or peers:SIZE:safe, of 256K or more, alone or before \
+         +file:DIRECTORY; default a file in the directory of temporary files",
+        "Where the pages of a segment are for which there is no room in memory (netvm conduit): in a file, or, \
+         up to a size, in memory that other ranks donate, and then in the file. `safe`: the file has a copy of \
+         every page.",
+    ),
+    setting(
+        "GASNET_NETVM_DONATE",
+        "size of 256K or more: 64M, 1G; default none",
+        "Memory that a rank lends to the others for the pages of their segments, if their \
+         `GASNET_NETVM_BACKING` names peers (netvm conduit).",
     ),
     setting(
         "GASNET_NETVM_WIRE",
@@ -41,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) registration: Registration,
     /// Folder of the backing file.
     pub(crate) backing: PathBuf,
+    /// Memory of peers, and for peers.
+    pub(crate) lending: LendingPlan,
     /// NICs of one host are joined as those of several are.
     pub(crate) wire_network: bool,
 }
@@ -53,13 +66,41 @@ impl Settings {
             return Err(env.refuse("GASNET_NETVM_MEMORY", "0"));
         }
         let mode = env.word("GASNET_NETVM_REGISTRATION")?.and_then(Registration::parse);
+        let text = env.text("GASNET_NETVM_BACKING");
+        let (backing, share) = match &text {
+            None => (std::env::temp_dir(), Share::default()),
+            Some(text) => backing(text).ok_or_else(|| env.refuse("GASNET_NETVM_BACKING", text))?,
+        };
+        let donate = env.size("GASNET_NETVM_DONATE")?;
+        if let Some(bytes) = donate.filter(|&bytes| bytes < BATCH_BYTES) {
+            return Err(env.refuse("GASNET_NETVM_DONATE", &bytes.to_string()));
+        }
+        let lending = LendingPlan { share, donate: donate.unwrap_or(0) / BATCH_BYTES * BATCH_BYTES };
         Ok(Settings {
             memory,
             registration: mode.unwrap_or(Registration::ShadowLock),
-            backing: env.text("GASNET_NETVM_BACKING").map_or_else(std::env::temp_dir, PathBuf::from),
+            backing,
+            lending,
             wire_network: env.word("GASNET_NETVM_WIRE")? == Some("network"),
         })
     }
+}
+
+/// The directory of the file, and the memory of peers.
+fn backing(text: &str) -> Option<(PathBuf, Share)> {
+    let Some(peers) = text.strip_prefix("peers:") else {
+        let dir = text.strip_prefix("file:").unwrap_or(text);
+        return (!dir.is_empty()).then(|| (dir.into(), Share::default()));
+    };
+    let (peers, dir) = match peers.split_once('+') {
+        None => (peers, std::env::temp_dir()),
+        Some((peers, file)) => {
+            (peers, PathBuf::from(file.strip_prefix("file:").filter(|dir| !dir.is_empty())?))
+        }
+    };
+    let (size, safe) = peers.strip_suffix(":safe").map_or((peers, false), |size| (size, true));
+    let size = parse_size(size).filter(|&size| size >= BATCH_BYTES)?;
+    Some((dir, Share { borrow: size / u64::from(PAGE), safe }))
 }
 
 /// Looks at the settings, whether or not this job has a use for them.

@@ -236,12 +236,74 @@ fn recall(rank: &Rank) {
     println!("rank {}: recalled={} asked={asked}", rank.id(), counter(rank, "leases recalled"));
 }
 
+/// Stores to all pages of the own segment, or compares them with what was stored.
+fn pages(rank: &Rank, store: bool) {
+    let own = rank.table().get(rank.id()).expect("attached");
+    for page in 0..own.size / 4096 {
+        let at = own.local.wrapping_add(page * 4096 + page % 512 * 8).cast::<u64>();
+        let value = page as u64 ^ u64::from(rank.id().0 + 1) << 40;
+        // SAFETY: a word of the own segment, which no other rank uses here.
+        let is = unsafe {
+            if store {
+                at.write_volatile(value);
+            }
+            at.read_volatile()
+        };
+        if is != value {
+            rank.fatal(&format!("page {page} has {is:#x}, and {value:#x} was stored"));
+        }
+    }
+}
+
+/// Rank 1 leaves while rank 0 has pages in its memory.
+fn leave(rank: &Rank) {
+    pages(rank, true);
+    rank.barrier();
+    if rank.id().0 == 0 {
+        let begun = Instant::now();
+        while counter(rank, "pages recalled") == 0 && begun.elapsed() < Duration::from_secs(60) {
+            pages(rank, false);
+        }
+        (0..3).for_each(|_| pages(rank, false));
+        println!("rank 0: recalled={}", counter(rank, "pages recalled"));
+    }
+    rank.done(0);
+    std::process::exit(0);
+}
+
+/// Rank 0 fetches pages from the memory of rank 1, which neither polls nor computes.
+fn fetch(rank: &Rank) {
+    const WORK: [&str; 6] = ["faults", "page-ins", "page-outs", "bounces", "messages taken", "attended"];
+    if rank.id().0 == 0 {
+        pages(rank, true);
+    }
+    rank.barrier();
+    let counts = || WORK.map(|name| counter(rank, name));
+    if rank.id().0 == 1 {
+        // The barrier's last messages.
+        std::thread::sleep(Duration::from_millis(50));
+        let (before, locks, begun) = (counts(), counter(rank, "locks"), Instant::now());
+        while counter(rank, "locks") < locks + 1000 && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let (after, locks) = (counts(), counter(rank, "locks") - locks);
+        let work: Vec<String> = (0..6).map(|i| format!("{}={}", WORK[i], after[i] - before[i])).collect();
+        println!("rank 1: locks={locks} {}", work.join(" "));
+    } else {
+        (0..20).for_each(|_| pages(rank, false));
+    }
+    rank.barrier();
+}
+
 fn main() {
     let set = |name| std::env::var_os(name).is_some();
     let (dies, recalls) = (set("GASNET_TEST_DIES"), set("GASNET_TEST_RECALL"));
+    let (leaves, fetches) = (set("GASNET_TEST_LEAVES"), set("GASNET_TEST_FETCH"));
     gasnet_conduits::run(|rank| match (dies, recalls) {
         (true, _) => die(rank),
         (_, true) => recall(rank),
+        _ if leaves => leave(rank),
+        _ if fetches => fetch(rank),
         _ => body(rank),
     });
 }

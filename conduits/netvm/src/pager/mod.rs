@@ -40,7 +40,7 @@ mod error;
 mod memory;
 mod queue;
 mod stats;
-mod store;
+pub(crate) mod store;
 mod stream;
 
 #[cfg(test)]
@@ -75,6 +75,7 @@ pub use stats::PagerStats;
 use engine::PagerEngine;
 use queue::{Command, Plan, Queue};
 use stats::Counts;
+use store::peers::{Carrier, PeerStore, Share, Terms};
 use store::{FileStore, PAGE_BYTES, Store};
 
 /// Settings of a pager.
@@ -172,6 +173,20 @@ impl Pager {
     /// store.
     pub fn start(config: PagerConfig, calls: Calls) -> Result<(Pager, NicTable), PagerError> {
         Pager::start_with(config, calls, true, |file, _| Box::new(file))
+    }
+
+    /// [`start`](Self::start) with memory of peers before the file, which a carrier reaches.
+    pub(crate) fn start_over<C: Carrier + 'static>(
+        config: PagerConfig,
+        calls: Calls,
+        share: Share,
+        terms: Arc<Terms>,
+        carrier: impl FnOnce(StoreBell) -> C,
+    ) -> Result<(Pager, NicTable), PagerError> {
+        let pages = config.segment.div_ceil(PAGE_BYTES);
+        Pager::start_with(config, calls, true, |file, queue| {
+            Box::new(PeerStore::new(file, pages, carrier(StoreBell(queue)), share, terms))
+        })
     }
 
     /// `store`: makes the backing store, around a file; it may wake the thread by the queue.
@@ -377,6 +392,23 @@ impl Drop for Pager {
             // The thread does not panic: it aborts.
             let _ = thread.join();
         }
+    }
+}
+
+/// Wakes the paging thread for its store.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreBell(Arc<Queue>);
+
+impl StoreBell {
+    /// Something of the store may have finished.
+    pub(crate) fn ring(&self) {
+        // When the pager has ended, nobody waits for it.
+        let _ = self.0.push(Command::Stored);
+    }
+
+    /// The store has handled a message that came by [`Calls::message`].
+    pub(crate) fn consumed(&self, head: Head) {
+        let _ = self.0.push(Command::Consumed(head));
     }
 }
 

@@ -57,10 +57,6 @@ pub(super) enum Command {
     },
     Advise(Plan),
     /// The backing store has finished something.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "a file finishes at once, the store of the tests later")
-    )]
     Stored,
     Stop,
 }

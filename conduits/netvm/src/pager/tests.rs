@@ -16,6 +16,8 @@ use netvm_fw::shadow::LockError;
 use netvm_fw::wire::Span;
 use netvm_fw::{FrameAddress, PageMemory};
 
+use super::store::peers::net::{AREA, Net, NetEnd};
+use super::store::peers::{BATCH_SLOTS, Offering, PeerStore, Share, Terms};
 use super::store::slow::Slow;
 use super::*;
 
@@ -38,12 +40,45 @@ enum Kind {
     File,
     /// A file whose reads and writes finish later.
     Slow,
+    /// Memory of a peer that has room for all, and now and then wants some of it back; and a file.
+    Peers,
+    /// Memory of a peer that has room for some, and the file has everything too.
+    Safe,
+}
+
+/// The store of a rank whose peer lends so many batches and recalls some of them at random.
+fn over_a_peer(file: FileStore, queue: &Arc<Queue>, batches: u32, safe: bool) -> Box<dyn Store> {
+    let net = Net::new(2, 1);
+    let terms = Arc::new(Terms::default());
+    terms.offer(Offering { area: AREA, batches, to: vec![0] });
+    let nothing = FileStore::new(&std::env::temp_dir(), 1).expect("a file");
+    let carrier = NetEnd::new(&net, 1, 2);
+    let mut donor = PeerStore::new(nothing, 1, carrier, Share::default(), terms);
+    let queue = Arc::downgrade(queue);
+    thread::spawn(move || {
+        let mut random = fastrand::Rng::with_seed(1);
+        while let Some(queue) = queue.upgrade() {
+            if random.u8(..50) == 0 {
+                donor.recall(random.u32(1..4));
+            }
+            assert!(donor.finished().is_none());
+            // An error: the pager has ended.
+            let _ = queue.push(super::queue::Command::Stored);
+            drop(queue);
+            thread::sleep(Duration::from_micros(60));
+        }
+    });
+    let share = Share { borrow: u64::from(batches) * BATCH_SLOTS as u64, safe };
+    let carrier = NetEnd::new(&net, 0, 8);
+    Box::new(PeerStore::new(file, SEGMENT / PAGE_BYTES, carrier, share, Arc::default()))
 }
 
 fn start(kind: Kind, config: PagerConfig, calls: Calls, protects: bool) -> (Pager, NicTable) {
     let store = |file, queue: Arc<Queue>| match kind {
         Kind::File => Box::new(file) as Box<dyn Store>,
         Kind::Slow => Box::new(Slow::new(file, &queue, 1)),
+        Kind::Peers => over_a_peer(file, &queue, 40, false),
+        Kind::Safe => over_a_peer(file, &queue, 12, true),
     };
     Pager::start_with(config, calls, protects, store).expect("a pager")
 }
@@ -66,6 +101,20 @@ macro_rules! on_all_stores {
             $(#[test]
             fn $name() {
                 super::$name(super::Kind::Slow);
+            })*
+        }
+
+        mod gms_01_on_peers {
+            $(#[test]
+            fn $name() {
+                super::$name(super::Kind::Peers);
+            })*
+        }
+
+        mod gms_01_on_peers_and_a_file {
+            $(#[test]
+            fn $name() {
+                super::$name(super::Kind::Safe);
             })*
         }
     };

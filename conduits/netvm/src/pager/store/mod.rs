@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "declares that pages are written from their addresses; no body")]
 
 mod file;
+pub(crate) mod peers;
 #[cfg(test)]
 pub(super) mod slow;
 
@@ -25,7 +26,7 @@ pub(super) const MAX_RUN_PAGES: usize = 64;
 /// The bytes of a page, for direct I/O.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(4096))]
-pub(super) struct Page(pub(super) [u8; PAGE_BYTES as usize]);
+pub(crate) struct Page(pub(crate) [u8; PAGE_BYTES as usize]);
 
 /// The number of a read or write, which the caller chooses. It is in use until the request has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,10 +38,6 @@ pub(super) enum Begun {
     /// It is over.
     Done,
     /// [`Store::finished`] will report its end.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "a file finishes at once, the store of the tests later")
-    )]
     Later,
 }
 

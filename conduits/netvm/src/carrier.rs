@@ -1,0 +1,178 @@
+//! The NIC as carrier of a pager's store ([`crate::pager::store::peers`]), over the pager's port.
+#![expect(unsafe_code, reason = "shows trays as pages")]
+
+use crate::engine::{Card, PORT};
+use crate::lending::{Opened, PAGER_PORT, PagerPort, TRAY_BYTES, TRAYS};
+use crate::pager::StoreBell;
+use crate::pager::store::Page;
+use crate::pager::store::peers::{Area, Buffer, Carrier, Message, Remote, Report};
+use netvm_fw::host::Segment;
+use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
+use netvm_fw::port::Counter;
+use netvm_fw::{Key, Node, PAGE, PortId};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+
+/// A command that waits for room.
+#[derive(Debug)]
+enum Command {
+    Move(Buffer, Counter, Transfer),
+    Tell(u32, Message),
+}
+
+/// The NIC as carrier.
+#[derive(Debug)]
+pub(crate) struct NicCarrier {
+    me: u32,
+    port: Arc<PagerPort>,
+    card: Weak<Card>,
+    library: Library,
+    /// Exports, by rank and key.
+    handles: HashMap<(u32, u64), Handle>,
+    waiting: VecDeque<Command>,
+    /// Writes and reads under way, and the number of refusals when each began.
+    under: [VecDeque<(Fence, Buffer, u32)>; 2],
+}
+
+impl NicCarrier {
+    /// The carrier of a port, for the paging thread.
+    pub(crate) fn new(port: &Arc<PagerPort>, card: &Arc<Card>, me: u32, bell: StoreBell) -> NicCarrier {
+        let _ = port.bell.set(bell);
+        let library = Library::new(Node(me), PAGER_PORT, port.memory.clone(), card.bell.clone());
+        NicCarrier {
+            me,
+            port: port.clone(),
+            card: Arc::downgrade(card),
+            library,
+            handles: HashMap::new(),
+            waiting: VecDeque::new(),
+            under: [VecDeque::new(), VecDeque::new()],
+        }
+    }
+
+    fn opened(&self) -> &Opened {
+        self.port.opened.get().expect("nobody lends or asks before the memory is there")
+    }
+
+    fn offset(&self, at: Buffer) -> u64 {
+        self.opened().trays + at.tray as u64 * TRAY_BYTES + at.page as u64 * u64::from(PAGE)
+    }
+
+    fn own(&mut self) -> Handle {
+        let export = self.opened().export;
+        let (me, library) = (self.me, &mut self.library);
+        *self.handles.entry((me, export.key.0)).or_insert_with(|| library.add_segment(Node(me), export))
+    }
+
+    /// A slot's place in its rank's export. The rank checks key and range.
+    fn there(&mut self, remote: Remote) -> (Handle, u64) {
+        let Area { key, at } = remote.area;
+        let export =
+            Segment { port: PORT, name: 0, address: 0, size: u64::MAX - u64::from(PAGE), key: Key(key) };
+        let (rank, library) = (remote.rank, &mut self.library);
+        let add = || library.add_segment(Node(rank), export);
+        (*self.handles.entry((rank, key)).or_insert_with(add), at + remote.slot * u64::from(PAGE))
+    }
+
+    fn give(&mut self, command: Command) {
+        self.waiting.push_back(command);
+        self.advance();
+    }
+
+    /// Gives commands to the NIC as far as there is room.
+    fn advance(&mut self) {
+        let mut some = false;
+        while let Some(command) = self.waiting.front_mut() {
+            let done = match command {
+                // Pages do not travel with their commands.
+                Command::Move(_, _, transfer) => self.library.issue(transfer, |_, _| ()),
+                Command::Tell(to, message) => {
+                    self.library.message(Node(*to), PortId(0), 0, &message.encode()).map(|()| true)
+                }
+            };
+            match done {
+                Ok(true) => {}
+                Ok(false) | Err(LibraryError::Busy) => {
+                    let room = self.library.wait_for_room();
+                    if self.library.want(room) {
+                        continue;
+                    }
+                    break;
+                }
+                Err(error) => unreachable!("pages of exported memory: {error}"),
+            }
+            some = true;
+            if let Some(Command::Move(at, which, _)) = self.waiting.pop_front() {
+                let began = (self.library.fence(which), at, self.library.memory().refused());
+                self.under[usize::from(which == Counter::Reads)].push_back(began);
+            }
+        }
+        if !some {
+            return;
+        }
+        if let Some(card) = self.card.upgrade() {
+            card.wake();
+        }
+        // The NIC reports only what it was asked for.
+        let fronts = self.under.iter().filter_map(|under| under.front());
+        let fences: Vec<Fence> = fronts.map(|&(fence, ..)| fence).collect();
+        if fences.into_iter().fold(false, |met, fence| met | self.library.want(fence)) {
+            self.port.ring();
+        }
+    }
+}
+
+impl Carrier for NicCarrier {
+    fn trays(&self) -> usize {
+        TRAYS
+    }
+
+    fn fill(&mut self, at: Buffer, page: &Page) {
+        self.opened().region.write(self.offset(at), &page.0);
+    }
+
+    fn pages(&self, tray: usize, count: usize) -> &[Page] {
+        let at = self.opened().region.at(self.offset(Buffer { tray, page: 0 }), count * PAGE as usize);
+        // SAFETY: the tray is that long and starts at a page; the store reads it when no transfer uses it,
+        // and peers write to it only what this rank has asked for.
+        unsafe { core::slice::from_raw_parts(at.as_ptr().cast(), count) }
+    }
+
+    fn write(&mut self, from: Buffer, to: Remote) {
+        let (own, there) = ((self.own(), self.offset(from)), self.there(to));
+        let transfer = Transfer::write(own, there, PAGE.into()).acknowledge();
+        self.give(Command::Move(from, Counter::Written, transfer));
+    }
+
+    fn read(&mut self, to: Buffer, from: Remote) {
+        let (own, there) = ((self.own(), self.offset(to)), self.there(from));
+        self.give(Command::Move(to, Counter::Reads, Transfer::read(own, there, PAGE.into())));
+    }
+
+    fn send(&mut self, to: u32, message: Message) {
+        self.give(Command::Tell(to, message));
+    }
+
+    fn next(&mut self) -> Option<Report> {
+        self.advance();
+        while let Some((head, bytes)) = self.port.take() {
+            if let Some(bell) = self.port.bell.get() {
+                bell.consumed(head);
+            }
+            if let Some(message) = Message::decode(&bytes) {
+                return Some(Report::Told(head.from.0, message));
+            }
+        }
+        let refused = self.library.memory().refused();
+        for under in &mut self.under {
+            if let Some((fence, at, before)) = under.front().copied()
+                && self.library.want(fence)
+            {
+                under.pop_front();
+                // A refusal does not say of what: then none of those under way is trusted.
+                return Some(Report::Moved(at, before == refused));
+            }
+        }
+        None
+    }
+}

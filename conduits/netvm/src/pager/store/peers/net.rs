@@ -1,0 +1,126 @@
+//! A network in memory, for tests: transfers end in any order and as late as possible, and ranks may die.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Area, Buffer, Carrier, Message, Page, Remote, Report, TRAY_PAGES};
+
+#[derive(Debug)]
+enum Move {
+    Out(Buffer, Remote),
+    In(Buffer, Remote),
+}
+
+#[derive(Debug, Default)]
+struct End {
+    slots: HashMap<u64, Box<Page>>,
+    inbox: VecDeque<(u32, Message)>,
+    dead: bool,
+}
+
+/// The ranks, and what is on its way.
+#[derive(Debug)]
+pub(in crate::pager) struct Net {
+    ends: Vec<End>,
+    random: fastrand::Rng,
+}
+
+/// One rank's carrier.
+#[derive(Debug)]
+pub(in crate::pager) struct NetEnd {
+    me: u32,
+    net: Arc<Mutex<Net>>,
+    trays: Vec<Vec<Page>>,
+    moves: Vec<Move>,
+}
+
+impl Net {
+    pub(in crate::pager) fn new(ranks: u32, seed: u64) -> Arc<Mutex<Net>> {
+        let ends = (0..ranks).map(|_| End::default()).collect();
+        Arc::new(Mutex::new(Net { ends, random: fastrand::Rng::with_seed(seed) }))
+    }
+
+    /// A rank dies with its memory; the others are told.
+    pub(super) fn kill(&mut self, rank: u32) {
+        for (other, end) in self.ends.iter_mut().enumerate() {
+            if other as u32 != rank {
+                end.inbox.extend([(rank, Message::Gone), (rank, Message::Leave)]);
+            }
+        }
+        self.ends[rank as usize] = End { dead: true, ..End::default() };
+    }
+}
+
+impl NetEnd {
+    pub(in crate::pager) fn new(net: &Arc<Mutex<Net>>, me: u32, trays: usize) -> NetEnd {
+        let trays = vec![vec![Page([0; super::PAGE_BYTES as usize]); TRAY_PAGES]; trays];
+        NetEnd { me, net: net.clone(), trays, moves: Vec::new() }
+    }
+
+    fn net(&self) -> MutexGuard<'_, Net> {
+        self.net.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn carry_out(&mut self, moved: Move) -> Report {
+        let net = self.net.clone();
+        let mut net = net.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Move::Out(at, remote) | Move::In(at, remote)) = moved;
+        let end = &mut net.ends[remote.rank as usize];
+        let page = &mut self.trays[at.tray][at.page];
+        match moved {
+            _ if end.dead => return Report::Moved(at, false),
+            Move::Out(..) => _ = end.slots.insert(remote.slot, Box::new(*page)),
+            Move::In(..) => *page = *end.slots[&remote.slot],
+        }
+        Report::Moved(at, true)
+    }
+}
+
+/// The area of every donor here.
+pub(in crate::pager) const AREA: Area = Area { key: 7, at: 0 };
+
+impl Carrier for NetEnd {
+    fn trays(&self) -> usize {
+        self.trays.len()
+    }
+
+    fn fill(&mut self, at: Buffer, page: &Page) {
+        self.trays[at.tray][at.page] = *page;
+    }
+
+    fn pages(&self, tray: usize, count: usize) -> &[Page] {
+        &self.trays[tray][..count]
+    }
+
+    fn write(&mut self, from: Buffer, to: Remote) {
+        self.moves.push(Move::Out(from, to));
+    }
+
+    fn read(&mut self, to: Buffer, from: Remote) {
+        self.moves.push(Move::In(to, from));
+    }
+
+    fn send(&mut self, to: u32, message: Message) {
+        let message = Message::decode(&message.encode()).expect("a message");
+        let me = self.me;
+        let mut net = self.net();
+        if !net.ends[me as usize].dead && !net.ends[to as usize].dead {
+            net.ends[to as usize].inbox.push_back((me, message));
+        }
+    }
+
+    fn next(&mut self) -> Option<Report> {
+        let (me, moves) = (self.me as usize, self.moves.len());
+        let mut net = self.net();
+        let (late, which) = (net.random.u8(..3) == 0, net.random.usize(..moves + 1));
+        if late {
+            return None;
+        }
+        if which < moves {
+            drop(net);
+            let moved = self.moves.swap_remove(which);
+            return Some(self.carry_out(moved));
+        }
+        net.ends[me].inbox.pop_front().map(|(from, message)| Report::Told(from, message))
+    }
+}
