@@ -5,10 +5,13 @@ use crate::RankId;
 use crate::conduit::{SegmentDesc, SegmentKind};
 use crate::error::Error;
 use crate::native::Native;
+use crate::prim::Ordering;
 use crate::processes::Processes;
 use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use crate::shm::map;
+use core::sync::atomic::AtomicBool;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
 const SEGMENT_HINT_ADDRESS: usize = 0x2000_0000_0000;
@@ -17,6 +20,10 @@ const SEGMENT_ALIGN: u64 = 2 << 20;
 /// Values of [`Rank::attaching`] beside 0: a segment was bound, or [`Rank::attach`] has begun; it is done.
 const BOUND: u32 = 1;
 const ATTACHED: u32 = 2;
+
+/// Naps between two looks for messages of a rank that attaches.
+const SHORTEST_NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_millis(20);
 
 /// Segments that one call maps. With a call for each segment, the ranks of a host would create as many
 /// mappings as there are pairs of ranks.
@@ -86,28 +93,54 @@ impl Rank {
     /// entered it.
     fn enter_segments(&self, entries: Vec<SegmentEntry>) -> Result<&SegmentTable, Error> {
         self.segments.change(|all| all.copy_from_slice(&entries));
-        self.attaching.store(ATTACHED, crate::prim::Ordering::Relaxed);
-        self.meet()?;
+        self.attaching.store(ATTACHED, Ordering::Relaxed);
+        self.meet_and_serve()?;
         Ok(&self.segments)
     }
 
-    /// Returns when all ranks attach, and serves messages until then: a rank that is on its way may wait for
-    /// room or an answer, and the steps that follow run no handlers.
-    fn arrive_to_attach(&self) {
+    /// Serves messages while `meet` waits for the other ranks on a thread of its own: a rank that has not
+    /// come yet may wait for room or an answer, and what this rank has sent may need its help to arrive.
+    fn serve_during<T: Send>(&self, meet: &(dyn Fn() -> T + Sync)) -> T {
         let sends = self.conduit.as_ref().is_none_or(|conduit| conduit.sends_before_attach());
-        // Inside a split-phase barrier there is no second one. All ranks are inside, as both are collective.
-        if sends && !self.phases.take().notified {
-            self.barrier();
+        if self.size == 1 || !sends {
+            return meet();
         }
+        let (caller, met) = (std::thread::current(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let beside = std::thread::Builder::new().name("gasnet-attach".into()).spawn_scoped(scope, || {
+                let result = meet();
+                // Relaxed: `join` hands the result over.
+                met.store(true, Ordering::Relaxed);
+                caller.unpark();
+                result
+            });
+            // Without a thread, ranks meet all the same, unless one of them waits as above.
+            let Ok(beside) = beside else { return meet() };
+            let mut nap = SHORTEST_NAP;
+            while !met.load(Ordering::Relaxed) {
+                nap = if self.poll() > 0 { SHORTEST_NAP } else { LONGEST_NAP.min(2 * nap) };
+                std::thread::park_timeout(nap);
+            }
+            beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// [`Rank::meet`], serving messages.
+    fn meet_and_serve(&self) -> Result<(), Error> {
+        self.serve_during(&|| self.meet())
+    }
+
+    /// [`Rank::gather_number`], serving messages.
+    fn gather_and_serve(&self, mine: u64) -> Result<Vec<u64>, Error> {
+        self.serve_during(&|| self.gather_number(mine))
     }
 
     /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes.
     fn map_segments(&self, size: usize, stride: Option<u64>) -> Result<Vec<SegmentEntry>, Error> {
-        if self.attaching.swap(BOUND, crate::prim::Ordering::Relaxed) != 0 {
+        if self.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
-        self.arrive_to_attach();
-        let sizes = self.gather_number(size as u64)?;
+        let sizes = self.gather_and_serve(size as u64)?;
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1);
         let near = self.neighbourhood.members();
@@ -130,14 +163,14 @@ impl Rank {
         // The leader chooses an address; the others try to map at the same one.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
         let base = if let Some(owned) = owned {
-            self.gather_number(0)?;
+            self.gather_and_serve(0)?;
             owned.as_ptr()
         } else if self.id.0 == first {
             let base = map::reserve(SEGMENT_HINT_ADDRESS, span_here)?;
-            self.gather_number(base as u64)?;
+            self.gather_and_serve(base as u64)?;
             base
         } else {
-            map::reserve(self.gather_number(0)?[first as usize] as usize, span_here)?
+            map::reserve(self.gather_and_serve(0)?[first as usize] as usize, span_here)?
         };
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         if owned.is_none() {
@@ -163,7 +196,7 @@ impl Rank {
                 neighbours_may_map: owned.is_none(),
             })?;
         }
-        let addresses = self.gather_number(own as u64)?;
+        let addresses = self.gather_and_serve(own as u64)?;
         let entry = |r: u32| SegmentEntry {
             addr: addresses[r as usize] as usize,
             size: sizes[r as usize] as usize,
@@ -175,7 +208,7 @@ impl Rank {
     /// Whether the ranks have attached segments: then all have, and have agreed on it.
     pub(crate) fn has_attached(&self) -> bool {
         // Relaxed: who attaches meets the others afterwards.
-        self.attaching.load(crate::prim::Ordering::Relaxed) == ATTACHED
+        self.attaching.load(Ordering::Relaxed) == ATTACHED
     }
 
     /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
@@ -190,7 +223,7 @@ impl Rank {
     /// This rank has a segment already.
     #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
     pub unsafe fn bind_segment(&self, at: *mut u8, len: usize) -> Result<(), Error> {
-        use crate::prim::Ordering::Relaxed;
+        use Ordering::Relaxed;
         if self.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
             return Err(Error::op("the segment is attached already"));
         }
@@ -226,7 +259,7 @@ impl Rank {
         let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
         let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
         let [pid, probe] = Processes::own_probe();
-        let (pids, probes) = (self.gather_number(pid)?, self.gather_number(probe)?);
+        let (pids, probes) = (self.gather_and_serve(pid)?, self.gather_and_serve(probe)?);
         self.processes.get_or_init(|| Processes::meet(self, &pids, &probes));
         self.enter_segments((0..self.size).map(entry).collect())
     }
