@@ -72,8 +72,9 @@ impl Settings {
             Some(text) => backing(text).ok_or_else(|| env.refuse("GASNET_NETVM_BACKING", text))?,
         };
         let donate = env.size("GASNET_NETVM_DONATE")?;
-        if let Some(bytes) = donate.filter(|&bytes| bytes < BATCH_BYTES) {
-            return Err(env.refuse("GASNET_NETVM_DONATE", &bytes.to_string()));
+        if donate.is_some_and(|bytes| bytes < BATCH_BYTES) {
+            let text = env.text("GASNET_NETVM_DONATE").unwrap_or_default();
+            return Err(env.refuse("GASNET_NETVM_DONATE", &text));
         }
         let lending = LendingPlan { share, donate: donate.unwrap_or(0) / BATCH_BYTES * BATCH_BYTES };
         Ok(Settings {
