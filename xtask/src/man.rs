@@ -126,7 +126,9 @@ pub fn header_page(name: &str, text: &str) -> Option<String> {
             let title = title.split("*/").next().unwrap_or_default().trim_matches(['-', ' ']).to_string();
             sections.push((title, Vec::new()));
             None
-        } else if line.starts_with("extern ") && !line.contains("extern \"C\"") {
+        } else if line.starts_with("extern ") && !line.contains("extern \"C\"")
+            || line.starts_with("VIP_RETURN ")
+        {
             let mut all = line.trim_start_matches("extern ").to_string();
             while !all.contains(';') {
                 let Some(more) = lines.next() else { break };
@@ -190,7 +192,8 @@ pub fn lay_down(prefix: &Path) -> Result<(), String> {
             let text = fs::read_to_string(&header).map_err(|e| format!("{}: {e}", header.display()))?;
             let name = header.file_name().unwrap_or_default().to_string_lossy().into_owned();
             // Others' headers may lie beside ours.
-            let ours = ["gasnet", "upc", "firehose", "bupc"].iter().any(|start| name.starts_with(start));
+            let ours =
+                ["gasnet", "upc", "firehose", "bupc", "vipl"].iter().any(|start| name.starts_with(start));
             // Headers of UPC that stand in for those of the C interface have no page of their own.
             let hidden = folder != "include" && prefix.join("include").join(&name).exists();
             if let Some(page) = header_page(&name, &text).filter(|_| ours && !hidden) {
