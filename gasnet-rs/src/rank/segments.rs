@@ -94,12 +94,12 @@ impl Rank {
     fn enter_segments(&self, entries: Vec<SegmentEntry>) -> Result<&SegmentTable, Error> {
         self.segments.change(|all| all.copy_from_slice(&entries));
         self.attaching.store(ATTACHED, Ordering::Relaxed);
-        self.meet_and_serve()?;
+        self.meet()?;
         Ok(&self.segments)
     }
 
     /// Serves messages while `meet` waits for the other ranks on a thread of its own: a rank that has not
-    /// come yet may wait for room or an answer, and what this rank has sent may need its help to arrive.
+    /// come yet may wait for room or an answer, and what this rank has sent may need it to arrive.
     fn serve_during<T: Send>(&self, meet: &(dyn Fn() -> T + Sync)) -> T {
         let sends = self.conduit.as_ref().is_none_or(|conduit| conduit.sends_before_attach());
         if self.size == 1 || !sends {
@@ -125,11 +125,6 @@ impl Rank {
         })
     }
 
-    /// [`Rank::meet`], serving messages.
-    fn meet_and_serve(&self) -> Result<(), Error> {
-        self.serve_during(&|| self.meet())
-    }
-
     /// [`Rank::gather_number`], serving messages.
     fn gather_and_serve(&self, mine: u64) -> Result<Vec<u64>, Error> {
         self.serve_during(&|| self.gather_number(mine))
@@ -140,6 +135,8 @@ impl Rank {
         if self.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
+        // Once all ranks are here, none of them waits for another's program. Handlers run no more: what
+        // arrives later may be meant for a rank that has attached.
         let sizes = self.gather_and_serve(size as u64)?;
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1);
@@ -163,14 +160,14 @@ impl Rank {
         // The leader chooses an address; the others try to map at the same one.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
         let base = if let Some(owned) = owned {
-            self.gather_and_serve(0)?;
+            self.gather_number(0)?;
             owned.as_ptr()
         } else if self.id.0 == first {
             let base = map::reserve(SEGMENT_HINT_ADDRESS, span_here)?;
-            self.gather_and_serve(base as u64)?;
+            self.gather_number(base as u64)?;
             base
         } else {
-            map::reserve(self.gather_and_serve(0)?[first as usize] as usize, span_here)?
+            map::reserve(self.gather_number(0)?[first as usize] as usize, span_here)?
         };
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         if owned.is_none() {
@@ -196,7 +193,7 @@ impl Rank {
                 neighbours_may_map: owned.is_none(),
             })?;
         }
-        let addresses = self.gather_and_serve(own as u64)?;
+        let addresses = self.gather_number(own as u64)?;
         let entry = |r: u32| SegmentEntry {
             addr: addresses[r as usize] as usize,
             size: sizes[r as usize] as usize,
@@ -259,7 +256,7 @@ impl Rank {
         let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
         let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
         let [pid, probe] = Processes::own_probe();
-        let (pids, probes) = (self.gather_and_serve(pid)?, self.gather_and_serve(probe)?);
+        let (pids, probes) = (self.gather_number(pid)?, self.gather_number(probe)?);
         self.processes.get_or_init(|| Processes::meet(self, &pids, &probes));
         self.enter_segments((0..self.size).map(entry).collect())
     }
