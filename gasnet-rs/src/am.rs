@@ -537,8 +537,18 @@ impl Rank {
         if out.handler < FIRST_LIBRARY_HANDLER {
             return Err(not_yours(out.handler));
         }
+        self.poll_if_own(to);
         // SAFETY: (1).
         unsafe { self.send(Channel::Request, to, out) }
+    }
+
+    /// A request to oneself polls before it is sent: it never waits for room, so a rank that asks only itself
+    /// would never serve the others.
+    #[inline]
+    pub(crate) fn poll_if_own(&self, to: RankId) {
+        if to == self.id() {
+            self.poll();
+        }
     }
 
     /// [`Rank::send_from_outside`], or nothing at all.

@@ -112,6 +112,9 @@ impl Rank {
         if context::is_preparing() {
             self.check_context("prepare another one");
         }
+        if channel == Channel::Request && !immediate {
+            self.poll_if_own(to);
+        }
         // The common case returns what it makes: moving it from hand to hand costs as much as the rest
         // together.
         if let (Route::Neighbour(index), Kind::Medium) = (self.route(to), kind)

@@ -7,6 +7,7 @@ use crate::{flood, immediate, rules, threads};
 use gasnet::am::{FIRST_CLIENT_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM};
 use gasnet::{Handler, Message, RankId, Token};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// Requests of `all_shapes` go to one of three, by the kind of reply.
 const SHAPE: u8 = 128;
@@ -22,8 +23,11 @@ pub const RULES_REPLY: u8 = 139;
 pub const IMMEDIATE: u8 = 142;
 const LONG: u8 = 140;
 const LONG_REPLY: u8 = 141;
+const OWN: u8 = 143;
 /// From here on, handlers that know their index only.
-const PLAIN: u8 = 143;
+const PLAIN: u8 = 144;
+/// A rank that waits so long for another one is stuck.
+const HANGS: Duration = Duration::from_secs(300);
 
 /// Longest payload of a long message that is tried.
 const LONGEST: usize = 4 << 20;
@@ -134,6 +138,14 @@ pub fn register(cx: &Cx) {
             state.replies.fetch_add(1, Ordering::Release);
         }),
     );
+    add(
+        OWN,
+        Handler::new(move |t, _| {
+            if t.source() != t.rank().id() {
+                state.requests.fetch_add(1, Ordering::Relaxed);
+            }
+        }),
+    );
     flood::register(state, &add);
     threads::register(state, &add);
     rules::register(state, &add);
@@ -221,6 +233,28 @@ fn request(cx: &Cx, to: RankId, kind: Kind, reply: Kind, nargs: usize, len: usiz
         Kind::Long => cx.rank.request_long(to, index, &out.args, &out.payload, dst),
     }
     .expect("a request");
+}
+
+/// A rank that only sends requests to itself, copied and prepared ones, serves the others.
+pub fn own_requests_serve_others(cx: &Cx) {
+    let (own, begun) = (cx.rank.id(), Instant::now());
+    let copied = || cx.rank.request_short(own, OWN, &[]).expect("a request");
+    let prepared = || {
+        let request = cx.rank.prepare_medium(own, 8, 0, false).expect("a request").expect("it may wait");
+        request.commit(OWN, &[], 8, 0).expect("a request");
+    };
+    for ask in [&copied as &dyn Fn(), &prepared] {
+        cx.state.requests.store(0, Ordering::Relaxed);
+        cx.rank.barrier();
+        if cx.size() > 1 {
+            cx.rank.request_short(cx.right(1), OWN, &[]).expect("a request");
+            while cx.state.requests.load(Ordering::Relaxed) == 0 {
+                ask();
+                assert!(begun.elapsed() < HANGS, "the request of the rank to the left is not handled");
+            }
+        }
+        cx.rank.barrier();
+    }
 }
 
 /// Every index reaches its own handler, as request and as reply.
