@@ -86,6 +86,8 @@ pub struct Rank {
     pub(crate) team_all: OnceLock<Arc<Members>>,
     /// The team of the job's barrier, if NICs carry it out.
     pub(crate) nic_barrier: OnceLock<Team>,
+    /// Set when the ranks have met: [`Rank::max_global_segment`].
+    max_global_segment: OnceLock<usize>,
     /// Bytes of the segment that are allocated, and the end of the part that may be allocated.
     heap: Mutex<(u64, u64)>,
     /// Whether this rank has a segment: see `segments.rs`.

@@ -379,9 +379,9 @@ pub extern "C" fn gasnet_getMaxLocalSegmentSize() -> usize {
     if state.everything { usize::MAX } else { state.rank.max_local_segment() }
 }
 
-/// Largest segment that every rank can attach. This is the local one: hosts are taken to have equal memory,
-/// equal settings and equally many ranks.
+/// Largest segment that every rank can attach.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_getMaxGlobalSegmentSize() -> usize {
-    gasnet_getMaxLocalSegmentSize()
+    let state = state::state("gasnet_getMaxGlobalSegmentSize");
+    if state.everything { usize::MAX } else { state.rank.max_global_segment() }
 }

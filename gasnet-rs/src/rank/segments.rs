@@ -65,6 +65,11 @@ impl Rank {
         (bytes as usize & !(map::PAGE_BYTES - 1)).max(map::PAGE_BYTES)
     }
 
+    /// Largest segment that every rank can attach: the smallest [`Rank::max_local_segment`] of the job.
+    pub fn max_global_segment(&self) -> usize {
+        self.max_global_segment.get().copied().unwrap_or_else(|| self.max_local_segment())
+    }
+
     /// Attaches a segment of `bytes` bytes, rounded up to pages; ranks may choose different sizes, 0 among
     /// them. The memory is zero-filled and takes space only where it is touched.
     ///

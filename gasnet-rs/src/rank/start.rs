@@ -50,6 +50,17 @@ fn place_on_host(boot: &Boot) -> Result<usize, Error> {
     Ok(own)
 }
 
+/// Opens the conduit of a job of more than one rank.
+fn open_conduit(
+    open: OpenConduit<'_>,
+    context: &OpenContext<'_>,
+    near: &Neighbourhood,
+) -> Result<Option<Box<dyn Conduit>>, Error> {
+    let conduit = if context.size > 1 { open(context)? } else { None };
+    check_conduit(conduit.as_deref(), near, context.size)?;
+    Ok(conduit)
+}
+
 /// Refuses a conduit that is not sufficient, or a job without one that needs it.
 fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32) -> Result<(), Error> {
     let Some(c) = conduit else {
@@ -119,24 +130,20 @@ impl Rank {
         let processors = common.iter().map(|word| word.count_ones() as usize).sum::<usize>().max(1);
         let (grid, tables) =
             map_shared(&boot, &neighbourhood, threading, processors, &mut shm_offset).map_err(no_memory)?;
-        let opened = if size > 1 {
-            open(&OpenContext {
-                rank: id,
-                size,
-                config: &config,
-                threading,
-                shm: boot.shm.as_fd(),
-                shm_offset,
-                host: &boot.host_ranks,
-                neighbours: neighbourhood.members(),
-                exchange,
-            })
-        } else {
-            Ok(None)
+        let context = OpenContext {
+            rank: id,
+            size,
+            config: &config,
+            threading,
+            shm: boot.shm.as_fd(),
+            shm_offset,
+            host: &boot.host_ranks,
+            neighbours: neighbourhood.members(),
+            exchange,
         };
-        let opened = opened.and_then(|c| check_conduit(c.as_deref(), &neighbourhood, size).map(|()| c));
         // Usually all ranks find the same error.
-        let conduit = opened.unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
+        let conduit = open_conduit(open, &context, &neighbourhood)
+            .unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
         let policy = WaitPolicy::new(on_host, processors, config.spin);
         let policy = if conduit.is_some() { policy.over_network() } else { policy };
         // A rank lives as long as its process.
@@ -144,7 +151,7 @@ impl Rank {
         let alone = neighbourhood.len() == 1 && matches!(threading, Threading::Serial(_));
         let leader = &host.ranks[neighbourhood.on_host(0) as usize];
         let rounds = amref::Rounds::new(neighbourhood.leaders().0.len());
-        let rank = Box::into_raw(Box::new(Rank {
+        let rank = Rank {
             id,
             size,
             boot,
@@ -178,26 +185,35 @@ impl Rank {
             tables,
             team_all: OnceLock::new(),
             nic_barrier: OnceLock::new(),
+            max_global_segment: OnceLock::new(),
             heap: Mutex::new((0, u64::MAX)),
             attaching: AtomicU32::new(0),
             mappings: Mutex::new(vec![host.mapping]),
             own: AtomicPtr::default(),
             config,
-        }));
-        #[expect(unsafe_code, reason = "a rank lives until somebody dismantles it")]
-        // SAFETY: just made, and given up by `dismantle` only.
-        let rank: &'static Rank = unsafe {
-            (*rank).own.store(rank, crate::prim::Ordering::Relaxed);
-            &*rank
         };
+        let rank = rank.settle();
         rank.begin(&threads_before)?;
         Ok(rank)
+    }
+
+    /// Gives the rank an address that it keeps until it is [dismantled](Rank::dismantle).
+    fn settle(self) -> &'static Rank {
+        let rank = Box::into_raw(Box::new(self));
+        #[expect(unsafe_code, reason = "a rank lives until somebody dismantles it")]
+        // SAFETY: just made, and given up by `dismantle` only.
+        unsafe {
+            (*rank).own.store(rank, crate::prim::Ordering::Relaxed);
+            &*rank
+        }
     }
 
     /// Meets the others, and starts what runs beside the program. `threads_before`: those of the process
     /// before the rank was made.
     fn begin(&'static self, threads_before: &[u32]) -> Result<(), Error> {
-        self.meet()?;
+        let mine = self.max_local_segment();
+        let limits = self.gather_number(mine as u64)?;
+        self.max_global_segment.get_or_init(|| limits.iter().fold(mine, |least, n| least.min(*n as usize)));
         if self.has_monitor() || self.boot.overseer.is_none() {
             crate::question::listen();
         }
@@ -222,7 +238,7 @@ impl Rank {
     /// With neighbours.
     #[expect(unsafe_code, reason = "the reference was made to live for ever")]
     pub unsafe fn dismantle(rank: *const Rank) {
-        // SAFETY: (1): made by Box::into_raw in `start`.
+        // SAFETY: (1): made by Box::into_raw in `settle`.
         let rank = unsafe { Box::from_raw((*rank).own.load(crate::prim::Ordering::Relaxed)) };
         assert!(rank.neighbourhood.len() == 1, "a rank with neighbours is not taken apart");
         assert!(rank.progress.is_none(), "a rank with a progress thread is not taken apart");
