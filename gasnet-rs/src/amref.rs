@@ -231,7 +231,7 @@ impl Rank {
         name: [u32; 2],
         answer: Answer,
         len: usize,
-    ) -> transfer::Piece {
+    ) -> transfer::AnsweredPiece {
         let (from, from_reply) = (token.source(), !token.is_request());
         let piece = if from_reply {
             self.transfers.answered(name, from, answer, len)
@@ -248,7 +248,7 @@ impl Rank {
     }
 
     /// A piece's answer has been dealt with.
-    pub(crate) fn piece_done(&self, piece: &transfer::Piece) {
+    pub(crate) fn piece_done(&self, piece: &transfer::AnsweredPiece) {
         if let Some(op) = self.transfers.done(piece) {
             self.ops.finish(op, REMOTE);
         }

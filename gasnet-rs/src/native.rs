@@ -35,9 +35,9 @@ const BOUNCE_BITS: u32 = 9;
 /// Bits of a piece's number.
 const PIECE_BITS: u32 = 31;
 
-/// In [`Piece::source`]: nothing is to be done when the source has been read.
+/// In [`InFlight::source`]: nothing is to be done when the source has been read.
 const SOURCE_UNCOUNTED: u32 = NONE;
-/// In [`Piece::source`]: it counts in the op.
+/// In [`InFlight::source`]: it counts in the op.
 const SOURCE_COUNTED: u32 = NONE - 1;
 
 /// Bytes that words may be read from.
@@ -58,7 +58,7 @@ impl<const N: usize> Aligned<N> {
 unsafe impl<const N: usize> Sync for Aligned<N> {}
 
 /// A piece under way.
-struct Piece {
+struct InFlight {
     op: AtomicU32,
     /// [`NONE`] if it is not under way.
     peer: AtomicU32,
@@ -73,9 +73,9 @@ struct Piece {
     next: AtomicU32,
 }
 
-impl Slot for Piece {
-    fn new() -> Piece {
-        Piece {
+impl Slot for InFlight {
+    fn new() -> InFlight {
+        InFlight {
             op: AtomicU32::new(0),
             peer: AtomicU32::new(NONE),
             source: AtomicU32::new(SOURCE_UNCOUNTED),
@@ -109,7 +109,7 @@ impl Slot for Bounce {
 pub(crate) struct Native {
     /// Bytes of the largest piece.
     step: usize,
-    pieces: Slots<Piece>,
+    pieces: Slots<InFlight>,
     bounces: Slots<Bounce>,
 }
 
@@ -134,7 +134,7 @@ impl Native {
     }
 
     /// Enters a piece; its token.
-    fn begin(&self, op: u32, peer: RankId) -> (u64, &Piece) {
+    fn begin(&self, op: u32, peer: RankId) -> (u64, &InFlight) {
         // Their memory would be more than 200 GiB.
         let (number, piece) =
             self.pieces.take().expect("fewer than two thousand million pieces are under way");
@@ -161,7 +161,7 @@ impl Native {
     /// 1. `src` is valid for `len` bytes (owed by the caller). 2. The piece has been begun by the caller, and
     ///    not been started (owed by the caller).
     #[inline]
-    unsafe fn copy(&self, piece: &Piece, src: *const u8, len: usize) -> Option<*const u8> {
+    unsafe fn copy(&self, piece: &InFlight, src: *const u8, len: usize) -> Option<*const u8> {
         let to = if len <= MAX_INLINE_SOURCE_BYTES {
             piece.inline.at()
         } else if len <= BOUNCE_BUFFER_BYTES {
@@ -301,7 +301,7 @@ impl Rank {
         what: &str,
         all: Away,
         native: &Native,
-        mut prepare: impl FnMut(&Piece, u64, usize, usize) -> (u64, F),
+        mut prepare: impl FnMut(&InFlight, u64, usize, usize) -> (u64, F),
     ) -> Result<(), Refused> {
         if self.has_left(all.peer) {
             self.fatal_started(what, all.peer);
@@ -358,7 +358,7 @@ impl Rank {
 impl Native {
     /// The source of a piece has been read; what that is in its op.
     #[inline]
-    fn source_read(&self, piece: &Piece) -> u64 {
+    fn source_read(&self, piece: &InFlight) -> u64 {
         let source = piece.source.load(Ordering::Relaxed);
         if source == SOURCE_UNCOUNTED {
             return 0;
@@ -386,12 +386,12 @@ mod tests {
         let native = Native::with_step(1);
         let source = vec![7u8; BOUNCE_BUFFER_BYTES + 1];
         // SAFETY: the vector has as many bytes, and no piece is started.
-        let copy = |piece: &Piece, len| unsafe { native.copy(piece, source.as_ptr(), len) };
+        let copy = |piece: &InFlight, len| unsafe { native.copy(piece, source.as_ptr(), len) };
         let (token, piece) = native.begin(9, RankId(3));
         assert_eq!(copy(piece, MAX_INLINE_SOURCE_BYTES), Some(piece.inline.at().cast_const()));
         assert_eq!(piece.source.load(Ordering::Relaxed), SOURCE_UNCOUNTED);
         assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES + 1), None);
-        let held: Vec<(u64, &Piece)> = (0..256).map(|_| native.begin(9, RankId(4))).collect();
+        let held: Vec<(u64, &InFlight)> = (0..256).map(|_| native.begin(9, RankId(4))).collect();
         assert!(held.iter().all(|(_, piece)| copy(piece, MAX_INLINE_SOURCE_BYTES + 1).is_some()));
         assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES), None, "all are in use");
         assert_eq!(native.source_read(held[0].1), 0);

@@ -104,7 +104,7 @@ fn spread(number: u32) -> u32 {
 
 /// A piece whose answer has come, to be dealt with and given to [`Transfers::done`].
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct AnsweredPiece {
     number: u32,
     pub(crate) op: u32,
     /// Where its data goes: all of it, where the answer brings as much as was asked for.
@@ -246,7 +246,7 @@ impl Transfers {
         from: RankId,
         answer: Answer,
         len: usize,
-    ) -> Result<Piece, &'static str> {
+    ) -> Result<AnsweredPiece, &'static str> {
         let (number, piece) = (name[0] & ((1 << NUMBER_BITS) - 1), name[0] >> NUMBER_BITS);
         let transfer = self.0.get(number).ok_or("that never was")?;
         transfer.claim(name[1].wrapping_sub(spread(number)), piece)?;
@@ -266,11 +266,11 @@ impl Transfers {
             return Err("with another number of bytes than was asked for");
         }
         let at = transfer.at.load(Ordering::Relaxed).wrapping_add(start as usize);
-        Ok(Piece { number, op: transfer.op.load(Ordering::Relaxed), at, len })
+        Ok(AnsweredPiece { number, op: transfer.op.load(Ordering::Relaxed), at, len })
     }
 
     /// A piece has been dealt with: the op that is finished with it, if all are.
-    pub(crate) fn done(&self, piece: &Piece) -> Option<u32> {
+    pub(crate) fn done(&self, piece: &AnsweredPiece) -> Option<u32> {
         let over = self.0.get(piece.number).is_some_and(Transfer::done);
         over.then(|| {
             self.0.give_back(piece.number);

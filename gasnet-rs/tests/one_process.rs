@@ -223,22 +223,25 @@ fn sources_are_free_before_data_arrives() {
     job(&[&[0], &[1], &[2]], true, 100, leaves_and_refusals);
 }
 
-/// Requests and replies that are made where they are sent from, of every route: to oneself, over a link, in a
-/// frame; committed whole and in part, and dropped, which sends nothing.
-fn prepared(rank: &Rank, _: &[&[u32]]) {
-    const SIZES: [usize; 6] = [0, 1, 64, 65, 4000, gasnet::am::MAX_MEDIUM];
-    const ROOM: usize = 1 << 17;
-    let byte = |i: usize, round: u32| (i as u32 * 7 + round) as u8;
-    let fill = move |to: &mut [u8], round: u32| {
-        to.iter_mut().enumerate().for_each(|(i, b)| *b = byte(i, round));
-    };
+/// Byte `i` of a prepared message.
+fn prepared_byte(i: usize, round: u32) -> u8 {
+    (i as u32 * 7 + round) as u8
+}
+
+fn fill(to: &mut [u8], round: u32) {
+    to.iter_mut().enumerate().for_each(|(i, b)| *b = prepared_byte(i, round));
+}
+
+/// Handlers of the mediums, their replies and the longs of [`prepared`]. Returns how many replies and how
+/// many longs have come.
+fn register_for_prepared(rank: &Rank) -> (Arc<AtomicU64>, Arc<AtomicU64>) {
     let answers = Arc::new(AtomicU64::new(0));
     let count = answers.clone();
     rank.register(
         200,
         Handler::new(move |token, m| {
             let round = m.args[0];
-            assert!(m.bytes().iter().enumerate().all(|(i, b)| *b == byte(i, round)));
+            assert!(m.bytes().iter().enumerate().all(|(i, b)| *b == prepared_byte(i, round)));
             // One that is dropped does not count as the reply.
             drop(token.prepare_medium(m.len, 1, false).unwrap());
             assert!(!token.has_replied());
@@ -252,7 +255,7 @@ fn prepared(rank: &Rank, _: &[&[u32]]) {
     rank.register(
         201,
         Handler::new(move |token, m| {
-            assert!(m.bytes().iter().enumerate().all(|(i, b)| *b == byte(i, m.args[0])));
+            assert!(m.bytes().iter().enumerate().all(|(i, b)| *b == prepared_byte(i, m.args[0])));
             assert!(token.prepare_medium(0, 0, false).is_err(), "replies have no replies");
             // ORDER: Relaxed; a count.
             count.fetch_add(1, Relaxed);
@@ -269,12 +272,21 @@ fn prepared(rank: &Rank, _: &[&[u32]]) {
             assert_eq!(m.len as u32, m.args[1]);
             // SAFETY: a long payload lies in the own segment, where its sender alone writes.
             let payload = unsafe { core::slice::from_raw_parts(m.payload, m.len) };
-            assert!(payload.iter().enumerate().all(|(i, b)| *b == byte(i, m.args[0])));
+            assert!(payload.iter().enumerate().all(|(i, b)| *b == prepared_byte(i, m.args[0])));
             // ORDER: Relaxed; a count.
             count.fetch_add(1, Relaxed);
         }),
     )
     .unwrap();
+    (answers, arrived)
+}
+
+/// Requests and replies that are made where they are sent from, of every route: to oneself, over a link, in a
+/// frame; committed whole and in part, and dropped, which sends nothing.
+fn prepared(rank: &Rank, _: &[&[u32]]) {
+    const SIZES: [usize; 6] = [0, 1, 64, 65, 4000, gasnet::am::MAX_MEDIUM];
+    const ROOM: usize = 1 << 17;
+    let (answers, arrived) = register_for_prepared(rank);
     rank.attach(rank.size() as usize * ROOM, None).unwrap();
     rank.barrier();
     let place = u64::from(rank.id().0) * ROOM as u64;

@@ -230,7 +230,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
     }
 }
 
-/// As many blocks of `n` bytes, one after the other.
+/// So many blocks of `n` bytes, one after the other.
 fn blocks_of(n: usize, count: usize) -> Vec<(usize, usize)> {
     (0..count).map(|i| (i * n, n)).collect()
 }
@@ -259,7 +259,8 @@ impl Images {
         Images { layout, meetings: Mutex::new(meetings), barrier: Mutex::new(barrier) }
     }
 
-    /// An image of this process comes to the operation; its event. `how`: of reductions.
+    /// Enters an image of this process into an operation, and returns its event. `how`: the way a reduction
+    /// combines elements.
     ///
     /// # Safety
     /// The call's buffers have what the operation needs until the event is done.
@@ -274,7 +275,7 @@ impl Images {
         self.meet(team, local, operation, call, how).0
     }
 
-    /// An image comes to the making of teams; the one that it is in.
+    /// Enters an image into the making of teams, and returns the team that the image is in.
     pub fn split(&self, team: &Team, local: usize, color: u32, key: u32) -> Option<Split> {
         let what = What::Split(color, key);
         let operation = Operation { what, root: 0, n: 0, differ: false, mode: SyncMode::MY };
@@ -531,7 +532,8 @@ impl Images {
         }
     }
 
-    /// What goes to a member is packed by sending image, then by receiving one; so it comes.
+    /// The blocks for a member are packed by their sending image, then by their receiving one. They arrive in
+    /// that order.
     unsafe fn exchange(&self, team: &Team, operation: &Operation, calls: Arc<Vec<Call>>) -> Event {
         let &Operation { n, differ, mode, .. } = operation;
         let mut calls = Arc::unwrap_or_clone(calls);

@@ -123,16 +123,16 @@ pub(super) fn place(team: u32) -> Option<u32> {
 
 /// What a team remembers: the number of operations so far, and the counts of its events in each set.
 #[derive(Debug, Default)]
-pub(crate) struct State(Mutex<Counts>);
+pub(crate) struct State(Mutex<EventCounts>);
 
 impl State {
-    pub(super) fn counts(&self) -> MutexGuard<'_, Counts> {
+    pub(super) fn counts(&self) -> MutexGuard<'_, EventCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Counts {
+pub(super) struct EventCounts {
     pub(super) operations: u32,
     pub(super) sets: [Events; 2],
 }

@@ -59,8 +59,8 @@
 
 use super::Path;
 use super::board::{
-    Counts, Cut, EVENTS_PER_SET, Events, LEN_BITS, MAX_BYTES_ALL_TO_ALL, MAX_MEMBERS_ALL_TO_ALL, PAGE_BYTES,
-    Places, SET_BYTES, SIGNALS_AT, WHAT_BITS, WORD_BYTES, place, stride, word, words,
+    Cut, EVENTS_PER_SET, EventCounts, Events, LEN_BITS, MAX_BYTES_ALL_TO_ALL, MAX_MEMBERS_ALL_TO_ALL,
+    PAGE_BYTES, Places, SET_BYTES, SIGNALS_AT, WHAT_BITS, WORD_BYTES, place, stride, word, words,
 };
 use super::mail::{self, Op, Part, Ptr};
 use super::record;
@@ -254,7 +254,7 @@ impl<'a> Turn<'a> {
         debug_assert_eq!(op.path, Path::Nic);
         op.turn().await;
         let port = op.rank().nic_port().expect("planned with a NIC");
-        let Counts { operations, sets } = *op.team.nic.counts();
+        let EventCounts { operations, sets } = *op.team.nic.counts();
         let set = operations as usize & 1;
         let tree = Tree::new(op, port, root, beside, set as u32);
         Turn { tree, operation: operations, set, counts: sets[set] }

@@ -376,14 +376,18 @@ impl Rank {
         let (src, len) = (values.as_ptr().cast(), size_of_val(values.as_slice()));
         // SAFETY: valid during the call.
         let start = |op| unsafe { self.start_region_put(op, key, at, src, len) };
-        let event = self.region_op(key.rank(), LENIENT, start);
-        RegionOp {
-            rank: self,
-            peer: key.rank(),
-            event: Some(event),
-            result: Ok(()),
-            buffer: ManuallyDrop::new(values),
-        }
+        self.region_handle(key.rank(), values, start)
+    }
+
+    /// Starts an operation on `values`, which its handle owns.
+    fn region_handle<T: Shared>(
+        &self,
+        peer: RankId,
+        values: Vec<T>,
+        start: impl FnOnce(u32),
+    ) -> RegionOp<'_, T> {
+        let event = Some(self.region_op(peer, LENIENT, start));
+        RegionOp { rank: self, peer, event, result: Ok(()), buffer: ManuallyDrop::new(values) }
     }
 
     /// Starts to read `n` values of a region into a buffer that the handle owns until it is waited for.
@@ -393,14 +397,7 @@ impl Rank {
         // SAFETY: the handle owns the buffer, gives it up only when the operation is complete, and leaks it
         // if forgotten.
         let start = |op| unsafe { self.start_region_get(op, dst, key, at, len) };
-        let event = self.region_op(key.rank(), LENIENT, start);
-        RegionOp {
-            rank: self,
-            peer: key.rank(),
-            event: Some(event),
-            result: Ok(()),
-            buffer: ManuallyDrop::new(values),
-        }
+        self.region_handle(key.rank(), values, start)
     }
 
     /// Does an atomic operation on the word at byte `at` of a region and returns the old value as bits

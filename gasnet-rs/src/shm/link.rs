@@ -379,21 +379,24 @@ mod tests {
         // SAFETY: fresh zero-filled memory, one outbox and one inbox.
         let (mut out, mut inn) = unsafe { (Outbox::new(shape, base), Inbox::new(shape, base)) };
         let seed = 1;
-        let step = |random: &mut fastrand::Rng| random.u64(..);
+        // Length and arguments of the next message.
+        let next = |random: &mut fastrand::Rng| {
+            let nargs = random.u64(..) % 17;
+            let len = match random.u64(..) % 3 {
+                0 => 0,
+                1 => random.u64(..) % 100,
+                _ => random.u64(..) % 8193,
+            };
+            (len as usize, (0..nargs).map(|_| random.u64(..) as u32).collect::<Vec<_>>())
+        };
         let rounds = if cfg!(miri) { 200 } else { 50_000u32 };
         let sender = std::thread::spawn(move || {
             let mut x = fastrand::Rng::with_seed(seed);
             for i in 0..rounds {
-                let nargs = (step(&mut x) % 17) as usize;
-                let len = match step(&mut x) % 3 {
-                    0 => 0,
-                    1 => step(&mut x) % 100,
-                    _ => step(&mut x) % 8193,
-                } as usize;
-                let args: Vec<u32> = (0..nargs).map(|_| step(&mut x) as u32).collect();
+                let (len, args) = next(&mut x);
                 let data: Vec<u8> = (0..len).map(|k| (k as u32 ^ i) as u8).collect();
                 let claim = loop {
-                    match out.claim(len, nargs) {
+                    match out.claim(len, args.len()) {
                         Some(c) => break c,
                         None => std::thread::yield_now(),
                     }
@@ -413,21 +416,15 @@ mod tests {
         });
         let mut x = fastrand::Rng::with_seed(seed);
         for i in 0..rounds {
-            let nargs = (step(&mut x) % 17) as usize;
-            let len = match step(&mut x) % 3 {
-                0 => 0,
-                1 => step(&mut x) % 100,
-                _ => step(&mut x) % 8193,
-            } as usize;
-            let args: Vec<u32> = (0..nargs).map(|_| step(&mut x) as u32).collect();
+            let (len, args) = next(&mut x);
             let m = loop {
                 match inn.front() {
                     Some(m) => break m,
                     None => std::thread::yield_now(),
                 }
             };
-            assert_eq!((m.handler, m.nargs, m.len), (i as u8, nargs, len), "message {i}, seed {seed}");
-            assert_eq!(&m.args[..nargs], &args[..]);
+            assert_eq!((m.handler, m.nargs, m.len), (i as u8, args.len(), len), "message {i}, seed {seed}");
+            assert_eq!(m.args[..args.len()], args[..]);
             for k in 0..len {
                 // SAFETY: inside the payload of a message not yet released.
                 assert_eq!(unsafe { *m.payload.add(k) }, (k as u32 ^ i) as u8);

@@ -220,8 +220,8 @@ pub unsafe extern "C" fn gex_TM_Create(
     RECOMMENDED_BYTES
 }
 
-/// Gives a team up. The client has the scratch memory that it lent back; whether there was any and `scratch`
-/// says which now.
+/// Destroys a team, and gives its scratch memory back to the client. Returns 1 if there was any and `scratch`
+/// has its address and length now, else 0.
 ///
 /// # Safety
 /// `tm` names a team that nobody uses any more; `scratch` is null or writable.
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn gex_TM_TranslateJobrankToRank(tm: *const Object<Team>, 
     member.map_or(u32::MAX, |member| member as u32)
 }
 
-/// The endpoint that a rank of a team is.
+/// The endpoint of a rank of a team.
 ///
 /// # Safety
 /// `tm` names a team.

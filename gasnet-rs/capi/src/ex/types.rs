@@ -5,7 +5,7 @@ use core::fmt;
 use gasnet::Event;
 use gasnet::atomics::{Function, WordType};
 
-/// `GEX_EVENT_NO_OP`: what an operation returns that was to be done immediately and was not.
+/// `GEX_EVENT_NO_OP`: the result of an immediate operation that was not done.
 pub const NOT_DONE: usize = 1;
 /// `GEX_FLAG_IMMEDIATE`.
 pub const IMMEDIATE: u32 = 1;
@@ -17,12 +17,12 @@ pub const OP_USER: u32 = 1 << 30;
 pub const OP_USER_NC: u32 = 1 << 31;
 /// `GEX_OP_GET`.
 const OP_GET: u32 = 1 << 27;
-/// A fetching operation is the other one, moved up so far.
+/// The bit of a fetching operation is so many places above that of the same operation without a result.
 const FETCHING: u32 = 15;
 /// Operations that reduce: AND, OR, XOR, ADD, MULT, MIN, MAX.
 pub const REDUCING: u32 = 0b1110_1111;
 
-/// Operations that have a fetching form, by bit.
+/// Operations that have a fetching form, in the order of their bits.
 const OPERATIONS: [(&str, Function); 12] = [
     ("AND", Function::And),
     ("OR", Function::Or),
@@ -38,7 +38,7 @@ const OPERATIONS: [(&str, Function); 12] = [
     ("CAS", Function::CompareSwap),
 ];
 
-/// The type of words that a `gex_DT_t` is, and their bytes; `None` for another, and for several.
+/// The word type of a `gex_DT_t`, and its size in bytes; `None` for other types and for a set of several.
 #[inline]
 pub fn word(dt: u32) -> Option<(WordType, usize)> {
     use WordType::{F32, F64, I32, I64, U32, U64};
@@ -53,7 +53,7 @@ pub fn word(dt: u32) -> Option<(WordType, usize)> {
     })
 }
 
-/// Whether an operation brings the old value.
+/// Whether an operation returns the old value.
 #[inline]
 pub fn fetches(op: u32) -> bool {
     op >= 1 << FETCHING
@@ -99,7 +99,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// An event of the core as C has it.
+/// The `gex_Event_t` of an event of the core.
 #[inline]
 pub fn event(event: Event) -> usize {
     event.into_raw() as usize

@@ -19,12 +19,13 @@ use crate::{context, fatal::die};
 const MAX_PEER_COMPLETION: usize = 127;
 
 thread_local! {
-    /// What this thread's next put of pieces has its target run: a handler, and its payload.
+    /// The handler that the target of this thread's next vector, indexed or strided put runs, and the
+    /// handler's payload.
     static PEER_COMPLETION: RefCell<Option<(u8, Vec<u8>)>> = const { RefCell::new(None) };
 }
 
-/// Has the next put of pieces of this thread run a handler of its target when its data is there; handler 0:
-/// has it run none.
+/// Sets the handler that the target of this thread's next vector, indexed or strided put runs when the data
+/// is in place. Handler 0: none.
 ///
 /// # Safety
 /// `source` has `n` readable bytes.
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn gex_VIS_SetPeerCompletionHandler(
     PEER_COMPLETION.set(Some((handler, unsafe { list(source.cast::<u8>(), n) }.to_vec())));
 }
 
-/// What a call is named in messages.
+/// Names of the calls, for messages: of each shape first puts, then gets, by how they complete.
 const CALLS: [[&str; 3]; 6] = [
     ["gex_VIS_VectorPutBlocking", "gex_VIS_VectorPutNB", "gex_VIS_VectorPutNBI"],
     ["gex_VIS_VectorGetBlocking", "gex_VIS_VectorGetNB", "gex_VIS_VectorGetNBI"],
@@ -64,7 +65,8 @@ const CALLS: [[&str; 3]; 6] = [
     ["gex_VIS_StridedGetBlocking", "gex_VIS_StridedGetNB", "gex_VIS_StridedGetNBI"],
 ];
 
-/// How a call completes ([`transfer`]), and which way the bytes go: 1 for a get.
+/// The name of a call, whether it is a get, and how it completes (the `mode` of [`transfer`]). `how` is twice
+/// the mode, plus 1 for a get.
 fn parts(kind: usize, how: c_int) -> (&'static str, bool, c_int) {
     let (get, mode) = (how & 1 != 0, how >> 1);
     (CALLS[2 * kind + usize::from(get)][mode as usize % 3], get, mode)
@@ -73,6 +75,8 @@ fn parts(kind: usize, how: c_int) -> (&'static str, bool, c_int) {
 /// `GEX_FLAG_ENABLE_LEAF_LC`.
 const ENABLE_LEAF_LC: u32 = 1 << 11;
 
+/// Does a transfer: to a segment by messages or copies, to other memory through its region.
+///
 /// # Safety
 /// `tm` names a team or a pair of endpoints; the pieces on both sides can be used.
 unsafe fn go(
@@ -84,7 +88,8 @@ unsafe fn go(
     flags: c_uint,
 ) -> usize {
     let state = state::attached(call);
-    // SAFETY: the caller's promise, both. The place of address 0 says where the memory begins.
+    // Locating address 0 tells which memory the endpoint has, and where it begins.
+    // SAFETY: the caller's promise, both.
     let (rank, at) = unsafe {
         let tm = Tm::of(call, tm);
         (tm.jobrank(call, rank), locate(state, call, &tm, rank, 0))
@@ -95,7 +100,7 @@ unsafe fn go(
         _ => Local::Defer,
     };
     let armed = if get { None } else { PEER_COMPLETION.take() };
-    // The data is there before the handler runs; all forms may take as long as that.
+    // The handler must not run before the data is in place, so the put is waited for, whatever the form.
     let mode = if armed.is_some() { 0 } else { mode };
     let done = match at {
         // SAFETY: the caller's promise.
@@ -125,7 +130,7 @@ unsafe fn go(
     done
 }
 
-/// Vector put or get: `how` is 0 for a put, 1 for a get, and twice the way to complete.
+/// Vector put or get. For `how` see [`parts`].
 ///
 /// # Safety
 /// `tm` names a team or a pair of endpoints; the lists have their lengths, the pieces can be used.
@@ -199,7 +204,7 @@ pub unsafe extern "C" fn gasneti_ex_vis_s(
     levels: usize,
     flags: c_uint,
 ) -> usize {
-    // SAFETY: the caller's promise; distances are reckoned modulo the size of memory.
+    // SAFETY: the caller's promise; distances are computed modulo the size of memory.
     let (count, there, here) = unsafe {
         (
             list(count, levels),

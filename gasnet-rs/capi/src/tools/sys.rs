@@ -19,7 +19,7 @@ pub extern "C" fn gasnett_getPhysMemSz(failure_is_fatal: c_int) -> u64 {
     gasnet_sys::limits::physical_memory()
 }
 
-/// Writes out what stdio holds back.
+/// Flushes the output streams of stdio.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_flush_streams() {
     gasnet_sys::stdio::flush();
@@ -93,7 +93,7 @@ pub extern "C" fn gasnett_exe_name() -> *const c_char {
     .as_ptr()
 }
 
-/// What makes this build slower than it could be; empty.
+/// The settings of this build that make it slow: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_performance_warning_str() -> *const c_char {
     c"".as_ptr()
@@ -127,7 +127,7 @@ pub extern "C" fn gasnett_maximize_rlimits() {
     }
 }
 
-/// Sleeps at least that long, interrupted or not; 0.
+/// Sleeps at least that long, also when signals interrupt it. Returns 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_nsleep(ns: u64) -> c_int {
     std::thread::sleep(std::time::Duration::from_nanos(ns));

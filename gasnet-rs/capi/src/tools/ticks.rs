@@ -2,17 +2,17 @@
 //!
 //! C code reads the counter inline as long as `gasneti_tick_source` says so; conversion to time happens here.
 //!
-//! **Rate.** Both clocks are read when the program is loaded, and again when somebody wants to know what a
-//! tick is. No call waits for that. The longer ago the first reading is, the more precise is the rate, and
-//! from [`CALIBRATION_TIME`] on it stays as it is: within 10 ppm of `CLOCK_MONOTONIC`. Before that it is as
-//! wrong as readings are, 100 ns, in all the time since the first one; an interval that the program has
-//! measured is part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10
-//! ppm.
+//! **Rate.** Both clocks are read when the program is loaded, and again when ticks are converted. No call
+//! waits. The longer ago the first reading was, the more precise is the rate. After [`CALIBRATION_TIME`] the
+//! rate does not change any more, and is within 10 ppm of `CLOCK_MONOTONIC`. Before that, the error of a
+//! reading, 100 ns, is spread over all the time since the first reading. An interval that the program has
+//! measured is a part of that time. So the error of a converted interval is always less than 100 ns plus
+//! 10 ppm.
 //!
-//! **Moments.** Many programs convert readings of the counter first and subtract then. A reading counts from
-//! the start of the machine, and in all that time a rate that is still changing would make milliseconds. So
-//! what came before the first reading is converted at one rate for all, and only the rest, which is the
-//! program's own time, at the rate of the moment.
+//! **Moments.** Many programs convert readings of the counter first and subtract afterwards. A reading counts
+//! from the start of the machine. Over so long a time, a rate that still changes makes a difference of
+//! milliseconds. So all ticks before the first reading are converted at one fixed rate. Only the ticks since
+//! then, which are the program's own time, are converted at the current rate.
 
 #![expect(unsafe_code, reason = "exported to C by name; reads the processor's counter")]
 
@@ -37,7 +37,7 @@ pub static gasneti_tick_source: AtomicI32 = AtomicI32::new(UNKNOWN);
 /// What the counter's ticks are, from the first reading of both clocks on.
 static RATE: OnceLock<Rate> = OnceLock::new();
 
-/// Has the loader take the first reading, before `main`.
+/// By this the loader takes the first reading, before `main`.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = at_load;
@@ -50,9 +50,9 @@ extern "C" fn at_load() {
 struct Rate {
     /// The first simultaneous reading of both clocks.
     origin: (u64, Instant),
-    /// The rate that stays, as its bits; 0 as long as there is none.
+    /// The bits of the final rate; 0 until it is known.
     settled: AtomicU64,
-    /// What the ticks before the first reading are in nanoseconds.
+    /// The nanoseconds of the ticks before the first reading.
     before: OnceLock<f64>,
 }
 
@@ -73,7 +73,7 @@ impl Rate {
         if elapsed < CALIBRATION_TIME {
             return rate;
         }
-        // Of several threads, the first one's holds for all.
+        // If several threads compute the rate, the first result is kept.
         match self.settled.compare_exchange(0, rate.to_bits(), Relaxed, Relaxed) {
             Ok(_) => rate,
             Err(settled) => f64::from_bits(settled),
