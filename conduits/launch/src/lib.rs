@@ -30,6 +30,7 @@ pub mod hosts;
 pub mod job;
 pub mod keeper;
 pub mod monitor;
+mod mpi;
 mod mpirun;
 pub mod output;
 pub mod place;

@@ -233,7 +233,14 @@ struct Stored {
     store: Box<dyn Store>,
     rounds: u32,
     /// The launcher was told that this rank leaves, or is being told.
-    left: bool,
+    left: Option<Leaving>,
+}
+
+/// How a rank leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    InOrder,
+    EndsJob,
 }
 
 impl Stored {
@@ -291,21 +298,28 @@ impl Exchange for Launcher {
 
 impl Overseer for Launcher {
     fn all_leave(&self) -> bool {
-        self.with(|s| !s.left && s.store.all_leave(END_TOGETHER_TIMEOUT))
+        self.with(|s| s.left.is_none() && s.store.all_leave(END_TOGETHER_TIMEOUT))
     }
 
     fn hear(&self, said: &ToMonitor) {
         self.with(|s| match said {
-            ToMonitor::GlobalExit(code) | ToMonitor::Abort(code, _) if !s.left => {
-                s.left = true;
+            ToMonitor::GlobalExit(code) | ToMonitor::Abort(code, _) if s.left.is_none() => {
+                s.left = Some(Leaving::EndsJob);
                 s.store.abort(*code & 255);
             }
-            ToMonitor::Done(_) if !s.left => {
-                s.left = true;
+            ToMonitor::Done(_) if s.left.is_none() => {
+                s.left = Some(Leaving::InOrder);
                 s.store.finish();
             }
             _ => {}
         });
+    }
+
+    fn leave(&self, code: i32) -> ! {
+        if self.with(|s| s.left == Some(Leaving::InOrder)) {
+            crate::mpi::finalise();
+        }
+        process::exit_now(code)
     }
 }
 
@@ -330,7 +344,7 @@ pub fn boot() -> Result<Option<Boot>, Error> {
         }
     };
     let (rank, size) = store.place();
-    let launcher = Launcher(Arc::new(Mutex::new(Stored { store, rounds: 0, left: false })));
+    let launcher = Launcher(Arc::new(Mutex::new(Stored { store, rounds: 0, left: None })));
     if size == 1 {
         launcher.with(|s| s.store.finish());
         return Ok(None);
@@ -457,7 +471,7 @@ mod tests {
             for rank in 0..3u32 {
                 let toy = Toy(rank, Arc::clone(&texts), barrier.clone());
                 s.spawn(move || {
-                    let mut stored = Stored { store: Box::new(toy), rounds: 0, left: false };
+                    let mut stored = Stored { store: Box::new(toy), rounds: 0, left: None };
                     for round in 0..4usize {
                         let of = |r: u32| vec![r as u8; r as usize * 7 * round];
                         let all = stored.all_gather(&of(rank)).unwrap();

@@ -5,8 +5,9 @@
 //! program that initialised MPI, or wants to end it, calls `MPI_Finalize` on all ranks when it no longer uses
 //! the runtime's network. That shuts the conduit first; then the program may only end (`gasnet_exit`,
 //! `upc_global_exit`, a return). If the conduit initialised MPI, it finalises MPI when the rank leaves. All
-//! ranks leave together, and a rank that no other follows ends the job with a message. The runtime's messages
-//! use a communicator of their own.
+//! ranks leave together, and a rank that no other follows ends the job with a message. If a program leaves by
+//! `gasnet_exit` and has not finalised its own MPI, the launching code does so, also where all ranks share
+//! memory and this conduit is not opened. The runtime's messages use a communicator of their own.
 //!
 //! # Words
 //!

@@ -125,12 +125,13 @@ fn mpi_jobs(mpi: &plugins::Mpi, prefix: &Path, programs: [&Path; 4]) -> Result<u
     let thread = ("GASNET_PROGRESS", "thread");
     // Program, arguments, (ranks, neighbourhood), settings, what it says.
     type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
-    let jobs: [Job<'_>; 13] = [
+    let jobs: [Job<'_>; 14] = [
         (conformance, &["--quick"], &whole, &[], "conformance: passed"),
         (conformance, &["--quick"], &pairs, &[thread], "conformance: passed"),
         (heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
         (both, &["mpi", "program"], &pairs, &[], "both: passed"),
         (both, &["gasnet", "gasnet"], &pairs, &[], "both: passed"),
+        (both, &["mpi", "gasnet"], &[("2", "2"), ("2", "off")], &[], "both: passed"),
         (both, &["gasnet", "program"], &pairs, &[], "both: passed"),
         (both, &["gasnet", "program"], &pairs[..1], &[thread], "both: passed"),
         (both, &["mpi", "program"], &pairs[..1], &[thread], "MPI_Init_thread for MPI_THREAD_MULTIPLE"),

@@ -1,0 +1,38 @@
+//! The end of MPI in a process that leaves without having ended it.
+#![expect(unsafe_code, reason = "calls functions of the process's MPI, found by name")]
+
+use std::ffi::{CStr, c_int};
+
+/// Finalises MPI if this process has initialised it and nobody has finalised it: launchers take a process
+/// that ends otherwise for one that failed. GASNet's own conduit over MPI finalises it in the same case.
+///
+/// # Collective
+/// Over the processes of MPI. Nothing calls MPI afterwards.
+pub fn finalise() {
+    let holds = |name: &CStr| {
+        let mut answer: c_int = 0;
+        let query = find(name)?;
+        // SAFETY: MPI's functions of this kind take a pointer to the answer, and may be called at any time.
+        let query: unsafe extern "C" fn(*mut c_int) -> c_int = unsafe { std::mem::transmute(query) };
+        // SAFETY: as above.
+        (unsafe { query(&mut answer) } == 0).then_some(answer != 0)
+    };
+    if holds(c"MPI_Initialized") == Some(true)
+        && holds(c"MPI_Finalized") == Some(false)
+        && let Some(end) = find(c"MPI_Finalize")
+    {
+        // SAFETY: MPI's function has this type; MPI is initialised and not finalised.
+        unsafe {
+            let end: unsafe extern "C" fn() -> c_int = std::mem::transmute(end);
+            end();
+        }
+    }
+}
+
+/// A function of the process by name. Programs are linked with MPI's library, and the plugin of the conduit
+/// over MPI is loaded with all its symbols.
+fn find(name: &CStr) -> Option<*mut std::ffi::c_void> {
+    // SAFETY: a NUL-terminated name.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
