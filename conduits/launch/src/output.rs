@@ -13,8 +13,8 @@
 //!   line.
 //! - On a terminal an unfinished line (a prompt) appears after [`PROMPT_DELAY`].
 //!
-//! Memory is bounded by not reading: [`Output::wants`] tells which streams may be read. A rank whose output
-//! is not read blocks in its own writes.
+//! Memory is bounded by not reading: [`JobOutput::wants`] tells which streams may be read. A rank whose
+//! output is not read blocks in its own writes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -65,12 +65,12 @@ struct Sink {
 
 /// All streams and sinks of a monitor.
 #[derive(Debug, Default)]
-pub struct Output {
+pub struct JobOutput {
     streams: Vec<Stream>,
     sinks: Vec<Sink>,
 }
 
-impl Output {
+impl JobOutput {
     /// Adds a sink.
     pub fn add_sink(&mut self, terminal: bool) -> SinkId {
         self.sinks.push(Sink { terminal, ..Sink::default() });
@@ -197,7 +197,7 @@ impl Output {
         }
     }
 
-    /// When [`Output::tick`] is due next.
+    /// When [`JobOutput::tick`] is due next.
     pub fn deadline(&self) -> Option<Instant> {
         let prompts = self.streams.iter().filter_map(|state| {
             let sink = &self.sinks[state.sink];
@@ -214,7 +214,7 @@ impl Output {
         if front.is_empty() { back } else { front }
     }
 
-    /// The first `n` bytes of [`Output::pending`] are written.
+    /// The first `n` bytes of [`JobOutput::pending`] are written.
     pub fn written(&mut self, sink: SinkId, n: usize) {
         self.sinks[sink].queue.drain(..n);
     }
@@ -294,14 +294,14 @@ mod tests {
     use super::*;
 
     struct Bench {
-        output: Output,
+        output: JobOutput,
         now: Instant,
     }
 
     impl Bench {
         /// `streams` streams to one sink.
         fn new(streams: usize, terminal: bool) -> Bench {
-            let mut output = Output::default();
+            let mut output = JobOutput::default();
             let sink = output.add_sink(terminal);
             for _ in 0..streams {
                 output.add_stream(sink);

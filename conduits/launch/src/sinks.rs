@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use crate::job::JobEvent;
-use crate::output::{Output, SinkId};
+use crate::output::{JobOutput, SinkId};
 use gasnet_sys::fd::{self, Access, FileKind, Standard};
 use gasnet_sys::poll::PollSet;
 use gasnet_sys::signals;
@@ -68,7 +68,7 @@ impl WriteMode {
 #[derive(Debug)]
 pub struct Sinks {
     /// Streams `2 * rank` and `2 * rank + 1` are standard output and error of each rank.
-    pub output: Output,
+    pub output: JobOutput,
     ways: Vec<WriteMode>,
     /// The sink of standard error, where the monitor's own messages go.
     messages: SinkId,
@@ -83,9 +83,9 @@ impl Sinks {
     /// Standard output is closed.
     pub fn new(ranks: u32) -> io::Result<Sinks> {
         signals::SignalAction::change(libc::SIGPIPE, true);
-        let mut output = Output::default();
+        let mut output = JobOutput::default();
         let mut ways = Vec::new();
-        let mut sink = |standard: Standard, output: &mut Output| {
+        let mut sink = |standard: Standard, output: &mut JobOutput| {
             let fd = standard.fd();
             let kind = fd::file_kind(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
             ways.push(WriteMode::to(fd, kind));
