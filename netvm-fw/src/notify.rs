@@ -6,8 +6,8 @@
 //! one entry each, in the order of sending.
 //!
 //! **Who writes what.** The NIC writes signals. The port writes acknowledgements, arming and requests to
-//! mirror. Mirrors and notices are in host memory and are written by DMA, which is [`Counts::mirror`] and
-//! [`Counts::push`] here.
+//! mirror. Mirrors and notices are in host memory and are written by DMA, which is
+//! [`Notifications::mirror`] and [`Notifications::push`] here.
 //!
 //! **The handshake** (Dekker's algorithm). The NIC writes the signal, then reads armed and acknowledged; the
 //! port writes one of these, then reads the signal; both sides have a full fence between the two steps. So a
@@ -30,7 +30,7 @@ pub struct Raised {
 
 /// Event counts and notice queue of a port.
 #[derive(Debug)]
-pub struct Counts {
+pub struct Notifications {
     signal: Box<[AtomicU32]>,
     acknowledged: Box<[AtomicU32]>,
     armed: Box<[AtomicU32]>,
@@ -43,14 +43,14 @@ pub struct Counts {
     overflowed: AtomicU32,
 }
 
-impl Counts {
+impl Notifications {
     /// Counts 1 to `events - 1`, and a queue of at least `notices` entries. The queue never overflows for
     /// event counts if it has an entry for each count that is ever armed; the program bounds one-shot
     /// notifications.
-    pub fn new(events: u32, notices: u32) -> Counts {
+    pub fn new(events: u32, notices: u32) -> Notifications {
         let events = events.clamp(1, EVENT_NUMBERS) as usize;
         let array = || prim::words(events, 0);
-        Counts {
+        Notifications {
             signal: array(),
             acknowledged: array(),
             armed: array(),

@@ -14,7 +14,7 @@
 
 use crate::atomics::REPLY_WORDS;
 use crate::ids::PortId;
-use crate::notify::Counts;
+use crate::notify::Notifications;
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering, fence};
 use crate::wire::{HEAD_WORDS, MAX_INLINE_BYTES};
 
@@ -76,7 +76,7 @@ struct Reply {
 #[derive(Debug)]
 pub struct PortMemory {
     /// Event counts and notices.
-    pub events: Counts,
+    pub events: Notifications,
     slots: Box<[AtomicU64]>,
     /// The counts that the port sees.
     counters: [AtomicU32; 3],
@@ -93,7 +93,7 @@ impl PortMemory {
     pub fn new(events: u32, notices: u32) -> PortMemory {
         let zeros = || [const { 0u32 }; 3].map(AtomicU32::new);
         PortMemory {
-            events: Counts::new(events, notices),
+            events: Notifications::new(events, notices),
             slots: prim::wide(COMMAND_SLOTS as usize * COMMAND_WORDS),
             counters: zeros(),
             finished: zeros(),

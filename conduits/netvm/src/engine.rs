@@ -81,12 +81,12 @@ pub(crate) struct Card {
     /// There are more threads than processors.
     crowded: bool,
     stop: AtomicBool,
-    pub(crate) counts: Counts,
+    pub(crate) counts: CardCounters,
 }
 
 /// Counters of the NIC beside those of its firmware.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub(crate) struct CardCounters {
     /// Packets that arrived on the wire, their bytes, and the number of them from other hosts.
     pub(crate) packets: AtomicU64,
     pub(crate) bytes: AtomicU64,
@@ -98,7 +98,7 @@ pub(crate) struct Counts {
     pub(crate) backlogged: AtomicU64,
 }
 
-impl Counts {
+impl CardCounters {
     pub(crate) fn add(counter: &AtomicU64, n: usize) {
         counter.fetch_add(n as u64, Ordering::Relaxed);
     }
@@ -156,7 +156,7 @@ impl Card {
             news,
             crowded,
             stop: AtomicBool::new(false),
-            counts: Counts::default(),
+            counts: CardCounters::default(),
         })
     }
 
@@ -299,7 +299,7 @@ impl Card {
         }
         self.hand_over();
         if done > 0 {
-            Counts::add(&self.counts.attended, 1);
+            CardCounters::add(&self.counts.attended, 1);
         }
         done
     }
@@ -414,7 +414,7 @@ impl Card {
                 }
                 done > 0 || self.stop.load(Ordering::Relaxed)
             });
-            Counts::add(&self.counts.wakes, 1);
+            CardCounters::add(&self.counts.wakes, 1);
             empty = 0;
         }
     }
@@ -476,14 +476,14 @@ impl NicEngine {
             match far.poll(&card.desks, &mut take) {
                 Ok(more) => {
                     packets += more;
-                    Counts::add(&card.counts.far, more);
+                    CardCounters::add(&card.counts.far, more);
                 }
                 Err(why) => card.breaks(&why),
             }
         }
         if packets > 0 {
-            Counts::add(&card.counts.packets, packets);
-            Counts::add(&card.counts.bytes, bytes);
+            CardCounters::add(&card.counts.packets, packets);
+            CardCounters::add(&card.counts.bytes, bytes);
         }
     }
 
@@ -517,7 +517,7 @@ impl NicEngine {
                 if !waits.is_empty() || !send(card, &head, &payload) {
                     waits.push_back((head, payload));
                     self.backlogged += 1;
-                    Counts::add(&card.counts.backlogged, 1);
+                    CardCounters::add(&card.counts.backlogged, 1);
                 }
                 if !self.reached.contains(&to) {
                     self.reached.push(to);

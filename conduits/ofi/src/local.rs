@@ -151,7 +151,7 @@ fn best(
 
 /// Numbers of transfers by the way their memory was handled.
 #[derive(Default)]
-struct Counts {
+struct TransferCounters {
     copied: u64,
     registered: u64,
     kept: u64,
@@ -164,7 +164,7 @@ pub(crate) struct Local {
     demanded: bool,
     choice: Choice,
     prices: Prices,
-    counts: Counts,
+    counts: TransferCounters,
     quiet: bool,
     segment: Option<(usize, usize, *mut c_void)>,
     pins: Option<Pins<Port>>,
@@ -181,7 +181,7 @@ impl Local {
             demanded,
             choice,
             prices: Prices::default(),
-            counts: Counts::default(),
+            counts: TransferCounters::default(),
             quiet,
             segment: None,
             pins: None,
@@ -414,7 +414,7 @@ impl Local {
         let price = |prices: Option<[f64; MEASURED_BYTES.len()]>| {
             prices.map_or(0, |all| all[MEASURED_BYTES.len() - 1] as u64)
         };
-        let Counts { copied, registered, kept, refused } = self.counts;
+        let TransferCounters { copied, registered, kept, refused } = self.counts;
         vec![
             (way, 1),
             ("ns of 256 KiB by bounce", price(Some(self.prices.copy))),

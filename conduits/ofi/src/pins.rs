@@ -36,7 +36,7 @@ pub(crate) trait Registers {
 
 /// A range of a transfer's bytes that one region serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Piece {
+pub(crate) struct RegisteredRange {
     pub(crate) at: u64,
     pub(crate) len: u64,
     pub(crate) region: u32,
@@ -46,12 +46,12 @@ pub(crate) struct Piece {
 #[derive(Debug)]
 pub(crate) struct Taken {
     op: OpId,
-    pieces: [Piece; MAX_PIECES],
+    pieces: [RegisteredRange; MAX_PIECES],
     count: usize,
 }
 
 impl Taken {
-    pub(crate) fn pieces(&self) -> &[Piece] {
+    pub(crate) fn pieces(&self) -> &[RegisteredRange] {
         &self.pieces[..self.count]
     }
 }
@@ -151,7 +151,7 @@ impl<P: Registers> Pins<P> {
     }
 
     /// The region of a piece.
-    pub(crate) fn region(&self, piece: &Piece) -> Option<&P::Region> {
+    pub(crate) fn region(&self, piece: &RegisteredRange) -> Option<&P::Region> {
         self.regions[piece.region as usize].as_ref().map(|pinned| &pinned.region)
     }
 
@@ -295,8 +295,8 @@ impl<P: Registers> Pins<P> {
     }
 
     /// The pieces of held memory.
-    fn find(&self, at: u64, len: u64, most: usize) -> Option<([Piece; MAX_PIECES], usize)> {
-        let (mut pieces, mut count, mut from) = ([Piece::default(); MAX_PIECES], 0usize, at);
+    fn find(&self, at: u64, len: u64, most: usize) -> Option<([RegisteredRange; MAX_PIECES], usize)> {
+        let (mut pieces, mut count, mut from) = ([RegisteredRange::default(); MAX_PIECES], 0usize, at);
         let end = at + len;
         while from < end {
             let (first, part) = self.parts.range(..=from / self.page).next_back()?;
@@ -307,7 +307,7 @@ impl<P: Registers> Pins<P> {
             match count.checked_sub(1).map(|last| &mut pieces[last]) {
                 Some(last) if last.region == part.region => last.len += to - from,
                 _ if count < most => {
-                    pieces[count] = Piece { at: from, len: to - from, region: part.region };
+                    pieces[count] = RegisteredRange { at: from, len: to - from, region: part.region };
                     count += 1;
                 }
                 _ => return None,

@@ -96,43 +96,10 @@ fn through(port: &str, host: &str, command: &str) -> ! {
     exit(0)
 }
 
-fn main() {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let role = arguments.remove(0);
-    if role == "before" {
-        // Ends before it joins.
-        exit(arguments[0].parse().unwrap());
-    }
-    if role == "relay" {
-        relay(&arguments[0]);
-    }
-    if role == "through" {
-        through(&arguments[0], &arguments[1], &arguments[2]);
-    }
-    if role == "refuse" {
-        gasnet_launch::refuse("no such thing");
-        eprintln!("test rank: no such thing");
-        exit(1);
-    }
-    if role == "threads" {
-        std::thread::spawn(|| std::thread::sleep(Duration::from_secs(5)));
-    }
-    let static_ranks = (role == "static").then(|| arguments[0].parse().unwrap());
-    let boot = boot(BootOptions { default_ranks: 1, static_ranks }).unwrap_or_else(|error| {
-        eprintln!("test rank: {error}");
-        exit(1)
-    });
-    let rank = Rank { boot, arguments };
+/// Roles that write lines. Returns whether it is one of these.
+fn writes(role: &str, rank: &Rank) -> bool {
     let (me, size) = (rank.boot.rank, rank.boot.size);
-    if role != "unattached" {
-        rank.say(ToMonitor::Attached);
-    }
-    match role.as_str() {
-        "threads" => {
-            println!("hello {me} of {size} {:?} job", rank.arguments);
-            // With other threads the variable stays, without a value.
-            assert_eq!(std::env::var_os("GASNETI_BOOT"), Some("".into()));
-        }
+    match role {
         "hello" | "static" => println!("hello {me} of {size} job {:x}", rank.boot.job_id),
         "lines" => {
             for i in 0..rank.number(0) {
@@ -165,6 +132,27 @@ fn main() {
             }
         }
         "rest" => print!("rest of {me}"),
+        "late" => {
+            // A child that prints after the rank has ended.
+            Command::new("sh").args(["-c", "(sleep 0.05; echo late) &"]).status().unwrap();
+        }
+        "forever" => loop {
+            println!("{}", "x".repeat(100));
+        },
+        "stdin" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).unwrap();
+            println!("rank {me} read {} bytes", text.len());
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Roles that end or leave the job. Returns only if it is none of these.
+fn ends(role: &str, rank: &Rank) -> bool {
+    let (me, size) = (rank.boot.rank, rank.boot.size);
+    match role {
         "exit" => rank.done(rank.number(me as usize) as i32),
         "unattached" | "silent" => exit(rank.number(me as usize) as i32),
         "kill" => {
@@ -208,6 +196,21 @@ fn main() {
             println!("pid {} parent {}", pid(), parent_pid());
             wait_for_the_end();
         }
+        "exec" => {
+            use std::os::unix::process::CommandExt;
+            if rank.is(0) {
+                panic!("{}", Command::new("sleep").arg("60").exec());
+            }
+            wait_for_the_end();
+        }
+        _ => false,
+    }
+}
+
+/// Roles with child processes. Returns whether it is one of these.
+fn has_children(role: &str, rank: &Rank) -> bool {
+    let me = rank.boot.rank;
+    match role {
         "family" => {
             // One that nobody waits for, in a session of its own, and one below it.
             let script = "sleep 70 & echo pid $! of $$; exec sleep 70";
@@ -215,9 +218,6 @@ fn main() {
             println!("pid {} parent {}", pid(), parent_pid());
             child.wait().unwrap();
         }
-        "forever" => loop {
-            println!("{}", "x".repeat(100));
-        },
         "children" => {
             // One that holds the pipes and outlives everything, one that dies by a signal, one through a
             // pipe.
@@ -226,18 +226,10 @@ fn main() {
             cat.stdin.take().unwrap().write_all(format!("through cat {me}\n").as_bytes()).unwrap();
             cat.wait().unwrap();
         }
-        "late" => {
-            // A child that prints after the rank has ended.
-            Command::new("sh").args(["-c", "(sleep 0.05; echo late) &"]).status().unwrap();
-        }
-        "stdin" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).unwrap();
-            println!("rank {me} read {} bytes", text.len());
-        }
-        "environment" => {
-            println!("rank {me} args {:?} X {:?}", rank.arguments, std::env::var("LAUNCH_TEST_X").ok());
-            assert!(std::env::var_os("GASNETI_BOOT").is_none());
+        "nested" => {
+            let me = std::env::current_exe().unwrap();
+            let child = Command::new(me).arg("hello").env_remove("GASNET_PSHM_NODES").output().unwrap();
+            print!("{}", String::from_utf8(child.stdout).unwrap());
         }
         "descriptors" => {
             let child = Command::new("ls").args(["-m", "/proc/self/fd"]).output().unwrap();
@@ -245,17 +237,26 @@ fn main() {
             let own = std::fs::read_dir("/proc/self/fd").unwrap().count() - 1;
             println!("own {own}");
         }
-        "nested" => {
-            let me = std::env::current_exe().unwrap();
-            let child = Command::new(me).arg("hello").env_remove("GASNET_PSHM_NODES").output().unwrap();
-            print!("{}", String::from_utf8(child.stdout).unwrap());
+        _ => return false,
+    }
+    true
+}
+
+/// Roles that tell what the launcher has given them. Returns whether it is one of these.
+fn looks_around(role: &str, rank: &Rank) -> bool {
+    let (me, size) = (rank.boot.rank, rank.boot.size);
+    match role {
+        "threads" => {
+            println!("hello {me} of {size} {:?} job", rank.arguments);
+            // With other threads the variable stays, without a value.
+            assert_eq!(std::env::var_os("GASNETI_BOOT"), Some("".into()));
         }
-        "exec" => {
-            use std::os::unix::process::CommandExt;
-            if rank.is(0) {
-                panic!("{}", Command::new("sleep").arg("60").exec());
-            }
-            wait_for_the_end();
+        "environment" => {
+            println!("rank {me} args {:?} X {:?}", rank.arguments, std::env::var("LAUNCH_TEST_X").ok());
+            assert!(std::env::var_os("GASNETI_BOOT").is_none());
+        }
+        "affinity" => {
+            println!("rank {me} on {:?}", processors::numbers(&processors::allowed()).collect::<Vec<_>>())
         }
         "exchange" => {
             let exchange = rank.boot.exchange.as_ref().expect("several hosts");
@@ -268,9 +269,6 @@ fn main() {
             }
             println!("rank {me} has all of {size}");
         }
-        "affinity" => {
-            println!("rank {me} on {:?}", processors::numbers(&processors::allowed()).collect::<Vec<_>>())
-        }
         "memory" => {
             // The memory files are the same in all ranks: the last to come finds everybody's byte.
             use std::os::unix::fs::FileExt;
@@ -282,8 +280,43 @@ fn main() {
             }
             println!("rank {me} sees all {}", all.len());
         }
-        other => panic!("unknown role {other}"),
+        _ => return false,
     }
+    true
+}
+
+fn main() {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let role = arguments.remove(0);
+    if role == "before" {
+        // Ends before it joins.
+        exit(arguments[0].parse().unwrap());
+    }
+    if role == "relay" {
+        relay(&arguments[0]);
+    }
+    if role == "through" {
+        through(&arguments[0], &arguments[1], &arguments[2]);
+    }
+    if role == "refuse" {
+        gasnet_launch::refuse("no such thing");
+        eprintln!("test rank: no such thing");
+        exit(1);
+    }
+    if role == "threads" {
+        std::thread::spawn(|| std::thread::sleep(Duration::from_secs(5)));
+    }
+    let static_ranks = (role == "static").then(|| arguments[0].parse().unwrap());
+    let boot = boot(BootOptions { default_ranks: 1, static_ranks }).unwrap_or_else(|error| {
+        eprintln!("test rank: {error}");
+        exit(1)
+    });
+    let rank = Rank { boot, arguments };
+    if role != "unattached" {
+        rank.say(ToMonitor::Attached);
+    }
+    let roles = [writes, ends, has_children, looks_around];
+    assert!(roles.iter().any(|plays| plays(&role, &rank)), "unknown role {role}");
     let _ = std::io::stdout().flush();
     rank.done(0)
 }

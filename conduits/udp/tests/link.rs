@@ -537,11 +537,48 @@ struct Receiver {
     taken: u64,
     waiting: VecDeque<(usize, Vec<u8>)>,
     dropped: u64,
+    /// Bytes that it may take.
+    credit: usize,
 }
 
 /// What the kernel needs for a datagram: the next power of two, beside its own.
 fn memory_of(datagram: &[u8]) -> u64 {
     (datagram.len() as u64 + 320).next_power_of_two() + 256
+}
+
+impl Receiver {
+    /// Takes what its processor can in a step.
+    fn take(&mut self, now: u64) {
+        self.credit += 8192;
+        while self.waiting.front().is_some_and(|(_, datagram)| datagram.len() <= self.credit) {
+            let (from, datagram) = self.waiting.pop_front().unwrap();
+            self.credit -= datagram.len();
+            self.taken -= memory_of(&datagram);
+            let link = &mut self.links[from];
+            link.handle(now, &Packet::new_checked(&datagram).unwrap(), &mut self.memory).unwrap();
+            self.shares.heard(now, 1 + from as u32, link.peer_wants());
+        }
+        if self.waiting.is_empty() {
+            self.credit = self.credit.min(8192);
+        }
+    }
+
+    /// Sends what it has to tell.
+    fn answer(&mut self, now: u64, batch: &mut Batch, to_senders: &mut VecDeque<(usize, Vec<u8>)>) {
+        for (i, link) in self.links.iter_mut().enumerate() {
+            if link.deadline().is_some_and(|at| at <= now) {
+                link.timeout(now);
+            }
+            link.set_share(self.shares.of(now, 1 + i as u32));
+            loop {
+                batch.clear();
+                if !link.transmit(now, &mut self.memory, batch) {
+                    break;
+                }
+                to_senders.extend(batch.bytes().chunks(batch.size()).map(|d| (i, d.to_vec())));
+            }
+        }
+    }
 }
 
 /// Time in which `count` senders bring `len` bytes each to one rank whose socket has little room, how often
@@ -561,6 +598,7 @@ fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
         taken: 0,
         waiting: VecDeque::new(),
         dropped: 0,
+        credit: 0,
     };
     let mut senders: Vec<(Link, net::Memory)> = (0..count)
         .map(|i| {
@@ -582,7 +620,6 @@ fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
     let (mut now, start) = (SECOND, SECOND);
     let mut to_senders: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
     let mut away = vec![0u64; count];
-    let mut credit = 0;
     while senders.iter().any(|(_, memory)| memory.completed.len() < 4) {
         now += 2000;
         assert!(now < start + 20 * SECOND, "{count} senders get nowhere");
@@ -616,31 +653,8 @@ fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
                 }
             }
         }
-        credit += 8192;
-        while receiver.waiting.front().is_some_and(|(_, datagram)| datagram.len() <= credit) {
-            let (from, datagram) = receiver.waiting.pop_front().unwrap();
-            credit -= datagram.len();
-            receiver.taken -= memory_of(&datagram);
-            let link = &mut receiver.links[from];
-            link.handle(now, &Packet::new_checked(&datagram).unwrap(), &mut receiver.memory).unwrap();
-            receiver.shares.heard(now, 1 + from as u32, link.peer_wants());
-        }
-        if receiver.waiting.is_empty() {
-            credit = credit.min(8192);
-        }
-        for (i, link) in receiver.links.iter_mut().enumerate() {
-            if link.deadline().is_some_and(|at| at <= now) {
-                link.timeout(now);
-            }
-            link.set_share(receiver.shares.of(now, 1 + i as u32));
-            loop {
-                batch.clear();
-                if !link.transmit(now, &mut receiver.memory, &mut batch) {
-                    break;
-                }
-                to_senders.extend(batch.bytes().chunks(batch.size()).map(|d| (i, d.to_vec())));
-            }
-        }
+        receiver.take(now);
+        receiver.answer(now, &mut batch, &mut to_senders);
     }
     for (i, (_, memory)) in senders.iter().enumerate() {
         assert!(receiver.memory.segment[i * len..][..len] == memory.own, "what sender {i} put");

@@ -6,7 +6,7 @@ use loom::thread;
 use super::*;
 
 /// Runs a NIC that raises number 1 `signals` times, posting as a driver would.
-fn nic(counts: &Arc<Counts>, signals: u32) -> thread::JoinHandle<u32> {
+fn nic(counts: &Arc<Notifications>, signals: u32) -> thread::JoinHandle<u32> {
     let counts = counts.clone();
     thread::spawn(move || {
         let mut interrupts = 0;
@@ -28,7 +28,7 @@ fn nic(counts: &Arc<Counts>, signals: u32) -> thread::JoinHandle<u32> {
 #[test]
 fn loom_arm_loses_no_signal() {
     loom::model(|| {
-        let counts = Arc::new(Counts::new(2, 4));
+        let counts = Arc::new(Notifications::new(2, 4));
         let t = nic(&counts, 2);
         let mut calls = 0;
         let mut pending = counts.arm(1);
@@ -47,7 +47,7 @@ fn loom_arm_loses_no_signal() {
 #[test]
 fn loom_dispatch_loses_no_signal() {
     loom::model(|| {
-        let counts = Arc::new(Counts::new(2, 4));
+        let counts = Arc::new(Notifications::new(2, 4));
         counts.arm(1);
         let t = nic(&counts, 2);
         let mut calls = counts.dispatch(|_| {});
@@ -63,7 +63,7 @@ fn loom_dispatch_loses_no_signal() {
 #[test]
 fn loom_mirror_loses_no_signal() {
     loom::model(|| {
-        let counts = Arc::new(Counts::new(2, 2));
+        let counts = Arc::new(Notifications::new(2, 2));
         let t = nic(&counts, 1);
         counts.want_mirror(1, true);
         let there = counts.pending(1) > 0;

@@ -25,7 +25,7 @@ pub struct Lease {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
+struct FrameCounts {
     locks: u16,
     leases: u16,
     breaks: u32,
@@ -35,12 +35,12 @@ struct Counts {
 #[derive(Debug)]
 pub struct NicTable {
     shared: Arc<SharedTable>,
-    counts: Box<[Counts]>,
+    counts: Box<[FrameCounts]>,
 }
 
 impl NicTable {
     pub(super) fn new(shared: Arc<SharedTable>) -> NicTable {
-        let counts = vec![Counts::default(); shared.geometry.frames as usize].into();
+        let counts = vec![FrameCounts::default(); shared.geometry.frames as usize].into();
         NicTable { shared, counts }
     }
 

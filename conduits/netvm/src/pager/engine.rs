@@ -39,7 +39,7 @@ use slab::Slab;
 use super::error::{HoldError, Notice, PagerError};
 use super::memory::PagedMemory;
 use super::queue::{Command, Hold, HoldDone, Plan, Queue};
-use super::stats::Counts;
+use super::stats::PagerCounters;
 use super::store::{Begun, MAX_RUN_PAGES, PAGE_BYTES, Page, Store, Tag, is_no_room};
 use super::stream::Streams;
 use super::{Calls, wait};
@@ -90,7 +90,7 @@ pub(super) struct PagerEngine {
     pub(super) store: Box<dyn Store>,
     zeros: Box<[Page]>,
     pub(super) queue: Arc<Queue>,
-    pub(super) counts: Arc<Counts>,
+    pub(super) counts: Arc<PagerCounters>,
     pub(super) calls: Calls,
     pub(super) port: PortId,
     /// Pages that may be held at the same time.
@@ -156,7 +156,7 @@ impl PagerEngine {
         memory: Arc<PagedMemory>,
         store: Box<dyn Store>,
         queue: Arc<Queue>,
-        counts: Arc<Counts>,
+        counts: Arc<PagerCounters>,
         calls: Calls,
         port: PortId,
         holdable: u64,
@@ -255,7 +255,7 @@ impl PagerEngine {
             if self.host.starved() == 0 {
                 self.parts.full = Some(Instant::now());
             } else if since.elapsed() > self.patience {
-                let (dir, stored) = (self.store.dir().to_path_buf(), self.store.stored() * PAGE_BYTES);
+                let (dir, stored) = (self.store.file().dir().to_path_buf(), self.store.stored() * PAGE_BYTES);
                 return Err(PagerError::Full { dir, stored, waiting: self.host.starved() as u64 });
             }
         }
@@ -718,7 +718,7 @@ impl PagerEngine {
     }
 
     fn failed(&self, what: &'static str, error: io::Error) -> PagerError {
-        PagerError::Io { what, dir: self.store.dir().to_path_buf(), error }
+        PagerError::Io { what, dir: self.store.file().dir().to_path_buf(), error }
     }
 
     /// Puts pages in place, from a read of the store or as zeros, and wakes the threads that wait for them.
@@ -862,7 +862,7 @@ impl PagerEngine {
                 self.parts.again = Some(now + FULL_RETRY_INTERVAL);
                 if self.parts.full.is_none() {
                     self.parts.full = Some(now);
-                    let dir = self.store.dir().to_path_buf();
+                    let dir = self.store.file().dir().to_path_buf();
                     (self.calls.notice)(Notice::Full { dir, stored: self.store.stored() * PAGE_BYTES });
                 }
                 Ok(Written::NoRoom)

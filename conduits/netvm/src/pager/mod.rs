@@ -74,7 +74,7 @@ pub use stats::PagerStats;
 
 use engine::PagerEngine;
 use queue::{Command, Plan, Queue};
-use stats::Counts;
+use stats::PagerCounters;
 use store::peers::{Carrier, PeerStore, Share, Terms};
 use store::{FileStore, PAGE_BYTES, Store};
 
@@ -154,7 +154,7 @@ impl Default for Calls {
 pub struct Pager {
     memory: Arc<PagedMemory>,
     queue: Arc<Queue>,
-    counts: Arc<Counts>,
+    counts: Arc<PagerCounters>,
     export: Segment,
     len: u64,
     budget: u64,
@@ -219,14 +219,14 @@ impl Pager {
         let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
         let file = FileStore::new(&config.backing, paged).map_err(backing)?;
         let store = store(file, queue.clone());
-        let direct = store.is_direct();
+        let direct = store.file().is_direct();
         host_config.counts_flushing = store.is_slow();
         let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
         let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
         let export = host
             .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
             .expect("whole pages, the first of this host");
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(PagerCounters::default());
         let mut fatal = Box::new(|_: &PagerError| {}) as Box<dyn FnMut(&PagerError) + Send>;
         let mut calls = calls;
         std::mem::swap(&mut fatal, &mut calls.fatal);

@@ -13,11 +13,11 @@ macro_rules! stats {
 
         /// The same counters as the paging thread counts them.
         #[derive(Debug, Default)]
-        pub(super) struct Counts {
+        pub(super) struct PagerCounters {
             $(pub(super) $name: Count,)*
         }
 
-        impl Counts {
+        impl PagerCounters {
             pub(super) fn snapshot(&self) -> PagerStats {
                 PagerStats { $($name: self.$name.get(),)* }
             }

@@ -67,6 +67,16 @@ impl FileStore {
         })
     }
 
+    /// The directory it is in.
+    pub(in crate::pager) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether it bypasses the page cache.
+    pub(in crate::pager) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
     unsafe fn write_at(&self, slot: u64, pages: &[(u64, u64)]) -> io::Result<()> {
         let vector = |&(_, address): &(u64, u64)| libc::iovec {
             iov_base: address as *mut libc::c_void,
@@ -260,12 +270,8 @@ impl Store for FileStore {
         self.stored
     }
 
-    fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    fn is_direct(&self) -> bool {
-        self.direct
+    fn file(&self) -> &FileStore {
+        self
     }
 
     fn is_slow(&self) -> bool {

@@ -12,7 +12,6 @@ pub(crate) mod peers;
 pub(super) mod slow;
 
 use std::io;
-use std::path::Path;
 
 use netvm_fw::PAGE;
 
@@ -74,11 +73,8 @@ pub(super) trait Store: Send {
     /// Pages that are in it.
     fn stored(&self) -> u64;
 
-    /// The directory of its file.
-    fn dir(&self) -> &Path;
-
-    /// Whether it bypasses the page cache.
-    fn is_direct(&self) -> bool;
+    /// Its file: itself, or what is below it.
+    fn file(&self) -> &FileStore;
 
     /// Whether requests usually finish later.
     fn is_slow(&self) -> bool;

@@ -2,7 +2,6 @@
 //! thread.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -129,12 +128,8 @@ impl Store for Slow {
         self.file.stored()
     }
 
-    fn dir(&self) -> &Path {
-        self.file.dir()
-    }
-
-    fn is_direct(&self) -> bool {
-        self.file.is_direct()
+    fn file(&self) -> &FileStore {
+        &self.file
     }
 
     fn is_slow(&self) -> bool {

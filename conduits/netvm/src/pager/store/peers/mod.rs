@@ -59,7 +59,6 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -870,12 +869,8 @@ impl<C: Carrier> Store for PeerStore<C> {
         self.file.stored() + if self.share.safe { 0 } else { away }
     }
 
-    fn dir(&self) -> &Path {
-        self.file.dir()
-    }
-
-    fn is_direct(&self) -> bool {
-        self.file.is_direct()
+    fn file(&self) -> &FileStore {
+        &self.file
     }
 
     fn is_slow(&self) -> bool {
