@@ -19,8 +19,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The handlers of packets and of datagrams: below those of remote calls.
-const PACKET: u8 = FIRST_CLIENT_HANDLER - 5;
-const DATAGRAM: u8 = FIRST_CLIENT_HANDLER - 6;
+const PACKET: u8 = FIRST_CLIENT_HANDLER - 6;
+const DATAGRAM: u8 = FIRST_CLIENT_HANDLER - 7;
 /// How often the agent looks at the clock, and for ranks that have left.
 const TICK: Duration = Duration::from_millis(1);
 

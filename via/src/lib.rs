@@ -19,6 +19,7 @@
 //! queue     work queues and completion queues      memory    tags, handles, checks
 //! wire      packets as bytes                       table     objects by numbers
 //! terms     the words as types
+//! lapi      messages whose receiver says where they go: apart from all of these
 //! ```
 //!
 //! # A message, traced
@@ -51,6 +52,8 @@
 //! **Functions that are called.** A thread of the agent calls what [`Nic::notify_send`], [`Nic::notify_cq`]
 //! and [`Nic::on_error`] were given, one at a time. It polls the rank while a notification is wanted. Errors
 //! are told as they come in: when the rank polls.
+//!
+//! **LAPI**, which the same survey describes, is in [`lapi`].
 //!
 //! **From C.** `via/capi` has `vipl.h`, the VI Provider Library, over this crate.
 //!
@@ -93,6 +96,7 @@
 //! ```
 
 mod agent;
+pub mod lapi;
 mod link;
 mod machine;
 mod memory;
