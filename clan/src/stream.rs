@@ -20,12 +20,14 @@
 //!   freed     <------------------ told     published <--- set:   how many bytes there are, and "no more"
 //! ```
 //! The writer puts bytes into the ring at the other rank, and then sets the word that says how many there
-//! are. The reader takes them and from time to time says how many it has taken. So each side only looks at
+//! are. To a rank whose memory is not mapped here, bytes and word travel as one message (`far.rs`). The
+//! reader takes them and from time to time says how many it has taken. So each side only looks at
 //! words of its own segment: no message needs a remote load. What is put but not *published* is not seen.
 //!
 //! - [`write`](Write::write) publishes what it has written when it returns, and in the middle of long data
 //!   after each *chunk*. Nothing needs to be flushed, as with a socket. It writes at least one byte, or
-//!   waits.
+//!   waits. What goes to a rank whose memory is not mapped is on its way then: the reader waits for it, but
+//!   another signal to the reader, such as a barrier, may overtake it.
 //! - [`reserve`](StreamTx::reserve), [`commit`](StreamTx::commit) and [`publish`](StreamTx::publish) form
 //!   several small messages that the reader is told of at once.
 //! - The reader tells the writer after each chunk of bytes taken. A chunk is at most half of the ring. So a
@@ -37,7 +39,7 @@
 //! end of the writing half, and after the last byte, a read returns 0. After the end of the reading half a
 //! write fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe): the bytes that were not read are lost. If the
 //! peer's process dies (noticed among ranks that share memory), or the peer leaves the job without ending its
-//! half, every byte that it has published can still be read; then reads fail with
+//! half, every byte that it has published, and that has arrived, can still be read; then reads fail with
 //! [`ConnectionReset`](io::ErrorKind::ConnectionReset), and so do writes. A slot is used again when all four
 //! ends are known: nothing of an old stream can appear in a new one.
 //!
@@ -64,18 +66,21 @@
 //! # Ok(()) }
 //! ```
 
+mod far;
 mod ring;
 
 use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
+use core::sync::atomic::{Ordering, fence};
 use gasnet::{GlobalPtr, Rank, RankId};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Words of a slot, a line each: what the peer has published, what it has taken, and its slot. The ring
-/// follows.
+/// Words of a slot, a line each: what the peer has published, what it has taken, and its slot, beside the
+/// peer itself. The ring follows.
 const PUBLISHED_WORD: usize = 0;
 const TAKEN_WORD: usize = 8;
 const ANSWER_WORD: usize = 16;
+const PEER_WORD: usize = 17;
 const SLOT_WORDS: usize = 24;
 /// Words of a line: a processor fetches as many at once.
 const LINE_WORDS: usize = 8;
@@ -162,6 +167,7 @@ impl<'r> Streams<'r> {
         let requests = GlobalPtr::new(rank.id(), at);
         rank.write_slice(requests, &vec![0u64; lines]);
         Process::own().publish(rank, requests.add(lines - LINE_WORDS));
+        far::register(rank);
         rank.barrier();
         let pool =
             Pool { slots: vec![SlotState::Free; slots as usize], asked: vec![None; rank.size() as usize] };
@@ -365,6 +371,9 @@ impl Shared<'_> {
     }
 }
 
+/// How often a wait looks before it asks for the time.
+const LOOKS_BETWEEN_CLOCKS: u32 = 16;
+
 fn is_gone(rank: &Rank, peer: RankId, process: Option<Process>) -> bool {
     rank.has_departed(peer) || process.is_some_and(Process::is_dead)
 }
@@ -377,11 +386,16 @@ fn wait(
     mut gone: impl FnMut() -> bool,
 ) -> bool {
     let mut looked = rank.now();
-    let (mut holds, mut left) = (false, false);
+    let (mut holds, mut left, mut looks) = (false, false, 0u32);
     rank.wait_until(what, || {
         holds = condition();
+        looks += 1;
+        // To ask for the time takes longer than most conditions.
+        if holds || !looks.is_multiple_of(LOOKS_BETWEEN_CLOCKS) {
+            return holds;
+        }
         let now = rank.now();
-        if !holds && now.saturating_sub(looked) >= LIVENESS_CHECK_INTERVAL {
+        if now.saturating_sub(looked) >= LIVENESS_CHECK_INTERVAL {
             looked = now;
             left = gone();
         }
@@ -420,25 +434,33 @@ struct End<'r> {
     shared: Arc<Shared<'r>>,
     peer: RankId,
     process: Option<Process>,
+    /// Whether the peer's memory is not mapped here: messages carry bytes and words then.
+    is_far: bool,
     slot: u32,
     mine: GlobalPtr<u64>,
     far: Mutex<Far>,
 }
+
+/// A word for the peer: which, the position that the last one had, and its value.
+type Word = (usize, u64, u64);
 
 /// What is known of the other end.
 #[derive(Debug, Default)]
 struct Far {
     /// The peer's slot, once it has accepted.
     theirs: Option<GlobalPtr<u64>>,
-    /// What the peer has to be told when it has accepted: words, and their values.
-    owed: Vec<(usize, u64)>,
+    /// What the peer has to be told when it has accepted.
+    owed: Vec<Word>,
 }
 
 impl<'r> End<'r> {
     fn new(shared: &Arc<Shared<'r>>, peer: RankId, slot: u32, theirs: Option<GlobalPtr<u64>>) -> End<'r> {
         let far = Mutex::new(Far { theirs, owed: Vec::new() });
         let (shared, process, mine) = (shared.clone(), shared.process(peer), shared.slot(slot));
-        End { shared, peer, process, slot, mine, far }
+        let is_far = far::is_far(shared.rank, peer);
+        // Before the peer knows of the slot.
+        shared.rank.write(mine.add(PEER_WORD), u64::from(peer.0) + 1);
+        End { shared, peer, process, is_far, slot, mine, far }
     }
 
     fn rank(&self) -> &'r Rank {
@@ -455,7 +477,16 @@ impl<'r> End<'r> {
 
     /// An own word that the peer writes.
     fn load(&self, word: usize) -> u64 {
-        self.rank().load_word(self.mine.add(word))
+        let at = self.mine.add(word);
+        if word == ANSWER_WORD {
+            return self.rank().load_word(at);
+        }
+        // A plain load costs less than an atomic operation.
+        let value = self.rank().read(at);
+        // ORDER: Acquire; pairs with Release in `Rank::set_word` and `far::set`: the bytes are there, or have
+        // been taken.
+        fence(Ordering::Acquire);
+        value
     }
 
     /// The peer's slot, once it has accepted.
@@ -467,24 +498,30 @@ impl<'r> End<'r> {
                 let theirs = self.shared.their_slot(self.peer, answer)?;
                 far.theirs = Some(theirs);
                 let owed = std::mem::take(&mut far.owed);
-                owed.into_iter().for_each(|(word, value)| self.set(theirs, word, value));
+                owed.into_iter().for_each(|word| self.set(theirs, word));
             }
         }
         Ok(far.theirs)
     }
 
-    fn set(&self, theirs: GlobalPtr<u64>, word: usize, value: u64) {
-        if !self.rank().has_departed(self.peer) {
+    fn set(&self, theirs: GlobalPtr<u64>, (word, start, value): Word) {
+        if self.rank().has_departed(self.peer) {
+            return;
+        }
+        if self.is_far {
+            // The peer has just left: it need not know.
+            drop(far::say(self.rank(), theirs, self.shared.config.ring, word, start, value));
+        } else {
             self.rank().set_word(theirs.add(word), value);
         }
     }
 
     /// Tells the peer, now or when it has accepted.
-    fn say(&self, word: usize, value: u64) {
+    fn say(&self, word: Word) {
         let mut far = lock(&self.far);
         match far.theirs {
-            Some(theirs) => self.set(theirs, word, value),
-            None => far.owed.push((word, value)),
+            Some(theirs) => self.set(theirs, word),
+            None => far.owed.push(word),
         }
     }
 
@@ -540,6 +577,7 @@ impl<'r> Stream<'r> {
             staged: Vec::new(),
             committed: 0,
             over: false,
+            theirs: None,
         };
         Stream { tx, rx: StreamRx { end, ring: ring::Reader::new(ring), held: Vec::new(), start: 0 } }
     }
@@ -609,6 +647,8 @@ pub struct StreamTx<'r> {
     committed: usize,
     /// It was shut down.
     over: bool,
+    /// The peer's slot, once it is known here.
+    theirs: Option<GlobalPtr<u64>>,
 }
 
 impl StreamTx<'_> {
@@ -686,7 +726,9 @@ impl StreamTx<'_> {
         let published = self.publish();
         if !self.over {
             self.over = true;
-            self.end.say(PUBLISHED_WORD, self.ring.publish(true));
+            // All that was put is published.
+            let word = self.ring.publish(true);
+            self.end.say((PUBLISHED_WORD, word >> 1, word));
         }
         published
     }
@@ -715,11 +757,14 @@ impl StreamTx<'_> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let end = self.end.clone();
         let mut seen = self.learn()?;
-        let theirs = loop {
-            if let Some(theirs) = end.theirs()? {
-                break theirs;
-            }
-            end.wait("a stream to be accepted", || end.load(ANSWER_WORD) != 0)?;
+        let theirs = match self.theirs {
+            Some(theirs) => theirs,
+            None => loop {
+                if let Some(theirs) = end.theirs()? {
+                    break *self.theirs.insert(theirs);
+                }
+                end.wait("a stream to be accepted", || end.load(ANSWER_WORD) != 0)?;
+            },
         };
         while self.ring.room() == 0 {
             end.wait("room in a stream", || end.load(TAKEN_WORD) != seen)?;
@@ -731,12 +776,23 @@ impl StreamTx<'_> {
             if end.rank().has_departed(end.peer) {
                 return Err(reset(end.peer));
             }
-            for (at, len) in self.ring.place(chunk.len()) {
-                let (piece, rest) = chunk.split_at(len);
-                end.rank().write_slice(ring.add(at), piece);
-                chunk = rest;
+            let (pieces, len) = (self.ring.place(chunk.len()), chunk.len());
+            let word = self.ring.publish(false);
+            if !end.is_far || len > far::MOST_IN_MESSAGE {
+                for (at, len) in pieces {
+                    let (piece, rest) = chunk.split_at(len);
+                    end.rank().write_slice(ring.add(at), piece);
+                    chunk = rest;
+                }
             }
-            end.rank().set_word(theirs.add(PUBLISHED_WORD), self.ring.publish(false));
+            if end.is_far {
+                // Of what was put there is nothing left.
+                let start = (word >> 1) - len as u64;
+                far::send(end.rank(), theirs, end.shared.config.ring, start, word, chunk)
+                    .map_err(|_| reset(end.peer))?;
+            } else {
+                end.rank().set_word(theirs.add(PUBLISHED_WORD), word);
+            }
         }
         Ok(now.len())
     }
@@ -841,6 +897,12 @@ impl StreamRx<'_> {
         }
     }
 
+    /// Tells the writer of what was taken.
+    fn tell(&mut self, over: bool) {
+        let start = self.ring.told();
+        self.end.say((TAKEN_WORD, start, self.ring.tell(over)));
+    }
+
     /// Takes bytes that are in the ring.
     fn take(&mut self, mut into: &mut [u8]) {
         let ring = self.end.mine.add(SLOT_WORDS).cast::<u8>();
@@ -850,7 +912,7 @@ impl StreamRx<'_> {
             into = rest;
         }
         if self.ring.untold() >= self.end.chunk() && !self.ring.is_over() {
-            self.end.say(TAKEN_WORD, self.ring.tell(false));
+            self.tell(false);
         }
     }
 }
@@ -887,7 +949,7 @@ impl BufRead for StreamRx<'_> {
 impl Drop for StreamRx<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.end.say(TAKEN_WORD, self.ring.tell(true));
+            self.tell(true);
         }
     }
 }

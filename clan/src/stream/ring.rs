@@ -28,10 +28,10 @@ pub(super) fn is_over(word: u64) -> bool {
 }
 
 /// A piece of a ring: where it begins, and how long it is.
-pub(super) type Piece = (usize, usize);
+pub(super) type RingRange = (usize, usize);
 
 /// The place of `len` bytes from a position on: the second piece is empty unless they pass the ring's end.
-fn pieces(size: u64, position: u64, len: usize) -> [Piece; 2] {
+pub(super) fn pieces(size: u64, position: u64, len: usize) -> [RingRange; 2] {
     let at = (position % size) as usize;
     let first = len.min(size as usize - at);
     [(at, first), (0, len - first)]
@@ -75,7 +75,7 @@ impl Writer {
     }
 
     /// The place of the next `len` bytes, at most [`room`](Self::room).
-    pub(super) fn place(&mut self, len: usize) -> [Piece; 2] {
+    pub(super) fn place(&mut self, len: usize) -> [RingRange; 2] {
         debug_assert!(len <= self.room());
         let pieces = pieces(self.size, self.put, len);
         self.put += len as u64;
@@ -128,7 +128,7 @@ impl Reader {
     }
 
     /// The place of the next `len` bytes, at most [`ready`](Self::ready).
-    pub(super) fn take(&mut self, len: usize) -> [Piece; 2] {
+    pub(super) fn take(&mut self, len: usize) -> [RingRange; 2] {
         debug_assert!(len <= self.ready());
         let pieces = pieces(self.size, self.taken, len);
         self.taken += len as u64;
@@ -138,6 +138,11 @@ impl Reader {
     /// Bytes taken that the writer does not know of.
     pub(super) fn untold(&self) -> usize {
         (self.taken - self.told) as usize
+    }
+
+    /// Bytes that the writer has been told of.
+    pub(super) fn told(&self) -> u64 {
+        self.told
     }
 
     /// The word that tells the writer of all that was taken.
@@ -166,14 +171,14 @@ mod tests {
         }
     }
 
-    fn store(ring: &mut [u8], pieces: [Piece; 2], mut from: &[u8]) {
+    fn store(ring: &mut [u8], pieces: [RingRange; 2], mut from: &[u8]) {
         for (at, len) in pieces {
             ring[at..at + len].copy_from_slice(&from[..len]);
             from = &from[len..];
         }
     }
 
-    fn load(ring: &[u8], pieces: [Piece; 2]) -> Vec<u8> {
+    fn load(ring: &[u8], pieces: [RingRange; 2]) -> Vec<u8> {
         pieces.iter().flat_map(|(at, len)| &ring[*at..*at + *len]).copied().collect()
     }
 

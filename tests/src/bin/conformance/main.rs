@@ -16,6 +16,7 @@ mod flood;
 mod giant;
 mod history;
 mod immediate;
+mod lapi;
 mod litmus;
 mod nic;
 mod oracle;
@@ -49,6 +50,7 @@ const SECTIONS: &[Section] = &[
     ("domains", atomics::domains),
     ("am", am::all_shapes),
     ("indices", am::all_indices),
+    ("own-requests", am::own_requests_serve_others),
     ("long", am::long),
     ("immediate", immediate::immediate),
     ("flood", flood::max_mediums),
@@ -89,6 +91,10 @@ const SECTIONS: &[Section] = &[
     ("via-faults", via::via_09_unreliable_messages_come_at_most_once),
     ("via-credits", via::via_12_credits_neither_overrun_nor_stop),
     ("via-connect", via::via_14_answers_are_told_apart),
+    ("lapi", lapi::via_18_counters_rise_in_order),
+    ("lapi-messages", lapi::via_18_headers_lose_nothing),
+    ("lapi-fences", lapi::via_18_what_comes_after_a_fence_stays),
+    ("lapi-interrupts", lapi::via_18_a_rank_that_computes_completes_by_interrupts),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),

@@ -39,13 +39,20 @@ pub fn objects(cx: &Cx) {
 /// Locks and semaphores whose words the caller has placed, where there are NICs for them: several at a time
 /// in each rank's hands.
 pub fn placed(cx: &Cx) {
-    const LOCKS: usize = 3;
     let at = words(cx, 64);
     let cells_at = cx.rank.allocate(16 * 8, 64).expect("room");
     cx.rank.write_slice(GlobalPtr::new(cx.rank.id(), cells_at), &[0u64; 16]);
     cx.rank.barrier();
     let cells = Cells::new(cells_at, 16, 3);
     let Some(first) = PlacedLock::new(cx.rank, at, cells) else { return };
+    placed_locks(cx, at, cells, first);
+    placed_semaphore(cx, PlacedSemaphore::new(cx.rank, at.add(40), cells).expect("NICs"));
+    let [bell, answer] = [48, 56].map(|i| PlacedSemaphore::new(cx.rank, at.add(i), cells).expect("NICs"));
+    placed_bells(cx, bell, answer);
+}
+
+fn placed_locks(cx: &Cx, at: GlobalPtr<u64>, cells: Cells, first: PlacedLock<'_>) {
+    const LOCKS: usize = 3;
     let lock =
         |i: usize| if i == 0 { first } else { PlacedLock::new(cx.rank, at.add(8 * i), cells).expect("NICs") };
     for round in 0..rounds(cx) {
@@ -74,9 +81,10 @@ pub fn placed(cx: &Cx) {
         first.release(5);
     }
     cx.rank.barrier();
+}
 
-    // What one rank gives, in portions, the others take, in portions: all of it, and everybody gets on.
-    let sem = PlacedSemaphore::new(cx.rank, at.add(40), cells).expect("NICs");
+/// What one rank gives, in portions, the others take, in portions: all of it, and everybody gets on.
+fn placed_semaphore(cx: &Cx, sem: PlacedSemaphore<'_>) {
     let takers = u64::from(cx.size()) - 1;
     let each = 6 * rounds(cx);
     if cx.me() == 0 {
@@ -109,10 +117,10 @@ pub fn placed(cx: &Cx) {
         assert!(sem.try_take(65535) && sem.value() == 0);
     }
     cx.rank.barrier();
+}
 
-    // Of two values: what is set again before it was taken counts once.
-    let bell = PlacedSemaphore::new(cx.rank, at.add(48), cells).expect("NICs");
-    let answer = PlacedSemaphore::new(cx.rank, at.add(56), cells).expect("NICs");
+/// Of two values: what is set again before it was taken counts once.
+fn placed_bells(cx: &Cx, bell: PlacedSemaphore<'_>, answer: PlacedSemaphore<'_>) {
     if cx.me() == 0 {
         (0..5).for_each(|_| bell.set());
         assert_eq!(bell.value(), 1);

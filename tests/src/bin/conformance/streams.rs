@@ -216,7 +216,9 @@ pub fn clan_03_unpublished_bytes_are_not_seen(cx: &Cx) {
     }
     cx.rank.barrier();
     if let Some(stream) = &mut stream {
-        assert_eq!(stream.rx().available().expect("intact"), 50);
+        // To ranks that share no memory the bytes are on their way; they come together.
+        let there = std::iter::repeat_with(|| stream.rx().available().expect("intact")).find(|n| *n > 0);
+        assert_eq!(there, Some(50));
         let expected: Vec<u8> = (0..5).flat_map(|i| [i; 10]).collect();
         assert_eq!(stream.rx().fill(50).expect("open"), expected);
     }
@@ -329,8 +331,12 @@ pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
                             continue;
                         }
                         // The sender has not told yet that it has taken the keys of earlier ones.
-                        Err(e) if e.kind() == ErrorKind::WouldBlock && !rx.is_empty() => {
+                        Err(e) if e.kind() == ErrorKind::WouldBlock => {
                             next = Some((room, bytes));
+                            if rx.is_empty() {
+                                // It has, but its word is on its way.
+                                continue;
+                            }
                         }
                         Err(e) => panic!("a buffer cannot be posted: {e}"),
                     }
@@ -365,7 +371,9 @@ pub fn clan_15_overrun_is_found_by_the_sender(cx: &Cx) {
         cx.rank.barrier(); // two are posted
         if let Some(tx) = &mut tx {
             let long = [1; 11];
-            assert_eq!(tx.next_len().expect("open"), Some(10));
+            // A key may come after the barrier to a rank that shares no memory.
+            let next = std::iter::repeat_with(|| tx.next_len().expect("open")).find(Option::is_some);
+            assert_eq!(next, Some(Some(10)));
             for overrun in [Overrun::Refuse, Overrun::Wait] {
                 assert_eq!(kind(tx.send(&[IoSlice::new(&long)], 2, overrun)), ErrorKind::InvalidInput);
             }
@@ -377,7 +385,9 @@ pub fn clan_15_overrun_is_found_by_the_sender(cx: &Cx) {
         }
         cx.rank.barrier(); // the receiver has ended
         if let Some(tx) = &mut tx {
-            assert_eq!(kind(tx.send(&[IoSlice::new(b"y")], 4, Overrun::Refuse)), ErrorKind::BrokenPipe);
+            let refusal = || kind(tx.send(&[IoSlice::new(b"y")], 4, Overrun::Refuse));
+            let last = std::iter::repeat_with(refusal).find(|kind| *kind != ErrorKind::WouldBlock);
+            assert_eq!(last, Some(ErrorKind::BrokenPipe));
         }
     } else {
         let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
