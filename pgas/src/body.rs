@@ -42,14 +42,14 @@ pub(crate) fn write<T>(
             }
         }
     }
-    let mut scratch = SCRATCH.take();
+    let mut scratch = SCRATCH.with(Cell::take);
     scratch.clear();
     let restore = Restore(WRITTEN.replace(true).then(take_sources));
     let written = write(&mut scratch);
     let sources = take_sources();
     drop(restore);
     let value = written.map(|()| send(&mut scratch, sources));
-    SCRATCH.set(scratch);
+    SCRATCH.with(|cell| cell.set(scratch));
     value
 }
 

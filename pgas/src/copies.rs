@@ -68,7 +68,7 @@ impl<T: Plain> Reading<'_, T> {
         let Some(end) = end else {
             panic!("{len} elements from {from} on, of an array of {}", self.array.len())
         };
-        Piece::start(self, from, end).finish(self)
+        ReadAhead::start(self, from, end).finish(self)
     }
 
     /// All elements, in the order of their numbers. While some are used, the next ones are under way.
@@ -80,7 +80,7 @@ impl<T: Plain> Reading<'_, T> {
             while ahead.len() < AHEAD
                 && let Some(from) = begins.next()
             {
-                ahead.push_back(Piece::start(self, from, len.min(from + piece)));
+                ahead.push_back(ReadAhead::start(self, from, len.min(from + piece)));
             }
             ahead.pop_front().map(|piece| piece.finish(self))
         })
@@ -89,22 +89,22 @@ impl<T: Plain> Reading<'_, T> {
 }
 
 /// Some consecutive elements that are under way. Those of one rank lie one after the other there.
-struct Piece<'a, T: Plain> {
+struct ReadAhead<'a, T: Plain> {
     from: usize,
     to: usize,
     /// For each rank that has some: its number, the place of the first there, and the elements.
     parts: Vec<(u32, usize, gasnet::Pending<'a, T>)>,
 }
 
-impl<'a, T: Plain> Piece<'a, T> {
-    fn start(reading: &Reading<'a, T>, from: usize, to: usize) -> Piece<'a, T> {
+impl<'a, T: Plain> ReadAhead<'a, T> {
+    fn start(reading: &Reading<'a, T>, from: usize, to: usize) -> ReadAhead<'a, T> {
         let array = reading.array;
         let part = |rank: u32| {
             let (first, end) = (array.map.below(rank, from), array.map.below(rank, to));
             let get = || array.world.0.rank.read_nb(array.at(rank, first), end - first);
             (end > first).then(|| (rank, first, get()))
         };
-        Piece { from, to, parts: array.world.ranks().filter_map(part).collect() }
+        ReadAhead { from, to, parts: array.world.ranks().filter_map(part).collect() }
     }
 
     fn finish(self, reading: &Reading<'a, T>) -> Vec<T> {

@@ -101,10 +101,11 @@ impl<'a, T: Word> Window<'a, T> {
     fn make(&self, (word, value): (*mut u8, u64)) {
         if !word.is_null() {
             let op = Operation { function: self.function, word: T::TYPE };
-            // SAFETY: a word of the array, which is mapped as long as the array is borrowed: the map has
-            // placed it in its part (`Map::place` checks the index, ranks have agreed on the map, and
-            // `largest_part` elements are mapped). Aligned, as parts begin at multiples of 64 and elements
-            // are words. In this phase all accesses are atomic.
+            // The map has placed the word in its part: `Map::place` checks the index, ranks have agreed on
+            // the map, and `largest_part` elements are mapped.
+            // SAFETY: the word belongs to the array, which is mapped as long as it is borrowed. It is
+            // aligned: parts begin at multiples of 64, elements are words. In this phase all accesses are
+            // atomic.
             unsafe { atomics::apply(word, op, value, 0) };
         }
     }

@@ -43,11 +43,12 @@ fn with_body<A: Args, T>(
     }
 }
 
-/// The object's number and the arguments of a body.
-fn parts<A: Args>(world: World, body: &[u8], payloads: Vec<Payload>) -> Result<(u32, A::Of<'_>), String> {
+/// The object's number and the arguments of a body. Called in a service: names in the arguments mean objects
+/// of the service's world.
+fn parts<A: Args>(body: &[u8], payloads: Vec<Payload>) -> Result<(u32, A::Of<'_>), String> {
     let (head, args) = body.split_at_checked(HEAD).ok_or("a call without its object")?;
     let object = u64::from_ne_bytes(head.try_into().unwrap_or_default()) as u32;
-    Ok((object, world.read(payloads, || A::read(args))?))
+    Ok((object, body::read(payloads, || A::read(args))?))
 }
 
 /// What a panic said.
@@ -77,7 +78,7 @@ where
     let service = Service::of(move |incoming: Incoming<'_>| {
         let world = World::of(incoming.engine);
         span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
-        match parts::<A>(world, incoming.body, incoming.payloads) {
+        match parts::<A>(incoming.body, incoming.payloads) {
             Ok((object, args)) => f(world, object, args),
             Err(why) => world.abort(&format!("rank {} has sent {why}", incoming.from)),
         }
@@ -102,7 +103,7 @@ where
         let world = World::of(incoming.engine);
         span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
         let Some(reply) = incoming.reply else { return };
-        let (object, args) = match parts::<A>(world, incoming.body, incoming.payloads) {
+        let (object, args) = match parts::<A>(incoming.body, incoming.payloads) {
             Ok(parts) => parts,
             Err(why) => return reply.unreadable(&why),
         };
@@ -123,7 +124,7 @@ where
         let world = World::of(incoming.engine);
         span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
         let Some(reply) = incoming.reply else { return };
-        match parts::<A>(world, incoming.body, incoming.payloads) {
+        match parts::<A>(incoming.body, incoming.payloads) {
             // The reply went with the call: if that panics, it is dropped, and says so.
             Ok((object, args)) => {
                 drop(catch_unwind(AssertUnwindSafe(|| f(world, object, Reply::new(reply), args))))
@@ -150,7 +151,7 @@ where
         let world = World::of(incoming.engine);
         span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
         let Some(reply) = incoming.reply else { return };
-        match parts::<A>(world, incoming.body, incoming.payloads) {
+        match parts::<A>(incoming.body, incoming.payloads) {
             Ok((object, args)) => {
                 // A panic drops the reply with the task, which tells the caller.
                 match catch_unwind(AssertUnwindSafe(|| f(world, object, args))) {

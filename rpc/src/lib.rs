@@ -117,8 +117,6 @@ const TWO_HOPS_FROM: u32 = 64;
 thread_local! {
     /// The thread serves several records that came together: their answers travel together, too.
     static TOGETHER: Cell<bool> = const { Cell::new(false) };
-    /// For records that travel alone; taken while it is used. In a box, as that is taken by one word.
-    static ALONE: Cell<Option<Box<wire::Buffer>>> = const { Cell::new(None) };
 }
 
 /// A batch that has arrived.
@@ -289,7 +287,7 @@ impl Engine {
         self.rank
     }
 
-    /// Leaves a value for services to find ([`Engine::context`]). Once.
+    /// Leaves a value for services to find: [`Engine::context`], and [`context::reading`]. Once.
     pub fn set_context(&self, context: &'static (dyn Any + Send + Sync)) {
         let _ = self.context.set(context);
     }
@@ -411,12 +409,11 @@ impl Engine {
         if body.len() > outbox::LARGEST_IN_BATCH || !payloads.is_empty() {
             return self.post(to, what, body, payloads);
         }
-        let mut record = ALONE.take().unwrap_or_default();
-        record.clear();
+        let mut record = outbox::buffer();
         wire::append(&mut record, &what, &[], false, body);
-        self.outbox.count(to, record.len());
+        self.outbox.count_batch(to, &record);
         self.send_batch(to, &record);
-        ALONE.set(Some(record));
+        outbox::recycle(record);
     }
 
     /// Queues a record.
@@ -503,7 +500,7 @@ impl Engine {
     fn flush_to(&self, to: RankId) {
         if let Some(batch) = self.outbox.take(to) {
             self.send_batch(to, &batch);
-            self.outbox.recycle(batch);
+            outbox::recycle(batch);
         }
     }
 
@@ -531,7 +528,7 @@ impl Engine {
 
     /// Handler: a batch without answers, or with answers that are done with.
     fn keep(&self, from: RankId, batch: &[u8]) {
-        let mut bytes = self.outbox.buffer();
+        let mut bytes = outbox::buffer();
         bytes.copy_from(batch);
         self.inbox.push(Arrived { from, bytes });
         self.servers.work();
@@ -558,7 +555,7 @@ impl Engine {
         if for_services > 0 {
             return self.keep(from, bytes);
         }
-        self.outbox.has_served(from, bytes.len());
+        // Tasks may have waited for these answers.
         self.servers.work();
     }
 
@@ -586,7 +583,12 @@ impl Engine {
     }
 
     /// The long body and the other payloads of a record.
+    #[inline]
     fn take_payloads(&self, from: RankId, record: &wire::Record<'_>) -> (Option<Payload>, Vec<Payload>) {
+        if record.is_short() { Default::default() } else { self.take_rooms(from, record) }
+    }
+
+    fn take_rooms(&self, from: RankId, record: &wire::Record<'_>) -> (Option<Payload>, Vec<Payload>) {
         let mut payloads = Vec::new();
         for key in record.keys() {
             let Some(payload) = self.payloads.take(from, key) else {
@@ -642,7 +644,7 @@ impl Engine {
     fn serve_batch(&'static self, batch: Arrived) {
         let own_bytes = Engine::without_waiting(|| self.serve_records(&batch));
         self.outbox.has_served(batch.from, own_bytes);
-        self.outbox.recycle(batch.bytes);
+        outbox::recycle(batch.bytes);
     }
 
     /// Serves the records of a batch; the bytes of those that do not go on to other ranks.
@@ -650,6 +652,9 @@ impl Engine {
         let (mut bytes, mut served) = (batch.bytes.len(), 0);
         let several = |record: &wire::Record<'_>| record.size() < batch.bytes.len();
         let before = TOGETHER.get();
+        let reading = context::set_reading(self.context());
+        // Records of a batch often name the same function.
+        let mut known: Option<([u32; 2], &'static Service)> = None;
         for record in wire::records(batch.bytes.bytes()) {
             let record = record.unwrap_or_else(|why| self.garbled(batch.from, why));
             TOGETHER.set(several(&record));
@@ -669,8 +674,15 @@ impl Engine {
                 // The handler has seen to it.
                 To::Call { .. } => continue,
             };
-            let Some(service) = service::find(service) else {
-                self.garbled(batch.from, "a record for a function that this program does not have");
+            let service = match known {
+                Some((number, known)) if number == service => known,
+                _ => {
+                    let Some(found) = service::find(service) else {
+                        self.garbled(batch.from, "a record for a function that this program does not have");
+                    };
+                    known = Some((service, found));
+                    found
+                }
             };
             let (long_body, payloads) = self.take_payloads(batch.from, &record);
             let reply = answer.map(|answer| Reply::new(self, answer));
@@ -685,6 +697,7 @@ impl Engine {
             }
             served += 1;
         }
+        context::set_reading(reading);
         TOGETHER.set(before);
         self.have_served(served);
         bytes

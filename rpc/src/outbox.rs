@@ -3,12 +3,13 @@
 //! **Batches.** Records to a rank are appended to its batch. The batch leaves when it is [`BATCH_BYTES`]
 //! long, when the rank makes progress in the engine, or at once with a call.
 //!
-//! **Windows.** A rank counts the bytes that it has sent to each other, and is told how many of them have
-//! been served. The difference is under way. Who receives tells after every quarter of the window, when it
-//! serves.
+//! **Windows.** A rank counts the bytes that it has sent to each other for services, and is told how many of
+//! them have been served. The difference is under way. Who receives tells after every quarter of the window,
+//! when it serves.
 
 use crate::lock::lock;
 use crate::wire::{self, Buffer, To};
+use core::cell::RefCell;
 use gasnet::{Rank, RankId, RegionKey};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,7 +20,7 @@ pub const WINDOW_BYTES: u64 = 256 * 1024;
 const BATCH_BYTES: usize = 8 * 1024;
 /// A longer body travels as a payload.
 pub(crate) const LARGEST_IN_BATCH: usize = 16 * 1024;
-/// Buffers kept for the next batches.
+/// Buffers that a thread keeps for the next batches.
 const SPARE_BUFFERS: usize = 64;
 /// A longer buffer is not kept.
 const LONGEST_SPARE_WORDS: usize = 2 * LARGEST_IN_BATCH / 8;
@@ -45,7 +46,31 @@ pub(crate) struct Outbox {
     /// Ranks to be told that they have been served.
     owed: Mutex<Vec<RankId>>,
     owed_count: AtomicUsize,
-    spare: Mutex<Vec<Buffer>>,
+}
+
+thread_local! {
+    /// Buffers for the next batches, of whatever rank.
+    static SPARE: RefCell<Vec<Buffer>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty buffer.
+#[inline]
+pub(crate) fn buffer() -> Buffer {
+    SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+/// Keeps a buffer for later.
+#[inline]
+pub(crate) fn recycle(mut buffer: Buffer) {
+    if buffer.capacity() > LONGEST_SPARE_WORDS {
+        return;
+    }
+    buffer.clear();
+    SPARE.with_borrow_mut(|spare| {
+        if spare.len() < SPARE_BUFFERS {
+            spare.push(buffer);
+        }
+    });
 }
 
 impl Outbox {
@@ -56,7 +81,6 @@ impl Outbox {
             dirty_count: AtomicUsize::new(0),
             owed: Mutex::default(),
             owed_count: AtomicUsize::new(0),
-            spare: Mutex::default(),
         }
     }
 
@@ -101,14 +125,21 @@ impl Outbox {
 
     /// Takes a rank's batch, which counts as sent.
     pub(crate) fn take(&self, to: RankId) -> Option<Buffer> {
-        let empty = self.buffer();
+        let empty = buffer();
         let batch = core::mem::replace(&mut *lock(&self.lane(to).batch), empty);
         if batch.len() == 0 {
-            self.recycle(batch);
+            recycle(batch);
             return None;
         }
-        self.count(to, batch.len());
+        self.count_batch(to, &batch);
         Some(batch)
+    }
+
+    /// Counts a batch as sent. Answers alone are done with when they arrive: they do not count.
+    pub(crate) fn count_batch(&self, to: RankId, batch: &Buffer) {
+        if batch.has_services() {
+            self.count(to, batch.len());
+        }
     }
 
     /// Counts bytes as sent.
@@ -178,23 +209,6 @@ impl Outbox {
             if let Err(e) = rank.request_short(to, handler, &[consumed as u32, (consumed >> 32) as u32]) {
                 rank.fatal(&format!("remote calls: {e}"));
             }
-        }
-    }
-
-    /// An empty buffer.
-    pub(crate) fn buffer(&self) -> Buffer {
-        lock(&self.spare).pop().unwrap_or_default()
-    }
-
-    /// Keeps a buffer for later.
-    pub(crate) fn recycle(&self, mut buffer: Buffer) {
-        if buffer.capacity() > LONGEST_SPARE_WORDS {
-            return;
-        }
-        buffer.clear();
-        let mut spare = lock(&self.spare);
-        if spare.len() < SPARE_BUFFERS {
-            spare.push(buffer);
         }
     }
 }

@@ -24,8 +24,9 @@ const WHOLE: u32 = 1 << 23;
 pub(crate) struct Buffer {
     words: Vec<u64>,
     len: usize,
-    /// Whether some record is an answer.
+    /// Whether some record is an answer, and whether some is none.
     answers: bool,
+    services: bool,
 }
 
 impl Buffer {
@@ -37,11 +38,17 @@ impl Buffer {
         self.words.clear();
         self.len = 0;
         self.answers = false;
+        self.services = false;
     }
 
     /// Whether a record that was appended is an answer.
     pub(crate) fn has_answers(&self) -> bool {
         self.answers
+    }
+
+    /// Whether a record that was appended is for a service, and takes the receiver's time.
+    pub(crate) fn has_services(&self) -> bool {
+        self.services
     }
 
     /// Words that there is room for without another allocation.
@@ -122,6 +129,11 @@ pub(crate) struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// Whether it is all there is: it has no payloads.
+    pub(crate) fn is_short(&self) -> bool {
+        self.keys.is_empty() && !self.whole
+    }
+
     /// Bytes that it takes.
     pub(crate) fn size(&self) -> usize {
         HEAD + self.keys.len() + self.body.len().next_multiple_of(8)
@@ -144,7 +156,10 @@ pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bo
         To::Call { answer, outcome } => ([0, u32::from(outcome)], answer.words()),
     };
     let pair = |low: u32, high: u32| bytemuck::cast::<[u32; 2], u64>([low, high]);
-    buffer.answers |= matches!(to, To::Call { .. });
+    match to {
+        To::Call { .. } => buffer.answers = true,
+        _ => buffer.services = true,
+    }
     buffer.words.extend([pair(first, second), pair(len, place), pair(generation, origin)]);
     buffer.append(bytemuck::cast_slice(keys));
     buffer.append(body);
