@@ -47,7 +47,7 @@ struct Run {
 
 /// Consecutive bytes of one thread: their offset there, and in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct ThreadRange {
     t: u32,
     o: u64,
     at: u64,
@@ -61,12 +61,12 @@ impl Run {
     }
 
     /// Calls `f` for every piece, in order.
-    fn pieces(&self, threads: u32, mut f: impl FnMut(Piece)) {
+    fn pieces(&self, threads: u32, mut f: impl FnMut(ThreadRange)) {
         let Run { mut t, mut o, mut phase, n, b, e } = *self;
         let mut done = 0;
         while done < n {
             let count = if b == 0 { n } else { (b - phase).min(n - done) };
-            f(Piece { t, o, at: done * e, bytes: count * e });
+            f(ThreadRange { t, o, at: done * e, bytes: count * e });
             done += count;
             o -= phase * e;
             phase = 0;
@@ -79,8 +79,8 @@ impl Run {
     }
 
     /// The pieces of each thread, in the order of their first pieces.
-    fn by_thread(&self, threads: u32) -> Vec<Vec<Piece>> {
-        let mut all: Vec<Vec<Piece>> = Vec::new();
+    fn by_thread(&self, threads: u32) -> Vec<Vec<ThreadRange>> {
+        let mut all: Vec<Vec<ThreadRange>> = Vec::new();
         let mut number = 0;
         self.pieces(threads, |piece| {
             let slot = number % threads as usize;
@@ -103,7 +103,7 @@ struct Mover<'a> {
 impl Mover<'_> {
     /// # Safety
     /// 1. `to` has room for the piece until [`Core::sync`] (owed by the caller).
-    unsafe fn get(&self, p: Piece, to: *mut u8) {
+    unsafe fn get(&self, p: ThreadRange, to: *mut u8) {
         // SAFETY: (1).
         unsafe {
             match self.how & BLOCKING {
@@ -115,7 +115,7 @@ impl Mover<'_> {
 
     /// # Safety
     /// 1. `from` is valid for the piece (owed by the caller).
-    unsafe fn put(&self, p: Piece, from: *const u8) {
+    unsafe fn put(&self, p: ThreadRange, from: *const u8) {
         // SAFETY: (1).
         unsafe {
             match self.how & BLOCKING {
@@ -127,11 +127,11 @@ impl Mover<'_> {
 }
 
 /// Splits a piece into elements if `how` asks for it.
-fn parts(how: c_uint, e: u64, p: Piece, mut f: impl FnMut(Piece)) {
+fn parts(how: c_uint, e: u64, p: ThreadRange, mut f: impl FnMut(ThreadRange)) {
     let step = if how & SINGLY != 0 { e } else { p.bytes };
     let mut done = 0;
     while done < p.bytes {
-        f(Piece { o: p.o + done, at: p.at + done, bytes: step, ..p });
+        f(ThreadRange { o: p.o + done, at: p.at + done, bytes: step, ..p });
         done += step;
     }
 }
@@ -177,7 +177,7 @@ pub extern "C" fn __upc_gather(
     for list in &lists {
         let bytes: u64 = list.iter().map(|p| p.bytes).sum();
         // SAFETY: the lists together are as long as the run; nobody reads before `sync`.
-        unsafe { mover.get(Piece { bytes, ..list[0] }, packed.as_mut_ptr().add(start)) };
+        unsafe { mover.get(ThreadRange { bytes, ..list[0] }, packed.as_mut_ptr().add(start)) };
         start += bytes as usize;
     }
     core.sync();
@@ -230,7 +230,7 @@ pub extern "C" fn __upc_scatter(
             });
         }
         // SAFETY: `packed` holds as many bytes; a put's source may be reused at once.
-        unsafe { mover.put(Piece { bytes: packed.len() as u64, ..list[0] }, packed.as_ptr()) };
+        unsafe { mover.put(ThreadRange { bytes: packed.len() as u64, ..list[0] }, packed.as_ptr()) };
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// An installation without a runtime library, and a directory to work in.
-struct Place {
+struct Installation {
     dir: PathBuf,
 }
 
@@ -24,8 +24,8 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl Installation {
+    fn new(name: &str) -> Installation {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{name}"));
         let _ = fs::remove_dir_all(&dir);
         for d in ["bin", "include/upc", "work", "tmp"] {
@@ -36,9 +36,9 @@ impl Place {
         fs::hard_link(env!("CARGO_BIN_EXE_upcc"), dir.join("bin/upcc")).unwrap();
         let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upc-rt/include");
         copy_all(&headers, &dir.join("include/upc"));
-        Place { dir }
+        Installation { dir }
     }
-    fn file(&self, name: &str, text: &str) -> &Place {
+    fn file(&self, name: &str, text: &str) -> &Installation {
         fs::write(self.dir.join("work").join(name), text).unwrap();
         self
     }
@@ -86,7 +86,7 @@ const HELLO: &str = "#include <upc.h>\n#include <stdio.h>\nshared int a[THREADS]
 
 #[test]
 fn says_what_is_wrong_with_the_command_line() {
-    let p = Place::new("usage");
+    let p = Installation::new("usage");
     p.file("a.upc", HELLO).file("b.upc", "int b;\n");
     for (args, word) in [
         (&[][..], "no input files"),
@@ -111,7 +111,7 @@ fn says_what_is_wrong_with_the_command_line() {
 
 #[test]
 fn predefines_the_macros_of_both_environments() {
-    let p = Place::new("macros");
+    let p = Installation::new("macros");
     p.file("m.upc", "V __UPC_VERSION__\nT THREADS\nS __UPC_STATIC_THREADS__\nD __UPC_DYNAMIC_THREADS__\nB UPC_MAX_BLOCK_SIZE\n");
     let dynamic = p.ok(&["-E", "m.upc"]);
     for line in ["V 201311L", "T THREADS", "S __UPC_STATIC_THREADS__", "D 1", "B 1048576"] {
@@ -127,7 +127,7 @@ fn predefines_the_macros_of_both_environments() {
 /// finds what lies beside the source, last of all.
 #[test]
 fn headers_are_searched_for_as_gcc_does() {
-    let p = Place::new("folders");
+    let p = Installation::new("folders");
     let work = p.dir.join("work");
     for folder in ["src", "other"] {
         fs::create_dir_all(work.join(folder)).unwrap();
@@ -193,7 +193,7 @@ fn headers_are_searched_for_as_gcc_does() {
 
 #[test]
 fn source_from_standard_input_has_the_headers_of_the_working_folder() {
-    let p = Place::new("input");
+    let p = Installation::new("input");
     p.file("here.h", "#define HERE 1\n")
         .file("a.upc", "#include \"here.h\"\n#include <here.h>\nshared int a[HERE];\n");
     let out = Command::new(p.dir.join("bin/upcc"))
@@ -208,7 +208,7 @@ fn source_from_standard_input_has_the_headers_of_the_working_folder() {
 
 #[test]
 fn makes_what_is_asked_for_and_prints_nothing() {
-    let p = Place::new("outputs");
+    let p = Installation::new("outputs");
     p.file("a.upc", HELLO)
         .file("b.c", "#include \"b.h\"\nint f(void) { return B; }\n")
         .file("b.h", "#define B 1\n");
@@ -233,7 +233,7 @@ fn makes_what_is_asked_for_and_prints_nothing() {
 
 #[test]
 fn a_dump_is_printed_and_makes_no_file() {
-    let p = Place::new("dump");
+    let p = Installation::new("dump");
     p.file("a.upc", HELLO);
     for (form, shown) in [("ast", "main"), ("ir", "shared")] {
         let dump = format!("--dump={form}");
@@ -253,7 +253,7 @@ fn a_dump_is_printed_and_makes_no_file() {
 
 #[test]
 fn a_failed_compile_leaves_no_output() {
-    let p = Place::new("failure");
+    let p = Installation::new("failure");
     p.file("bad.upc", "shared int x;\nint f(void) { return y; }\n")
         .file("bad.o", "old")
         .file("inc.upc", "#include \"none.h\"\n");
@@ -269,7 +269,7 @@ fn a_failed_compile_leaves_no_output() {
 
 #[test]
 fn a_dry_run_only_shows_the_commands() {
-    let p = Place::new("dry");
+    let p = Installation::new("dry");
     p.file("a.upc", HELLO);
     let o = p.upcc(&["-###", "a.upc", "-o", "prog", "-lfoo"]);
     let err = String::from_utf8_lossy(&o.stderr);
@@ -283,7 +283,7 @@ fn a_dry_run_only_shows_the_commands() {
 
 #[test]
 fn configuration_files_and_variables() {
-    let p = Place::new("conf");
+    let p = Installation::new("conf");
     p.file("a.upc", "1 A\n2 B\n3 C\n4 D\n").file("mine.conf", "default_options = -DA=mine\n");
     fs::create_dir_all(p.dir.join("etc")).unwrap();
     fs::write(p.dir.join("etc/upcc.conf"), "# of the installation\ndefault_options = -DA=etc -DB=etc\n")
@@ -309,7 +309,7 @@ fn configuration_files_and_variables() {
 
 #[test]
 fn information_for_scripts() {
-    let p = Place::new("info");
+    let p = Installation::new("info");
     p.file("a.upc", HELLO);
     fs::create_dir_all(p.dir.join("lib")).unwrap();
     fs::write(p.dir.join("lib/libgasnet_mpi-x.so"), "").unwrap();
@@ -343,7 +343,7 @@ fn information_for_scripts() {
 
 #[test]
 fn outputs_and_stages_of_links() {
-    let p = Place::new("links");
+    let p = Installation::new("links");
     p.file("prog.upc", HELLO);
     let link = |args: &[&str]| {
         let o = p.upcc(&[&["-###", "prog.upc"], args].concat());
@@ -367,7 +367,7 @@ fn outputs_and_stages_of_links() {
 
 #[test]
 fn lines_and_temporary_files() {
-    let p = Place::new("flow");
+    let p = Installation::new("flow");
     p.file("a.upc", HELLO);
     p.ok(&["-trans", "a.upc"]);
     assert!(p.read("a.trans.c").contains("#line"));

@@ -524,31 +524,11 @@ mod tests {
 
     #[test]
     fn options_become_settings() {
-        let r = p(&[
-            "-polite-sync",
-            "-abort",
-            "-freeze=3",
-            "-pshm-width",
-            "2",
-            "-backtrace",
-            "-tracefile=t%",
-            "-N2",
-            "p",
-        ]);
+        let options =
+            ["-polite-sync", "-abort", "-freeze=3", "-pshm-width", "2", "-backtrace", "-tracefile=t%"];
+        let r = p(&[&options[..], &["-N2", "p"]].concat());
         assert!(r.is_err(), "-N and its number are two words");
-        let r = p(&[
-            "-polite-sync",
-            "-abort",
-            "-freeze=3",
-            "-pshm-width",
-            "2",
-            "-backtrace",
-            "-tracefile=t%",
-            "-N",
-            "2",
-            "p",
-        ])
-        .unwrap();
+        let r = p(&[&options[..], &["-N", "2", "p"]].concat()).unwrap();
         let has = |n: &str, v: &str| r.env.contains(&(n.into(), v.into()));
         assert!(
             has("UPC_POLITE_SYNC", "yes") && has("UPC_ABORT", "yes") && has("UPC_FREEZE", "3"),

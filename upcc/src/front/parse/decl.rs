@@ -181,7 +181,7 @@ impl Cx<'_> {
             self.error(start, text);
             return Err(Bad);
         }
-        let specs = self.specs(Place::Param)?;
+        let specs = self.specs(DeclContext::Param)?;
         let p = self.declarator(true)?;
         let mut attrs = Attrs::default();
         self.attributes(&mut attrs)?;
@@ -413,7 +413,7 @@ impl Cx<'_> {
 
     /// A declaration in a block, or in the first clause of a `for`.
     pub(crate) fn block_declaration(&mut self) -> PResult<StmtKind> {
-        match self.nested(|cx| cx.declaration(Place::Block))? {
+        match self.nested(|cx| cx.declaration(DeclContext::Block))? {
             ItemKind::Decl(d) => Ok(StmtKind::Decl(Box::new(d))),
             ItemKind::Func(f) => Ok(StmtKind::NestedFunc(f)),
             ItemKind::StaticAssert => Ok(StmtKind::StaticAssert),
@@ -422,20 +422,20 @@ impl Cx<'_> {
     }
 
     /// A declaration or function definition.
-    pub(crate) fn declaration(&mut self, place: Place) -> PResult<ItemKind> {
+    pub(crate) fn declaration(&mut self, context: DeclContext) -> PResult<ItemKind> {
         let start = self.pos();
         if self.at_static_assert() {
             self.static_assert()?;
             return Ok(ItemKind::StaticAssert);
         }
         let outer_vla = std::mem::take(&mut self.vla);
-        let r = self.declaration_inner(place, start);
+        let r = self.declaration_inner(context, start);
         self.vla = outer_vla;
         r
     }
 
-    fn declaration_inner(&mut self, place: Place, start: TokIdx) -> PResult<ItemKind> {
-        let specs = self.specs(place)?;
+    fn declaration_inner(&mut self, context: DeclContext, start: TokIdx) -> PResult<ItemKind> {
+        let specs = self.specs(context)?;
         if specs.implicit_int && !self.implicit_int_ok(&specs, start)? {
             return Err(Bad);
         }
@@ -475,7 +475,7 @@ impl Cx<'_> {
                 if let Some(r) = attrs.ranges.first() {
                     self.error(r.start, "attributes of a function definition stand before its declarator");
                 }
-                return Ok(ItemKind::Func(Box::new(self.function(specs, d, start, place)?)));
+                return Ok(ItemKind::Func(Box::new(self.function(specs, d, start, context)?)));
             }
             if specs.implicit_int && out.is_empty() {
                 self.warn_since_c99(start, "this declaration names no type; `int` is taken");
@@ -489,10 +489,10 @@ impl Cx<'_> {
             {
                 self.warn(*at, "names of parameters without types are for the definition of a function");
             }
-            let id = self.init_declarator(&specs, &mut d, &all, suffix, asm_label, place, spec_vla)?;
+            let id = self.init_declarator(&specs, &mut d, &all, suffix, asm_label, context, spec_vla)?;
             self.check_alignment(&specs, id.decl, id.ty, id.name);
             self.check_function_specifiers(&specs.spec, id.decl, id.name);
-            if place == Place::Block && self.types.is_variably_modified(id.ty) {
+            if context == DeclContext::Block && self.types.is_variably_modified(id.ty) {
                 self.enter_region(Region::Sized(id.name));
             }
             has_upc |= id.has_upc;
@@ -586,7 +586,7 @@ impl Cx<'_> {
         attrs: &Attrs,
         suffix: Vec<TokRange>,
         asm_label: Option<TokRange>,
-        place: Place,
+        context: DeclContext,
         spec_vla: Vec<ExprId>,
     ) -> PResult<InitDeclarator> {
         let (name, tok) = d.name.unwrap_or_else(|| (self.toks.syms.intern(""), d.toks.start));
@@ -609,7 +609,7 @@ impl Cx<'_> {
         let has_init = self.is(Punct::Eq);
         let declarator_upc = specs.spec.has_upc || d.has_upc;
         let align = specs.align.max(attrs.align);
-        let id = self.declare(name, tok, ty, &specs.spec, specs.auto_type, place, has_init, align);
+        let id = self.declare(name, tok, ty, &specs.spec, specs.auto_type, context, has_init, align);
         if let Some(l) = asm_label {
             self.decls[id.0 as usize].asm_label = Some(l);
         }
@@ -631,14 +631,14 @@ impl Cx<'_> {
             }
             init = Some(i);
         }
-        ty = self.finish_object(id, ty, tok, has_init, &specs.spec, place);
+        ty = self.finish_object(id, ty, tok, has_init, &specs.spec, context);
         let init_upc = init.as_ref().is_some_and(Init::has_upc);
         let dd = &mut self.decls[id.0 as usize];
         dd.has_upc |= declarator_upc || init_upc;
         let mentions = self.types.mentions_shared(ty);
         let dd = &mut self.decls[id.0 as usize];
         dd.has_upc |= mentions;
-        let def = if has_init { Definition::Defined } else { self.definition_kind(id, &specs.spec, place) };
+        let def = if has_init { Definition::Defined } else { self.definition_kind(id, &specs.spec, context) };
         let has_upc = declarator_upc || init_upc || self.types.is_shared(ty);
         Ok(InitDeclarator {
             decl: id,
@@ -679,7 +679,13 @@ impl Cx<'_> {
 
     // ---- functions ----
 
-    fn function(&mut self, specs: Specs, d: Declarator, start: TokIdx, place: Place) -> PResult<FuncDef> {
+    fn function(
+        &mut self,
+        specs: Specs,
+        d: Declarator,
+        start: TokIdx,
+        context: DeclContext,
+    ) -> PResult<FuncDef> {
         let (name, tok) = d.name.unwrap_or_else(|| (self.toks.syms.intern(""), d.toks.start));
         let base = self.apply_attrs(specs.spec.ty, &d.attrs);
         let ty = self.apply_declarator(base, &d, start);
@@ -691,8 +697,8 @@ impl Cx<'_> {
         self.check_array_suffixes(&d);
         let before = self.linked.get(&name).map(|o| &self.decls[o.0 as usize]);
         let before = before.filter(|o| !o.implicit && !o.builtin).map(|o| o.ty);
-        let id = self.declare(name, tok, ty, &specs.spec, false, place, true, None);
-        self.check_main(id, ty, place);
+        let id = self.declare(name, tok, ty, &specs.spec, false, context, true, None);
+        self.check_main(id, ty, context);
         self.decls[id.0 as usize].has_upc |= sig_upc || self.types.mentions_shared(ty);
         let Some(Chunk::Func { params, knr, proto, extras, vla, .. }) = d.chunks.into_iter().last() else {
             return Err(Bad);

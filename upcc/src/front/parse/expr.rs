@@ -481,12 +481,7 @@ impl Cx<'_> {
             Kw::ChooseExpr => self.choose_expr(at),
             Kw::Tgmath => self.tgmath(at),
             Kw::ConvertVector => {
-                self.bump();
-                self.expect(Punct::LParen, "after `__builtin_convertvector`")?;
-                self.assignment()?;
-                self.expect(Punct::Comma, "after the vector")?;
-                let to = self.type_name()?;
-                self.expect(Punct::RParen, "after the type")?;
+                let (_, to) = self.value_and_type("after `__builtin_convertvector`", "after the vector")?;
                 let toks = self.since(at);
                 Ok(self.node(ExprKind::Number, to.ty, Cat::Rvalue, toks, false))
             }
@@ -494,14 +489,20 @@ impl Cx<'_> {
         }
     }
 
-    /// `__builtin_va_arg(list, type)`
-    fn va_arg(&mut self, at: TokIdx) -> PResult<Expr> {
+    /// `name(expression, type)`. The words tell of a parenthesis and a comma that are missing.
+    fn value_and_type(&mut self, paren: &str, comma: &str) -> PResult<(Expr, TypeName)> {
         self.bump();
-        self.expect(Punct::LParen, "after `__builtin_va_arg`")?;
-        let list = self.assignment()?;
-        self.expect(Punct::Comma, "after the list")?;
+        self.expect(Punct::LParen, paren)?;
+        let value = self.assignment()?;
+        self.expect(Punct::Comma, comma)?;
         let to = self.type_name()?;
         self.expect(Punct::RParen, "after the type")?;
+        Ok((value, to))
+    }
+
+    /// `__builtin_va_arg(list, type)`
+    fn va_arg(&mut self, at: TokIdx) -> PResult<Expr> {
+        let (list, to) = self.value_and_type("after `__builtin_va_arg`", "after the list")?;
         let toks = self.since(at);
         if !self.types.is_complete(to.ty) && !self.types.is_error(to.ty) {
             let t = self.show(to.ty);

@@ -13,7 +13,7 @@ impl Cx<'_> {
     ) -> PResult<()> {
         while !self.is(Punct::LBrace) && self.kind() != TokKind::Eof {
             let start = self.pos();
-            let specs = self.specs(Place::Param)?;
+            let specs = self.specs(DeclContext::Param)?;
             if specs.implicit_int && specs.spec.toks.is_empty() {
                 let found = self.found();
                 self.error(self.pos(), format!("expected a parameter's declaration, found {found}"));

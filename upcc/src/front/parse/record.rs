@@ -184,7 +184,7 @@ impl Cx<'_> {
             return Ok(());
         }
         let start = self.pos();
-        let specs = self.specs(Place::Member)?;
+        let specs = self.specs(DeclContext::Member)?;
         *has_upc |= specs.spec.has_upc;
         if self.is(Punct::Semi) {
             self.bump();

@@ -362,7 +362,7 @@ impl Cx<'_> {
     }
 
     /// Declaration specifiers.
-    pub(crate) fn specs(&mut self, place: Place) -> PResult<Specs> {
+    pub(crate) fn specs(&mut self, context: DeclContext) -> PResult<Specs> {
         let start = self.pos();
         let outer_defs = std::mem::take(&mut self.tag_defs);
         let err = self.types.error();
@@ -376,9 +376,9 @@ impl Cx<'_> {
             auto_type: false,
             align: None,
         };
-        while self.specifier(place, &mut list)? {}
+        while self.specifier(context, &mut list)? {}
         let implicit_int = list.other.is_none() && !list.auto_type && !list.any;
-        let Ok(mut ty) = self.specified_type(place, &list, start) else {
+        let Ok(mut ty) = self.specified_type(context, &list, start) else {
             self.tag_defs.splice(0..0, outer_defs);
             return Err(Bad);
         };
@@ -405,7 +405,7 @@ impl Cx<'_> {
     }
 
     /// One declaration specifier; false if there is none here.
-    fn specifier(&mut self, place: Place, list: &mut SpecList) -> PResult<bool> {
+    fn specifier(&mut self, context: DeclContext, list: &mut SpecList) -> PResult<bool> {
         let at = self.pos();
         if self.qualifier(&mut list.quals)? {
             return Ok(true);
@@ -416,7 +416,7 @@ impl Cx<'_> {
         }
         let Some(k) = self.kw() else { return Ok(self.typedef_name(list)) };
         if let Some(st) = storage(k) {
-            if !matches!(place, Place::File | Place::Block | Place::Param) {
+            if !matches!(context, DeclContext::File | DeclContext::Block | DeclContext::Param) {
                 self.error(at, format!("`{}` is not allowed here", self.toks.spelling(at)));
             } else if list.spec.storage != Storage::None && list.spec.storage != st {
                 self.error(at, "a declaration takes one storage class only");
@@ -479,7 +479,7 @@ impl Cx<'_> {
     }
 
     /// The type that specifiers name, without their qualifiers; `int` where they name none and need not.
-    fn specified_type(&mut self, place: Place, list: &SpecList, start: TokIdx) -> PResult<TypeId> {
+    fn specified_type(&mut self, context: DeclContext, list: &SpecList, start: TokIdx) -> PResult<TypeId> {
         if let Some(t) = list.other {
             return Ok(t);
         }
@@ -489,7 +489,7 @@ impl Cx<'_> {
         if list.any {
             return Ok(self.words_type(&list.words, start));
         }
-        if matches!(place, Place::TypeName | Place::Member) && list.quals.quals.is_none() {
+        if matches!(context, DeclContext::TypeName | DeclContext::Member) && list.quals.quals.is_none() {
             let found = self.found();
             let what = match self.ident() {
                 Some(_) => format!("unknown type name {found}"),
@@ -645,7 +645,7 @@ impl Cx<'_> {
     pub(crate) fn type_name(&mut self) -> PResult<TypeName> {
         let start = self.pos();
         let outer_vla = std::mem::take(&mut self.vla);
-        let specs = self.specs(Place::TypeName)?;
+        let specs = self.specs(DeclContext::TypeName)?;
         let d = self.declarator(true)?;
         if let Some((_, tok)) = d.name {
             self.error(tok, "a name is not expected in a type name");

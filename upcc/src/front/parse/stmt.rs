@@ -82,7 +82,7 @@ impl Cx<'_> {
             return Ok(ItemKind::Asm);
         }
         let _ = start;
-        self.declaration(Place::File)
+        self.declaration(DeclContext::File)
     }
 
     /// The body of a function: its scope is open already.

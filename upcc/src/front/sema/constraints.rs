@@ -1,6 +1,6 @@
 //! Constraints of C on declarations that are looked at when the declaration is whole.
 
-use super::read::{Bound, Chunk, Declarator, Extras, Place, Specs};
+use super::read::{Bound, Chunk, DeclContext, Declarator, Extras, Specs};
 use crate::front::ast::*;
 use crate::front::parse::Cx;
 use crate::front::token::TokIdx;
@@ -79,9 +79,9 @@ impl Cx<'_> {
     }
 
     /// The parameters of `main`.
-    pub(crate) fn check_main(&mut self, id: DeclId, ty: TypeId, place: Place) {
+    pub(crate) fn check_main(&mut self, id: DeclId, ty: TypeId, context: DeclContext) {
         let d = &self.decls[id.0 as usize];
-        if place != Place::File || self.name(d.name) != "main" {
+        if context != DeclContext::File || self.name(d.name) != "main" {
             return;
         }
         let tok = d.tok;

@@ -160,9 +160,9 @@ impl Attrs {
     }
 }
 
-/// Where specifiers stand.
+/// Where a declaration is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DeclContext {
     File,
     Block,
     Param,

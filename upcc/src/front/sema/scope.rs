@@ -1,6 +1,6 @@
 //! Scopes and the declarations in them.
 
-use super::read::{Param, Place};
+use super::read::{DeclContext, Param};
 use crate::front::ast::*;
 use crate::front::parse::Cx;
 use crate::front::token::{Sym, TokIdx};
@@ -173,11 +173,11 @@ impl Cx<'_> {
     }
 
     /// Whether this declarator, without an initialiser, defines.
-    pub(crate) fn definition_kind(&self, id: DeclId, spec: &DeclSpec, place: Place) -> Definition {
+    pub(crate) fn definition_kind(&self, id: DeclId, spec: &DeclSpec, context: DeclContext) -> Definition {
         match self.decls[id.0 as usize].kind {
             DeclKind::Func => Definition::Declared,
             DeclKind::Var if spec.storage == Storage::Extern => Definition::Declared,
-            DeclKind::Var if place == Place::File => Definition::Tentative,
+            DeclKind::Var if context == DeclContext::File => Definition::Tentative,
             _ => Definition::Defined,
         }
     }
@@ -192,16 +192,16 @@ impl Cx<'_> {
         ty: TypeId,
         spec: &DeclSpec,
         auto_type: bool,
-        place: Place,
+        context: DeclContext,
         defines: bool,
         align: Option<u64>,
     ) -> DeclId {
-        let file = place == Place::File;
+        let file = context == DeclContext::File;
         let is_func = self.types.is_function(ty);
         if spec.storage == Storage::Typedef {
             return self.declare_typedef(name, tok, ty);
         }
-        self.check_storage(tok, spec, is_func, place, defines, align);
+        self.check_storage(tok, spec, is_func, context, defines, align);
         let ty = self.check_object_type(name, tok, ty, spec, auto_type, file, is_func);
         let static_storage = file || matches!(spec.storage, Storage::Static | Storage::Extern);
         let nested_func = is_func && !file && defines;
@@ -271,11 +271,11 @@ impl Cx<'_> {
         tok: TokIdx,
         spec: &DeclSpec,
         is_func: bool,
-        place: Place,
+        context: DeclContext,
         defines: bool,
         align: Option<u64>,
     ) {
-        match (spec.storage, place == Place::File) {
+        match (spec.storage, context == DeclContext::File) {
             (Storage::Auto, true) if !self.is_system(tok) => {
                 self.error(tok, "`auto` has no meaning at file scope");
             }
@@ -542,7 +542,7 @@ impl Cx<'_> {
         tok: TokIdx,
         has_init: bool,
         spec: &DeclSpec,
-        place: Place,
+        context: DeclContext,
     ) -> TypeId {
         if self.decls[id.0 as usize].kind != DeclKind::Var {
             return ty;
@@ -572,7 +572,7 @@ impl Cx<'_> {
         }
         if !self.types.is_complete(merged) && spec.storage != Storage::Extern && !self.types.is_error(merged)
         {
-            if place == Place::File && !has_init {
+            if context == DeclContext::File && !has_init {
                 self.tentative.push((id, tok));
             } else {
                 self.incomplete_object(id, tok);
