@@ -2,36 +2,9 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "expect.h"
 
-#if defined(__GNUC__)
-  #define MAYBE_UNUSED __attribute__((__unused__))
-#endif
-
-static int check_failures MAYBE_UNUSED;
-
-#define CHECK(condition)                                                                  \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      check_failures++;                                                                   \
-      printf("ERROR: node %d: %s:%d: %s\n", (int)gasnet_mynode(), __FILE__, __LINE__, #condition); \
-      fflush(stdout);                                                                     \
-    }                                                                                     \
-  } while (0)
-
-#define CHECK_EQUAL(actual, expected)                                                     \
-  do {                                                                                    \
-    const long long actual_ = (long long)(actual), expected_ = (long long)(expected);     \
-    if (actual_ != expected_) {                                                           \
-      check_failures++;                                                                   \
-      printf("ERROR: node %d: %s:%d: %s is %lld, not %lld\n", (int)gasnet_mynode(), __FILE__, __LINE__, \
-             #actual, actual_, expected_);                                                \
-      fflush(stdout);                                                                     \
-    }                                                                                     \
-  } while (0)
-
+#define CHECK_RANK gasnet_mynode()
 #define OK(call) CHECK_EQUAL((call), GASNET_OK)
 
 MAYBE_UNUSED static void barrier(void) {
@@ -42,7 +15,12 @@ MAYBE_UNUSED static void barrier(void) {
 /* The last call of a test: all ranks together, 0 or 1. */
 MAYBE_UNUSED static void finish(void) {
   if (check_failures == 0) barrier();
-  if (check_failures == 0 && gasnet_mynode() == 0) printf("passed\n");
+  if (check_failures == 0 && gasnet_mynode() == 0) {
+    printf("passed\n");
+    fflush(stdout);
+  }
+  /* The first exit ends all ranks, also one that has not printed yet. */
+  if (check_failures == 0) barrier();
   gasnet_exit(check_failures ? 1 : 0);
 }
 
@@ -66,6 +44,7 @@ MAYBE_UNUSED static char *segment_of(gasnet_node_t node) {
 #ifdef _INCLUDED_GASNET_H
 MAYBE_UNUSED static void start(int *argc, char ***argv, gasnet_handlerentry_t *handlers, int count) {
   OK(gasnet_init(argc, argv));
+  if (check_failures) exit(1);
   OK(gasnet_attach(handlers, count, SEGMENT_BYTES, 0));
 }
 #endif

@@ -2,38 +2,15 @@
 #ifndef VIPL_CHECK_H
 #define VIPL_CHECK_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <vipl.h>
 
-#define MAYBE_UNUSED __attribute__((__unused__))
+#include "expect.h"
 
-static int check_failures MAYBE_UNUSED;
 static VIP_UINT32 rank MAYBE_UNUSED;
 static VIP_NIC_HANDLE nic MAYBE_UNUSED;
 static VIP_PROTECTION_HANDLE tag MAYBE_UNUSED;
 
-#define CHECK(condition)                                                                             \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      check_failures++;                                                                              \
-      printf("ERROR: rank %d: %s:%d: %s\n", (int)rank, __FILE__, __LINE__, #condition);              \
-      fflush(stdout);                                                                                \
-    }                                                                                                \
-  } while (0)
-
-#define CHECK_EQUAL(actual, expected)                                                                \
-  do {                                                                                               \
-    const long long actual_ = (long long)(actual), expected_ = (long long)(expected);                \
-    if (actual_ != expected_) {                                                                      \
-      check_failures++;                                                                              \
-      printf("ERROR: rank %d: %s:%d: %s is %lld, not %lld\n", (int)rank, __FILE__, __LINE__, #actual, \
-             actual_, expected_);                                                                    \
-      fflush(stdout);                                                                                \
-    }                                                                                                \
-  } while (0)
-
+#define CHECK_RANK rank
 #define OK(call) CHECK_EQUAL((call), VIP_SUCCESS)
 
 /* Longest wait for what must come. */

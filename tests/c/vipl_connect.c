@@ -151,6 +151,8 @@ static void peers(void) {
   OK(VipConnectPeerRequest(vi, &here.of, &there.of, 30));
   CHECK_EQUAL(VipConnectPeerWait(vi, &theirs), VIP_TIMEOUT);
   OK(VipDestroyVi(vi));
+  /* A rank that has left is not reachable. */
+  meet("peers have waited");
 }
 
 int main(void) {

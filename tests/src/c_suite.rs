@@ -4,13 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, run};
-use crate::suite::{Options, Summary, uncounted};
+use crate::suite::{Checked, Options, Summary, check_all, uncounted};
 
 /// One `run:` comment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -179,30 +176,12 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
         }
         lacking.is_none()
     });
-    let next = AtomicUsize::new(0);
-    let summary = Mutex::new(Summary { missing, ..Summary::default() });
-    thread::scope(|scope| {
-        for _ in 0..options.jobs.max(1) {
-            scope.spawn(|| {
-                while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = check(options, test);
-                    let mut summary = summary.lock().expect("no panic while holding it");
-                    match result {
-                        Ok(()) => {
-                            summary.passed += 1;
-                            note(&format!("ok      {}", test.name));
-                        }
-                        Err(report) => {
-                            note(&format!("FAILED  {}", test.name));
-                            summary.failed.push((test.name.clone(), report));
-                        }
-                    }
-                }
-            });
-        }
+    let mut summary = check_all(options, &tests, note, |test| Checked {
+        name: &test.name,
+        result: check(options, test).map(|()| Vec::new()),
+        commands: 0,
     });
-    let mut summary = summary.into_inner().expect("no panic while holding it");
-    summary.failed.sort();
+    summary.missing = missing;
     Ok(summary)
 }
 

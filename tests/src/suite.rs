@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Where things are and what to run.
@@ -51,6 +54,54 @@ pub struct Summary {
     pub commands: usize,
     /// Compilers that tests ask for and the machine does not have.
     pub missing: Vec<String>,
+}
+
+/// What has come of a test.
+#[derive(Debug)]
+pub struct Checked<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Lines to note after that of a test that passed, or the report of one that failed.
+    pub result: Result<Vec<String>, String>,
+    /// Commands that ran, where they are counted.
+    pub commands: usize,
+}
+
+/// Checks tests, as many at a time as the options say.
+pub fn check_all<'a, T: Sync>(
+    options: &Options,
+    tests: &'a [T],
+    note: Note<'_>,
+    check: impl Fn(&'a T) -> Checked<'a> + Sync,
+) -> Summary {
+    let next = AtomicUsize::new(0);
+    let summary = Mutex::new(Summary::default());
+    thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| {
+                // ORDER: Relaxed: hands out numbers.
+                while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let Checked { name, result, commands } = check(test);
+                    let mut summary = summary.lock().expect("no panic while holding it");
+                    summary.commands += commands;
+                    match result {
+                        Ok(lines) => {
+                            summary.passed += 1;
+                            note(&format!("ok      {name}"));
+                            lines.iter().for_each(|line| note(line));
+                        }
+                        Err(report) => {
+                            note(&format!("FAILED  {name}"));
+                            summary.failed.push((name.to_string(), report));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut summary = summary.into_inner().expect("no panic while holding it");
+    summary.failed.sort();
+    summary
 }
 
 /// Gets a line for each test as it ends.

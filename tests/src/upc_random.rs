@@ -152,6 +152,206 @@ impl Array {
 
 const MEMBERS: [&str; 7] = ["a", "b", "c", "f", "g", "list[1]", "in.d"];
 
+/// What a statement is made of, drawn once for both sides.
+#[derive(Debug, Clone, Copy)]
+struct Draw<'a> {
+    target: &'a Array,
+    index: &'a str,
+    /// Another index of the target.
+    far: &'a str,
+    other: &'a Array,
+    other_index: &'a str,
+    member: &'static str,
+    operator: &'static str,
+    form: u64,
+    k: u64,
+    step: u64,
+    letter: u64,
+}
+
+impl Draw<'_> {
+    /// The statement. An array for which there is no statement of the form gets a simple one.
+    fn statement(&self, side: Side, value: &str) -> String {
+        let special =
+            self.through_pointer(side, value).or_else(|| self.copy(side)).or_else(|| self.loop_over(side));
+        special.unwrap_or_else(|| self.simple(side, value))
+    }
+
+    /// Through pointers of several types.
+    fn through_pointer(&self, side: Side, value: &str) -> Option<String> {
+        let Draw { target, index, far, member, operator, form, k, step, letter, .. } = *self;
+        let count = target.count();
+        let plain = target.whole_numbers();
+        let name = target.name(side);
+        Some(match form {
+            // Within a row, or in a flat array: a pointer from one element to another.
+            2 if target.row.is_none() => format!(
+                "{{ {} = &{name}[{far}]; p += ({index}) - ({far}); {} = {value} % 97; }}",
+                target.pointer(side, "p"),
+                target.scalar("(*p)", member)
+            ),
+            3 if target.row.is_none() && target.element != "struct mixed" => {
+                format!("add_{name}(&{name}[{far}], ({index}) - ({far}), {value});")
+            }
+            5 if target.row.is_none() => format!(
+                "{{ {} = {name} + ({index}); {} {operator} {value} % 89; }}",
+                target.pointer(side, "p"),
+                target.scalar("p[0]", member)
+            ),
+            // A walk through the whole array, forwards and backwards.
+            11 if target.row.is_none() && plain => {
+                let (p, e) = (target.pointer(side, "p"), target.pointer(side, "e"));
+                format!(
+                    "{{ unsigned long h = 0; {p}; {e} = {name} + ({count} - 1); \
+                     for (p = {name}; p <= e; p += {step}) h = h * 5 + (unsigned long)(long)*p; \
+                     for (p = e; p > {name}; p--) p[-1] ^= (unsigned long)(long)*p % 7; {name}[{far}] += h % 13; }}"
+                )
+            }
+            // Pointers without a block size, to bytes, to nothing in particular.
+            12 if target.row.is_none() && plain => {
+                let e = target.element;
+                let (to, bytes) = match side {
+                    Side::Shared => (format!("shared [] {e} *"), "shared [] unsigned char *".to_string()),
+                    Side::Mirror => (format!("{e} *"), "unsigned char *".to_string()),
+                };
+                format!(
+                    "{{ const long i = {index}, n = LEAST({}, {k}); {to}q = ({to})&{name}[i]; {bytes}b = ({bytes})q; \
+                     for (long k = 0; k < n; k++) q[k] ^= k + b[k] % 3; }}",
+                    target.run("i")
+                )
+            }
+            13 if target.row.is_none() => {
+                let (p, v) = (
+                    target.pointer(side, "p"),
+                    if side == Side::Shared { "shared void *" } else { "void *" },
+                );
+                let to = target.pointer(side, "");
+                let place = target.scalar("(*p)", member);
+                format!("{{ {v}v = ({v})&{name}[{far}]; {p} = ({to})v; {place} = {place} / 2 + {k}; }}")
+            }
+            // Rows.
+            14 if let Some(row) = target.row => {
+                let rows = if side == Side::Shared {
+                    format!(
+                        "{}shared {} {} (*r)[{row}]",
+                        target.reference,
+                        target.pointee_layout(),
+                        target.element
+                    )
+                } else {
+                    format!("{} (*r)[{row}]", target.element)
+                };
+                let place = target.scalar(&format!("(*r)[{} % {row}]", letter), member);
+                format!("{{ {rows} = &{name}[({index}) / {row}]; {place} = {place} / 2 + {value} % 53; }}")
+            }
+            _ => return None,
+        })
+    }
+
+    /// Copies and fills of many elements.
+    fn copy(&self, side: Side) -> Option<String> {
+        let Draw { target, index, other, other_index, form, k, letter, .. } = *self;
+        let plain = target.whole_numbers();
+        let name = target.name(side);
+        Some(match form {
+            // From array to array, through a private buffer, of one byte value.
+            8 | 9
+                if target.element == other.element
+                    && target.number != other.number
+                    && target.row.is_none()
+                    && other.row.is_none() =>
+            {
+                let (to, from, e) = (target.name(side), other.name(side), target.element);
+                let head = format!(
+                    "const long i = {index}, j = {other_index}, n = LEAST(LEAST({}, {}), {k});",
+                    target.run("i"),
+                    other.run("j")
+                );
+                match (side, form) {
+                    (Side::Mirror, _) => {
+                        format!("{{ {head} memcpy(&{to}[i], &{from}[j], n * sizeof({e})); }}")
+                    }
+                    (_, 8) => format!("{{ {head} upc_memcpy(&{to}[i], &{from}[j], n * sizeof({e})); }}"),
+                    _ => format!(
+                        "{{ {head} {e} buffer[{k}]; upc_memget(buffer, &{from}[j], n * sizeof({e})); \
+                         upc_memput(&{to}[i], buffer, n * sizeof({e})); }}"
+                    ),
+                }
+            }
+            10 if target.row.is_none() => {
+                let letter = if plain { letter } else { 0 };
+                let set = if side == Side::Shared { "upc_memset" } else { "memset" };
+                format!(
+                    "{{ const long i = {index}, n = LEAST({}, {k}); {set}(&{name}[i], {letter}, n * sizeof({})); }}",
+                    target.run("i"),
+                    target.element
+                )
+            }
+            _ => return None,
+        })
+    }
+
+    /// Loops through arrays.
+    fn loop_over(&self, side: Side) -> Option<String> {
+        let Draw { target, index, other, member, form, k, step, .. } = *self;
+        let count = target.count();
+        let other_count = other.count();
+        let scalar = target.scalar(&target.at(side, index), member);
+        Some(match form {
+            // What is read can be brought in one piece, unless the loop writes it.
+            15 => {
+                let read = other.scalar(&other.at(side, "i"), member);
+                format!(
+                    "{{ unsigned long h = 0; for (long i = {}; i < {other_count}; i += {step}) \
+                     h = h * 3 + (unsigned long)(long){read}; {scalar} = {scalar} / 2 + h % 43; }}",
+                    k - 1
+                )
+            }
+            16 => {
+                let (to, read) =
+                    (target.at(side, "i"), other.at(side, &format!("(i + {k}) % {other_count}")));
+                let (to, read) = (target.scalar(&to, member), other.scalar(&read, member));
+                format!(
+                    "for (int i = 0; i < {count}; i += {step}) \
+                     {to} = {to} / 2 + (unsigned long)(long){read} % 29;"
+                )
+            }
+            17 => {
+                let (to, read) = (target.at(side, "i"), target.at(side, "(i + 1)"));
+                let (to, read) = (target.scalar(&to, member), target.scalar(&read, member));
+                format!(
+                    "for (long i = 0; i + 1 < {count}; i++) {to} = {to} / 2 + (unsigned long)(long){read} % 31;"
+                )
+            }
+            _ => return None,
+        })
+    }
+
+    /// On one element.
+    fn simple(&self, side: Side, value: &str) -> String {
+        let Draw { target, index, other, other_index, member, operator, form, .. } = *self;
+        let place = target.at(side, index);
+        let scalar = target.scalar(&place, member);
+        match form {
+            0 => format!("{scalar}++;"),
+            1 => format!("--{scalar};"),
+            4 if target.element == other.element => {
+                format!("{place} = {};", other.at(side, other_index))
+            }
+            6 if target.element == "struct mixed" => format!(
+                "{{ struct mixed t = {place}; t.{member} = {value} % 13; t.list[2]++; {place} = t; }}"
+            ),
+            7 => format!("{scalar} = {scalar} / 2 + {value} % 61;"),
+            18 if side == Side::Shared => {
+                format!("{{\n#pragma upc strict\n            {scalar} = {scalar} / 2 + {value} % 19; }}")
+            }
+            18 => format!("{scalar} = {scalar} / 2 + {value} % 19;"),
+            // Small, so that no conversion of a floating value is out of range.
+            _ => format!("{scalar} {operator} {value} % 11; {scalar} = {scalar} / 4;"),
+        }
+    }
+}
+
 /// A program under construction.
 struct Maker {
     random: Random,
@@ -466,152 +666,20 @@ static struct mirror_link ml[{most}];
         let other = self.random.pick(&self.arrays.clone()).clone();
         let other_index = self.index(&other);
         let (k, step, letter) = (1 + self.random.below(9), 1 + self.random.below(3), self.random.below(256));
-        let (count, other_count) = (target.count(), other.count());
-        // A byte or a bit pattern means the same on both sides.
-        let plain = target.whole_numbers();
-        let build = |side: Side, value: &str| {
-            let place = target.at(side, index);
-            let scalar = target.scalar(&place, member);
-            let name = target.name(side);
-            match form {
-                0 => format!("{scalar}++;"),
-                1 => format!("--{scalar};"),
-                // Within a row, or in a flat array: a pointer from one element to another.
-                2 if target.row.is_none() => format!(
-                    "{{ {} = &{name}[{far}]; p += ({index}) - ({far}); {} = {value} % 97; }}",
-                    target.pointer(side, "p"),
-                    target.scalar("(*p)", member)
-                ),
-                3 if target.row.is_none() && target.element != "struct mixed" => {
-                    format!("add_{name}(&{name}[{far}], ({index}) - ({far}), {value});")
-                }
-                4 if target.element == other.element => {
-                    format!("{place} = {};", other.at(side, &other_index))
-                }
-                5 if target.row.is_none() => format!(
-                    "{{ {} = {name} + ({index}); {} {operator} {value} % 89; }}",
-                    target.pointer(side, "p"),
-                    target.scalar("p[0]", member)
-                ),
-                6 if target.element == "struct mixed" => format!(
-                    "{{ struct mixed t = {place}; t.{member} = {value} % 13; t.list[2]++; {place} = t; }}"
-                ),
-                7 => format!("{scalar} = {scalar} / 2 + {value} % 61;"),
-                // Copies of many elements: from array to array, through a private buffer, of one byte value.
-                8 | 9
-                    if target.element == other.element
-                        && target.number != other.number
-                        && target.row.is_none()
-                        && other.row.is_none() =>
-                {
-                    let (to, from, e) = (target.name(side), other.name(side), target.element);
-                    let head = format!(
-                        "const long i = {index}, j = {other_index}, n = LEAST(LEAST({}, {}), {k});",
-                        target.run("i"),
-                        other.run("j")
-                    );
-                    match (side, form) {
-                        (Side::Mirror, _) => {
-                            format!("{{ {head} memcpy(&{to}[i], &{from}[j], n * sizeof({e})); }}")
-                        }
-                        (_, 8) => format!("{{ {head} upc_memcpy(&{to}[i], &{from}[j], n * sizeof({e})); }}"),
-                        _ => format!(
-                            "{{ {head} {e} buffer[{k}]; upc_memget(buffer, &{from}[j], n * sizeof({e})); \
-                             upc_memput(&{to}[i], buffer, n * sizeof({e})); }}"
-                        ),
-                    }
-                }
-                10 if target.row.is_none() => {
-                    let letter = if plain { letter } else { 0 };
-                    let set = if side == Side::Shared { "upc_memset" } else { "memset" };
-                    format!(
-                        "{{ const long i = {index}, n = LEAST({}, {k}); {set}(&{name}[i], {letter}, n * sizeof({})); }}",
-                        target.run("i"),
-                        target.element
-                    )
-                }
-                // A walk through the whole array, forwards and backwards.
-                11 if target.row.is_none() && plain => {
-                    let (p, e) = (target.pointer(side, "p"), target.pointer(side, "e"));
-                    format!(
-                        "{{ unsigned long h = 0; {p}; {e} = {name} + ({count} - 1); \
-                         for (p = {name}; p <= e; p += {step}) h = h * 5 + (unsigned long)(long)*p; \
-                         for (p = e; p > {name}; p--) p[-1] ^= (unsigned long)(long)*p % 7; {name}[{far}] += h % 13; }}"
-                    )
-                }
-                // Pointers without a block size, to bytes, to nothing in particular.
-                12 if target.row.is_none() && plain => {
-                    let e = target.element;
-                    let (to, bytes) = match side {
-                        Side::Shared => (format!("shared [] {e} *"), "shared [] unsigned char *".to_string()),
-                        Side::Mirror => (format!("{e} *"), "unsigned char *".to_string()),
-                    };
-                    format!(
-                        "{{ const long i = {index}, n = LEAST({}, {k}); {to}q = ({to})&{name}[i]; {bytes}b = ({bytes})q; \
-                         for (long k = 0; k < n; k++) q[k] ^= k + b[k] % 3; }}",
-                        target.run("i")
-                    )
-                }
-                13 if target.row.is_none() => {
-                    let (p, v) = (
-                        target.pointer(side, "p"),
-                        if side == Side::Shared { "shared void *" } else { "void *" },
-                    );
-                    let to = target.pointer(side, "");
-                    let place = target.scalar("(*p)", member);
-                    format!("{{ {v}v = ({v})&{name}[{far}]; {p} = ({to})v; {place} = {place} / 2 + {k}; }}")
-                }
-                // Rows.
-                14 if let Some(row) = target.row => {
-                    let rows = if side == Side::Shared {
-                        format!(
-                            "{}shared {} {} (*r)[{row}]",
-                            target.reference,
-                            target.pointee_layout(),
-                            target.element
-                        )
-                    } else {
-                        format!("{} (*r)[{row}]", target.element)
-                    };
-                    let place = target.scalar(&format!("(*r)[{} % {row}]", letter), member);
-                    format!(
-                        "{{ {rows} = &{name}[({index}) / {row}]; {place} = {place} / 2 + {value} % 53; }}"
-                    )
-                }
-                // Loops: what is read can be brought in one piece, unless the loop writes it.
-                15 => {
-                    let read = other.scalar(&other.at(side, "i"), member);
-                    format!(
-                        "{{ unsigned long h = 0; for (long i = {}; i < {other_count}; i += {step}) \
-                         h = h * 3 + (unsigned long)(long){read}; {scalar} = {scalar} / 2 + h % 43; }}",
-                        k - 1
-                    )
-                }
-                16 => {
-                    let (to, read) =
-                        (target.at(side, "i"), other.at(side, &format!("(i + {k}) % {other_count}")));
-                    let (to, read) = (target.scalar(&to, member), other.scalar(&read, member));
-                    format!(
-                        "for (int i = 0; i < {count}; i += {step}) \
-                         {to} = {to} / 2 + (unsigned long)(long){read} % 29;"
-                    )
-                }
-                17 => {
-                    let (to, read) = (target.at(side, "i"), target.at(side, "(i + 1)"));
-                    let (to, read) = (target.scalar(&to, member), target.scalar(&read, member));
-                    format!(
-                        "for (long i = 0; i + 1 < {count}; i++) {to} = {to} / 2 + (unsigned long)(long){read} % 31;"
-                    )
-                }
-                18 if side == Side::Shared => {
-                    format!("{{\n#pragma upc strict\n            {scalar} = {scalar} / 2 + {value} % 19; }}")
-                }
-                18 => format!("{scalar} = {scalar} / 2 + {value} % 19;"),
-                // Small, so that no conversion of a floating value is out of range.
-                _ => format!("{scalar} {operator} {value} % 11; {scalar} = {scalar} / 4;"),
-            }
+        let draw = Draw {
+            target,
+            index,
+            far: &far,
+            other: &other,
+            other_index: &other_index,
+            member,
+            operator,
+            form,
+            k,
+            step,
+            letter,
         };
-        [build(Side::Shared, &vs), build(Side::Mirror, &vm)]
+        [draw.statement(Side::Shared, &vs), draw.statement(Side::Mirror, &vm)]
     }
 
     fn work_of_one(&mut self) {

@@ -5,12 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::run::{Outcome, run};
-use crate::suite::{Options, Summary, uncounted};
+use crate::suite::{Checked, Options, Summary, check_all, uncounted};
 
 /// Run the suite; `note` gets a line for each test as it ends.
 pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
@@ -20,35 +17,15 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
         tests.retain(|test| test.gdb.is_empty());
         missing.push("gdb".to_string());
     }
-    let next = AtomicUsize::new(0);
-    let summary = Mutex::new(Summary { missing, ..Summary::default() });
-    thread::scope(|scope| {
-        for _ in 0..options.jobs.max(1) {
-            scope.spawn(|| {
-                while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let mut bench = Bench { options, test, commands: 0, golden: true, checked: None };
-                    let result = bench.test();
-                    let mut summary = summary.lock().expect("no panic while holding it");
-                    summary.commands += bench.commands;
-                    match result {
-                        Ok(()) => {
-                            summary.passed += 1;
-                            note(&format!("ok      {}", test.name));
-                            for rule in bench.checked.iter().flatten().chain(&test.rules) {
-                                note(&format!("checked {}:{rule}", test.name));
-                            }
-                        }
-                        Err(report) => {
-                            note(&format!("FAILED  {}", test.name));
-                            summary.failed.push((test.name.clone(), report));
-                        }
-                    }
-                }
-            });
-        }
+    let mut summary = check_all(options, &tests, note, |test| {
+        let mut bench = Bench { options, test, commands: 0, golden: true, checked: None };
+        let result = bench.test().map(|()| {
+            let rules = bench.checked.iter().flatten().chain(&test.rules);
+            rules.map(|rule| format!("checked {}:{rule}", test.name)).collect()
+        });
+        Checked { name: &test.name, result, commands: bench.commands }
     });
-    let mut summary = summary.into_inner().expect("no panic while holding it");
-    summary.failed.sort();
+    summary.missing = missing;
     Ok(summary)
 }
 
@@ -127,6 +104,89 @@ struct Test {
 }
 
 impl Test {
+    /// Before its file has said anything.
+    fn new(path: &Path, name: String) -> Test {
+        Test {
+            name,
+            path: path.to_owned(),
+            threads: vec![1, 2, 3, 5, 8],
+            environment: Static::Some,
+            flags: Vec::new(),
+            files: Vec::new(),
+            objects: Vec::new(),
+            archive: Vec::new(),
+            args: Vec::new(),
+            stdin: String::new(),
+            gdb: Vec::new(),
+            env: Vec::new(),
+            upcrun: Vec::new(),
+            then: None,
+            said: Vec::new(),
+            once: Vec::new(),
+            never: Vec::new(),
+            expect: Vec::new(),
+            exit: None,
+            runtime_error: None,
+            link_error: None,
+            diagnostics: Vec::new(),
+            golden: true,
+            rules: Vec::new(),
+        }
+    }
+
+    /// Takes a line `key: value` of the head.
+    fn head(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
+        let words = || value.split_whitespace().map(String::from).collect::<Vec<_>>();
+        match key {
+            "threads" => {
+                self.threads = words()
+                    .iter()
+                    .map(|word| word.parse().map_err(|_| "not a number of threads"))
+                    .collect::<Result<_, _>>()?;
+            }
+            "static" => {
+                self.environment = match value {
+                    "no" => Static::No,
+                    "some" => Static::Some,
+                    "yes" => Static::Yes,
+                    "only" => Static::Only,
+                    _ => return Err("static is no, some, yes or only"),
+                };
+            }
+            "flags" => self.flags.extend(words()),
+            "files" => self.files.extend(words()),
+            "object" => self.objects.push(words()),
+            "archive" => self.archive.extend(words()),
+            "args" => self.args.extend(words()),
+            "gdb" => self.gdb.push(value.into()),
+            "stdin" => self.stdin += &format!("{value}\n"),
+            "env" => {
+                let (name, value) = value.split_once('=').ok_or("not NAME=value")?;
+                self.env.push((name.into(), value.into()));
+            }
+            "golden" => self.golden = value != "no",
+            "upcrun" => self.upcrun.extend(words()),
+            "then" => self.then = Some(value.into()),
+            "expect-stderr" => self.said.push(value.into()),
+            "expect-once" => self.once.push(value.into()),
+            "expect-never" => self.never.push(value.into()),
+            "expect" => self.expect.push(value.into()),
+            "expect-exit" => self.exit = Some(value.parse().map_err(|_| "not a status")?),
+            "expect-runtime" => self.runtime_error = Some(value.into()),
+            "expect-link-error" => self.link_error = Some(value.into()),
+            key => {
+                let severity = SEVERITIES.into_iter().find(|s| key == format!("expect-{s}"));
+                if let Some(severity) = severity {
+                    self.diagnostics.push(Expected { line: None, severity, text: value.into() });
+                } else if key.starts_with("expect") {
+                    return Err("unknown key");
+                }
+                // Anything else is prose.
+            }
+        }
+        Ok(())
+    }
+
     fn must_not_compile(&self) -> bool {
         self.diagnostics.iter().any(|expected| expected.severity == "error")
     }
@@ -166,103 +226,28 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
 
 fn parse(path: &Path, name: String) -> Result<Test, String> {
     let source = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut test = Test {
-        name,
-        path: path.to_owned(),
-        threads: vec![1, 2, 3, 5, 8],
-        environment: Static::Some,
-        flags: Vec::new(),
-        files: Vec::new(),
-        objects: Vec::new(),
-        archive: Vec::new(),
-        args: Vec::new(),
-        stdin: String::new(),
-        gdb: Vec::new(),
-        env: Vec::new(),
-        upcrun: Vec::new(),
-        then: None,
-        said: Vec::new(),
-        once: Vec::new(),
-        never: Vec::new(),
-        expect: Vec::new(),
-        exit: None,
-        runtime_error: None,
-        link_error: None,
-        diagnostics: Vec::new(),
-        golden: true,
-        rules: Vec::new(),
-    };
+    let mut test = Test::new(path, name);
     let mut head = true;
     // The group of expected diagnostics that the lines belong to, until it is seen to have one.
     let mut rule = None;
     for (number, line) in (1u32..).zip(source.lines()) {
-        let problem = |what: &str| format!("{}:{number}: {what}: {line}", path.display());
+        let problem = |what: String| format!("{}:{number}: {what}: {line}", path.display());
         head &= (line.trim().is_empty() || line.starts_with("//")) && !line.starts_with("// rule: ");
-        if !head {
-            if let Some(name) = line.trim_start().strip_prefix("// rule: ") {
-                if let Some(empty) = rule.replace(name.trim().to_string()) {
-                    return Err(problem(&format!("the rule {empty} before this expects nothing")));
-                }
-                continue;
+        if head {
+            if let Some((key, value)) = line.trim_start_matches('/').split_once(':') {
+                test.head(key.trim(), value.trim()).map_err(|what| problem(what.into()))?;
             }
+        } else if let Some(name) = line.trim_start().strip_prefix("// rule: ") {
+            if let Some(empty) = rule.replace(name.trim().to_string()) {
+                return Err(problem(format!("the rule {empty} before this expects nothing")));
+            }
+        } else {
             for severity in SEVERITIES {
                 if let Some((_, text)) = line.split_once(&format!("// expect-{severity}:")) {
                     let text = text.trim().to_string();
                     test.diagnostics.push(Expected { line: Some(number), severity, text });
                     test.rules.extend(rule.take());
                 }
-            }
-            continue;
-        }
-        let Some((key, value)) = line.trim_start_matches('/').split_once(':') else { continue };
-        let value = value.trim();
-        let words = || value.split_whitespace().map(String::from).collect::<Vec<_>>();
-        match key.trim() {
-            "threads" => {
-                test.threads = words()
-                    .iter()
-                    .map(|word| word.parse().map_err(|_| problem("not a number of threads")))
-                    .collect::<Result<_, _>>()?;
-            }
-            "static" => {
-                test.environment = match value {
-                    "no" => Static::No,
-                    "some" => Static::Some,
-                    "yes" => Static::Yes,
-                    "only" => Static::Only,
-                    _ => return Err(problem("static is no, some, yes or only")),
-                };
-            }
-            "flags" => test.flags.extend(words()),
-            "files" => test.files.extend(words()),
-            "object" => test.objects.push(words()),
-            "archive" => test.archive.extend(words()),
-            "args" => test.args.extend(words()),
-            "gdb" => test.gdb.push(value.into()),
-            "stdin" => test.stdin += &format!("{value}\n"),
-            "env" => {
-                let (name, value) = value.split_once('=').ok_or(problem("not NAME=value"))?;
-                test.env.push((name.into(), value.into()));
-            }
-            "golden" => test.golden = value != "no",
-            "upcrun" => test.upcrun.extend(words()),
-            "then" => test.then = Some(value.into()),
-            "expect-stderr" => test.said.push(value.into()),
-            "expect-once" => test.once.push(value.into()),
-            "expect-never" => test.never.push(value.into()),
-            "expect" => test.expect.push(value.into()),
-            "expect-exit" => test.exit = Some(value.parse().map_err(|_| problem("not a status"))?),
-            "expect-runtime" => test.runtime_error = Some(value.into()),
-            "expect-link-error" => test.link_error = Some(value.into()),
-
-            key => {
-                let severity = SEVERITIES.into_iter().find(|s| key == format!("expect-{s}"));
-                if let Some(severity) = severity {
-                    test.diagnostics.push(Expected { line: None, severity, text: value.into() });
-                } else if key.starts_with("expect") {
-                    return Err(problem("unknown key"));
-                }
-                // Anything else is prose.
             }
         }
     }
@@ -493,6 +478,21 @@ impl Bench<'_> {
         if outcome.timed_out {
             return Err(outcome.report());
         }
+        self.judge_end(&outcome, threads)?;
+        self.judge_output(&outcome)?;
+        self.run_shell(scratch, threads)?;
+        let said = outcome.stdout.lines().filter_map(|line| line.strip_prefix("checked: "));
+        let said: BTreeSet<String> = said.map(String::from).collect();
+        self.checked = Some(match self.checked.take() {
+            None => said,
+            Some(before) => &before & &said,
+        });
+        Ok(())
+    }
+
+    /// How a run must end.
+    fn judge_end(&self, outcome: &Outcome, threads: u32) -> Result<(), String> {
+        let test = self.test;
         if let Some(text) = &test.runtime_error {
             if matches!(outcome.status, None | Some(0)) {
                 return Err(format!("expected a run-time error\n{}", outcome.report()));
@@ -514,7 +514,7 @@ impl Bench<'_> {
                 return Err(format!("{why}\n{}", outcome.report()));
             }
             refuse(
-                &outcome,
+                outcome,
                 &[
                     "UPC Runtime error:",
                     "UPC Runtime: GASNet error",
@@ -523,6 +523,12 @@ impl Bench<'_> {
                 ],
             )?;
         }
+        Ok(())
+    }
+
+    /// What a run must print, and what not.
+    fn judge_output(&self, outcome: &Outcome) -> Result<(), String> {
+        let test = self.test;
         for text in &test.once {
             let lines = outcome.stderr.lines().filter(|line| line.contains(text.as_str())).count();
             if lines != 1 {
@@ -535,7 +541,7 @@ impl Bench<'_> {
             }
         }
         let never: Vec<&str> = test.never.iter().map(String::as_str).collect();
-        refuse(&outcome, &never)?;
+        refuse(outcome, &never)?;
         let plain = test.runtime_error.is_none() && test.exit.is_none() && test.expect.is_empty();
         let default = ["passed".to_string()];
         let wanted: &[String] = if plain { &default } else { &test.expect };
@@ -544,6 +550,12 @@ impl Bench<'_> {
                 return Err(format!("no line with \"{text}\"\n{}", outcome.report()));
             }
         }
+        Ok(())
+    }
+
+    /// Runs the command that the test wants after each run.
+    fn run_shell(&mut self, scratch: &Path, threads: u32) -> Result<(), String> {
+        let test = self.test;
         if let Some(line) = &test.then {
             let mut shell = Command::new("sh");
             shell.args(["-c", line]).env("SCRATCH", scratch).env("COUNT", threads.to_string());
@@ -554,12 +566,6 @@ impl Bench<'_> {
                 return Err(after.report());
             }
         }
-        let said = outcome.stdout.lines().filter_map(|line| line.strip_prefix("checked: "));
-        let said: BTreeSet<String> = said.map(String::from).collect();
-        self.checked = Some(match self.checked.take() {
-            None => said,
-            Some(before) => &before & &said,
-        });
         Ok(())
     }
 

@@ -176,9 +176,9 @@ pub fn unit(random: &mut Random, out: &mut String) {
     out.push_str(&body);
 }
 
-/// Where a declaration stands.
+/// Where a declaration is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum DeclContext {
     /// At file scope, or static.
     File,
     /// Among statements, parameters and members.
@@ -243,7 +243,7 @@ impl Maker<'_> {
         }
         if self.used >> T & 1 == 1 {
             self.put("typedef ");
-            self.declaration_of("T", Place::File);
+            self.declaration_of("T", DeclContext::File);
             self.put(";\n");
         }
         self.put(&rest);
@@ -253,7 +253,7 @@ impl Maker<'_> {
         if self.random.one_in(8) {
             self.pick(&["static ", "extern ", "_Thread_local "]);
         }
-        self.declaration_of(name, Place::File);
+        self.declaration_of(name, DeclContext::File);
         if self.random.one_in(6) {
             self.put(" = ");
             self.initializer(1);
@@ -288,7 +288,7 @@ impl Maker<'_> {
                     if i > 0 {
                         self.put(", ");
                     }
-                    self.declaration_of(if i == 0 { "n" } else { "" }, Place::Local);
+                    self.declaration_of(if i == 0 { "n" } else { "" }, DeclContext::Local);
                 }
             }
         }
@@ -296,16 +296,16 @@ impl Maker<'_> {
     }
 
     /// Qualifiers, type and declarator.
-    fn declaration_of(&mut self, name: &str, place: Place) {
+    fn declaration_of(&mut self, name: &str, context: DeclContext) {
         // Now and then rules of the place are broken.
         let lawful = !self.random.one_in(16);
         let (mut before, mut after) = (String::new(), String::new());
         let (mut pointer, mut pointers, mut array) = (false, 0, false);
-        let most = if place == Place::Cast { 3 } else { 4 };
+        let most = if context == DeclContext::Cast { 3 } else { 4 };
         for _ in 0..self.random.below(most).min(2) {
             match self.random.below(6) {
                 0..3 => {
-                    let star = if lawful && place != Place::File && pointers == 0 {
+                    let star = if lawful && context != DeclContext::File && pointers == 0 {
                         &["*", "*", "*const ", "*restrict "][..]
                     } else {
                         &["*", "*", "*const ", "*shared "]
@@ -314,7 +314,7 @@ impl Maker<'_> {
                     (pointer, pointers) = (true, pointers + 1);
                     continue;
                 }
-                _ if lawful && place == Place::Cast && !pointer => continue,
+                _ if lawful && context == DeclContext::Cast && !pointer => continue,
                 _ => {}
             }
             if pointer {
@@ -331,7 +331,7 @@ impl Maker<'_> {
             after.push_str(self.random.pick::<&str>(&BOUNDS));
             after.push(']');
         }
-        let layout = if lawful && place != Place::File && pointers == 0 {
+        let layout = if lawful && context != DeclContext::File && pointers == 0 {
             ""
         } else {
             *self.random.pick::<&str>(&LAYOUTS)
@@ -391,7 +391,7 @@ impl Maker<'_> {
             2 => {
                 self.put("struct Z { ");
                 for member in ["m", "c"] {
-                    self.declaration_of(member, Place::Local);
+                    self.declaration_of(member, DeclContext::Local);
                     if self.random.one_in(5) {
                         self.put(" : ");
                         self.expression(0);
@@ -438,49 +438,7 @@ impl Maker<'_> {
             return self.put("; ");
         }
         match self.random.below(24) {
-            0 => {
-                self.put("if (");
-                self.expression(1);
-                self.put(") ");
-                self.statement(depth - 1);
-                if self.random.one_in(3) {
-                    self.put("else ");
-                    self.statement(depth - 1);
-                }
-            }
-            1 => {
-                self.put("while (");
-                self.expression(1);
-                self.put(") ");
-                self.statement(depth - 1);
-            }
-            2 => {
-                self.put("for (int i = 0; i < ");
-                self.expression(1);
-                self.put("; i++) ");
-                self.statement(depth - 1);
-            }
-            3 | 4 => {
-                self.put("upc_forall (int i = 0; i < ");
-                self.expression(0);
-                self.put("; i++; ");
-                if self.random.one_in(4) {
-                    self.pick(&["continue", ""]);
-                } else {
-                    self.expression(1);
-                }
-                self.put(") ");
-                self.statement(depth - 1);
-            }
-            5 => {
-                self.put("switch (");
-                self.expression(0);
-                self.put(") { case ");
-                self.expression(0);
-                self.pick(&[": ", " ... 9: ", ": default: "]);
-                self.statement(depth - 1);
-                self.put("} ");
-            }
+            form @ (0..6 | 13) => self.branch_or_loop(form, depth - 1),
             6 => {
                 self.put("return ");
                 self.expression(2);
@@ -513,7 +471,7 @@ impl Maker<'_> {
                     self.put("static ");
                 }
                 let name = *self.random.pick::<&str>(&["x", "v", "w"]);
-                self.declaration_of(name, if fixed { Place::File } else { Place::Local });
+                self.declaration_of(name, if fixed { DeclContext::File } else { DeclContext::Local });
                 if self.random.one_in(2) {
                     self.put(" = ");
                     self.initializer(1);
@@ -526,16 +484,65 @@ impl Maker<'_> {
                 self.statement(depth - 1);
                 self.put("} ");
             }
-            13 => {
-                self.put("do ");
-                self.statement(depth - 1);
-                self.put("while (");
-                self.expression(0);
-                self.put("); ");
-            }
             _ => {
                 self.expression(3);
                 self.put("; ");
+            }
+        }
+    }
+
+    /// A statement with statements in it.
+    fn branch_or_loop(&mut self, form: u64, depth: u32) {
+        match form {
+            0 => {
+                self.put("if (");
+                self.expression(1);
+                self.put(") ");
+                self.statement(depth);
+                if self.random.one_in(3) {
+                    self.put("else ");
+                    self.statement(depth);
+                }
+            }
+            1 => {
+                self.put("while (");
+                self.expression(1);
+                self.put(") ");
+                self.statement(depth);
+            }
+            2 => {
+                self.put("for (int i = 0; i < ");
+                self.expression(1);
+                self.put("; i++) ");
+                self.statement(depth);
+            }
+            3 | 4 => {
+                self.put("upc_forall (int i = 0; i < ");
+                self.expression(0);
+                self.put("; i++; ");
+                if self.random.one_in(4) {
+                    self.pick(&["continue", ""]);
+                } else {
+                    self.expression(1);
+                }
+                self.put(") ");
+                self.statement(depth);
+            }
+            5 => {
+                self.put("switch (");
+                self.expression(0);
+                self.put(") { case ");
+                self.expression(0);
+                self.pick(&[": ", " ... 9: ", ": default: "]);
+                self.statement(depth);
+                self.put("} ");
+            }
+            _ => {
+                self.put("do ");
+                self.statement(depth);
+                self.put("while (");
+                self.expression(0);
+                self.put("); ");
             }
         }
     }
@@ -559,7 +566,7 @@ impl Maker<'_> {
 
     fn type_name(&mut self) {
         self.put("(");
-        self.declaration_of("", Place::Cast);
+        self.declaration_of("", DeclContext::Cast);
         self.put(")");
     }
 
@@ -649,53 +656,58 @@ impl Maker<'_> {
                 self.put(LIBRARY[at as usize].0);
                 self.arguments(3, d);
             }
-            27 => match self.random.below(8) {
-                0 => {
-                    self.put("_Generic(");
-                    self.expression(d);
-                    self.put(", int: 1, shared int *: x, default: ");
-                    self.expression(d);
-                    self.put(")");
-                }
-                1 => self.put("__builtin_offsetof(struct S, m)"),
-                2 => {
-                    self.put("__builtin_types_compatible_p");
-                    self.put("(int, ");
-                    self.declaration_of("", Place::Cast);
-                    self.put(")");
-                }
-                3 => {
-                    self.put("__builtin_choose_expr(1, ");
-                    self.expression(d);
-                    self.put(", ");
-                    self.expression(d);
-                    self.put(")");
-                }
-                4 => self.put("({ int v = 1; v; })"),
-                5 => {
-                    self.put("(");
-                    self.expression(d);
-                    self.put(", ");
-                    self.expression(d);
-                    self.put(")");
-                }
-                6 => {
-                    self.pick(&[
-                        "__builtin_constant_p",
-                        "__builtin_expect",
-                        "__sync_fetch_and_add",
-                        "__atomic_load_n",
-                    ]);
-                    self.arguments(3, d);
-                }
-                _ => {
-                    self.expression(d);
-                    self.arguments(2, d);
-                }
-            },
+            27 => self.rare_expression(d),
             _ => {
                 self.type_name();
                 self.initializer(2);
+            }
+        }
+    }
+
+    /// Forms that few programs have.
+    fn rare_expression(&mut self, d: u32) {
+        match self.random.below(8) {
+            0 => {
+                self.put("_Generic(");
+                self.expression(d);
+                self.put(", int: 1, shared int *: x, default: ");
+                self.expression(d);
+                self.put(")");
+            }
+            1 => self.put("__builtin_offsetof(struct S, m)"),
+            2 => {
+                self.put("__builtin_types_compatible_p");
+                self.put("(int, ");
+                self.declaration_of("", DeclContext::Cast);
+                self.put(")");
+            }
+            3 => {
+                self.put("__builtin_choose_expr(1, ");
+                self.expression(d);
+                self.put(", ");
+                self.expression(d);
+                self.put(")");
+            }
+            4 => self.put("({ int v = 1; v; })"),
+            5 => {
+                self.put("(");
+                self.expression(d);
+                self.put(", ");
+                self.expression(d);
+                self.put(")");
+            }
+            6 => {
+                self.pick(&[
+                    "__builtin_constant_p",
+                    "__builtin_expect",
+                    "__sync_fetch_and_add",
+                    "__atomic_load_n",
+                ]);
+                self.arguments(3, d);
+            }
+            _ => {
+                self.expression(d);
+                self.arguments(2, d);
             }
         }
     }

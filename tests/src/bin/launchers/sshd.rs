@@ -48,6 +48,77 @@ fn user() -> Result<String, String> {
     Ok(outcome(command, 10)?.stdout.trim().to_string())
 }
 
+/// Makes keys, and writes the settings of the daemon and of its clients.
+fn write_settings(folder: &Path) -> Result<(), String> {
+    let at = |name: &str| folder.join(name);
+    let shown = |name: &str| at(name).display().to_string();
+    let (host_key, key) = (keygen(&at("host_key"))?, keygen(&at("key"))?);
+    let (chatty, missing) = (keygen(&at("chatty"))?, keygen(&at("missing"))?);
+    keygen(&at("stranger"))?;
+    let chatter = "echo Welcome to this machine.; echo >&2 Be careful.; eval \\\"$SSH_ORIGINAL_COMMAND\\\"";
+    write(
+        &at("authorized_keys"),
+        &format!(
+            "{key}command=\"{chatter}\" {chatty}command=\"exec /nowhere/bin/gasnetrun --agent\" {missing}"
+        ),
+    )?;
+    let port = free_port()?;
+    let settings = [
+        format!("Port {port}"),
+        "ListenAddress 127.0.0.1".into(),
+        "ListenAddress 127.0.0.2".into(),
+        "ListenAddress 127.0.0.3".into(),
+        format!("HostKey {}", shown("host_key")),
+        format!("AuthorizedKeysFile {}", shown("authorized_keys")),
+        format!("PidFile {}", shown("pid")),
+        "PasswordAuthentication no".into(),
+        "KbdInteractiveAuthentication no".into(),
+        "PermitRootLogin yes".into(),
+        "UsePAM no".into(),
+        "PrintMotd no".into(),
+        // The folder above may be anybody's to write to, as /tmp is.
+        "StrictModes no".into(),
+        "LogLevel VERBOSE".into(),
+        // All ranks of a test at a time, on both hosts.
+        "MaxStartups 100".into(),
+    ];
+    write(&at("sshd_config"), &(settings.join("\n") + "\n"))?;
+    let common = [
+        "Host *".to_string(),
+        format!("User {}", user()?),
+        format!("Port {port}"),
+        "HostKeyAlias here".into(),
+        "IdentitiesOnly yes".into(),
+        "IdentityAgent none".into(),
+        "StrictHostKeyChecking yes".into(),
+        "GlobalKnownHostsFile /dev/null".into(),
+        "BatchMode yes".into(),
+        "ConnectTimeout 5".into(),
+        "LogLevel ERROR".into(),
+    ];
+    let hosts = "Host one\nHostName 127.0.0.2\nHost two\nHostName 127.0.0.3\n";
+    // Nobody listens at the last address.
+    let down = "Host down\nHostName 127.0.0.4\n";
+    write(&at("known_hosts"), &format!("here {host_key}"))?;
+    write(&at("no_hosts"), "")?;
+    for (name, identity, known) in [
+        ("ssh_config", "key", "known_hosts"),
+        ("stranger_config", "stranger", "known_hosts"),
+        ("chatty_config", "chatty", "known_hosts"),
+        ("missing_config", "missing", "known_hosts"),
+        ("unknown_config", "key", "no_hosts"),
+    ] {
+        let text = format!(
+            "{hosts}{down}{}\nIdentityFile {}\nUserKnownHostsFile {}\n",
+            common.join("\n"),
+            shown(identity),
+            shown(known)
+        );
+        write(&at(name), &text)?;
+    }
+    Ok(())
+}
+
 impl Sshd {
     /// Starts it. The inner error says why that cannot be done here.
     pub fn start(prefix: &Path) -> Result<Result<Sshd, String>, String> {
@@ -58,87 +129,26 @@ impl Sshd {
             return Ok(Err("jobs through a real sshd: no ssh; Debian's: openssh-client".to_string()));
         }
         let folder = scratch("sshd")?;
+        write_settings(&folder)?;
         let at = |name: &str| folder.join(name);
-        let shown = |name: &str| at(name).display().to_string();
-        let (host_key, key) = (keygen(&at("host_key"))?, keygen(&at("key"))?);
-        let (chatty, missing) = (keygen(&at("chatty"))?, keygen(&at("missing"))?);
-        keygen(&at("stranger"))?;
-        let chatter =
-            "echo Welcome to this machine.; echo >&2 Be careful.; eval \\\"$SSH_ORIGINAL_COMMAND\\\"";
-        write(
-            &at("authorized_keys"),
-            &format!(
-                "{key}command=\"{chatter}\" {chatty}command=\"exec /nowhere/bin/gasnetrun --agent\" {missing}"
-            ),
-        )?;
-        let port = free_port()?;
-        let settings = [
-            format!("Port {port}"),
-            "ListenAddress 127.0.0.1".into(),
-            "ListenAddress 127.0.0.2".into(),
-            "ListenAddress 127.0.0.3".into(),
-            format!("HostKey {}", shown("host_key")),
-            format!("AuthorizedKeysFile {}", shown("authorized_keys")),
-            format!("PidFile {}", shown("pid")),
-            "PasswordAuthentication no".into(),
-            "KbdInteractiveAuthentication no".into(),
-            "PermitRootLogin yes".into(),
-            "UsePAM no".into(),
-            "PrintMotd no".into(),
-            // The folder above may be anybody's to write to, as /tmp is.
-            "StrictModes no".into(),
-            "LogLevel VERBOSE".into(),
-            // All ranks of a test at a time, on both hosts.
-            "MaxStartups 100".into(),
-        ];
-        write(&at("sshd_config"), &(settings.join("\n") + "\n"))?;
-        let common = [
-            "Host *".to_string(),
-            format!("User {}", user()?),
-            format!("Port {port}"),
-            "HostKeyAlias here".into(),
-            "IdentitiesOnly yes".into(),
-            "IdentityAgent none".into(),
-            "StrictHostKeyChecking yes".into(),
-            "GlobalKnownHostsFile /dev/null".into(),
-            "BatchMode yes".into(),
-            "ConnectTimeout 5".into(),
-            "LogLevel ERROR".into(),
-        ];
-        let hosts = "Host one\nHostName 127.0.0.2\nHost two\nHostName 127.0.0.3\n";
-        // Nobody listens at the last address.
-        let down = "Host down\nHostName 127.0.0.4\n";
-        write(&at("known_hosts"), &format!("here {host_key}"))?;
-        write(&at("no_hosts"), "")?;
-        for (name, identity, known) in [
-            ("ssh_config", "key", "known_hosts"),
-            ("stranger_config", "stranger", "known_hosts"),
-            ("chatty_config", "chatty", "known_hosts"),
-            ("missing_config", "missing", "known_hosts"),
-            ("unknown_config", "key", "no_hosts"),
-        ] {
-            let text = format!(
-                "{hosts}{down}{}\nIdentityFile {}\nUserKnownHostsFile {}\n",
-                common.join("\n"),
-                shown(identity),
-                shown(known)
-            );
-            write(&at(name), &text)?;
-        }
         // Where the daemon shuts itself in before somebody has logged in; the system's own start makes it.
         let _ = std::fs::create_dir("/run/sshd");
         let log = std::fs::File::create(at("log")).map_err(|e| e.to_string())?;
         let mut daemon = Command::new(program);
         daemon.args(["-D", "-e", "-f"]).arg(at("sshd_config")).stdin(Stdio::null()).stdout(Stdio::null());
         let daemon = daemon.stderr(log).spawn().map_err(|e| format!("sshd: {e}"))?;
-        let sshd = Sshd { folder: folder.clone(), daemon, gasnetrun: prefix.join("bin/gasnetrun") };
-        let mut hello = Command::new("ssh");
-        hello.arg("-F").arg(at("ssh_config")).args(["one", "echo reached"]);
+        let sshd = Sshd { folder, daemon, gasnetrun: prefix.join("bin/gasnetrun") };
+        sshd.wait_until_up()?;
+        Ok(Ok(sshd))
+    }
+
+    /// Returns when a connection is let in.
+    fn wait_until_up(&self) -> Result<(), String> {
         let mut said = String::new();
         let reached = soon("sshd lets us in", Duration::from_secs(20), || {
-            let mut hello_again = Command::new(hello.get_program());
-            hello_again.args(hello.get_args());
-            match outcome(hello_again, 10) {
+            let mut hello = Command::new("ssh");
+            hello.arg("-F").arg(self.folder.join("ssh_config")).args(["one", "echo reached"]);
+            match outcome(hello, 10) {
                 Ok(o) if o.stdout == "reached\n" => true,
                 Ok(o) => {
                     said = o.report();
@@ -150,10 +160,7 @@ impl Sshd {
                 }
             }
         });
-        match reached {
-            Ok(()) => Ok(Ok(sshd)),
-            Err(why) => Err(format!("{why}\n{said}{}", sshd.log())),
-        }
+        reached.map_err(|why| format!("{why}\n{said}{}", self.log()))
     }
 
     fn log(&self) -> String {

@@ -41,7 +41,7 @@ struct Options {
 static ALLOCATOR: arena::Arena = arena::Arena;
 
 /// What a thread is at: input number plus one (0: nothing).
-type Place = AtomicU64;
+type CurrentInput = AtomicU64;
 
 /// What all threads have found.
 #[derive(Default)]
@@ -56,6 +56,12 @@ impl Tally {
     fn done(&self) -> u64 {
         self.stages.iter().map(|n| n.load(Ordering::Relaxed)).sum::<u64>()
             + self.failed.load(Ordering::Relaxed)
+    }
+
+    fn join(&self, distinct: &Distinct) {
+        if let Ok(mut all) = self.distinct.lock() {
+            all.join(distinct);
+        }
     }
 
     /// `120000 inputs from 1, 0 failed, ...`
@@ -123,6 +129,94 @@ impl Distinct {
     }
 }
 
+/// What the threads share.
+struct Run<'a> {
+    options: &'a Options,
+    stock: &'a Stock,
+    start: Instant,
+    /// The next input, counted from 0, that no thread has.
+    next: AtomicU64,
+    /// Threads that have not ended.
+    running: AtomicU64,
+    tally: Tally,
+    /// One for each thread.
+    current: Vec<CurrentInput>,
+}
+
+impl Run<'_> {
+    fn is_over(&self, first: u64) -> bool {
+        match self.options.seconds {
+            Some(seconds) => self.start.elapsed() >= Duration::from_secs(seconds),
+            None => first >= self.options.count,
+        }
+    }
+
+    /// Feeds inputs, until it is over.
+    fn feed(&self, current: &CurrentInput) {
+        let (options, stock, tally) = (self.options, self.stock, &self.tally);
+        let mut room = Room::default();
+        // What stays for good is made here.
+        drop(attempt(stock.input(0, &mut room), 0));
+        let mut distinct = Distinct::default();
+        loop {
+            // In portions, for the clock's sake.
+            let first = self.next.fetch_add(PORTION, Ordering::Relaxed);
+            if self.is_over(first) {
+                break;
+            }
+            for number in options.seed + first..options.seed + first + PORTION {
+                current.store(number + 1, Ordering::Relaxed);
+                let text = stock.input(number, &mut room);
+                distinct.add(text);
+                tally.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
+                match arena::within(|| attempt(text, number)) {
+                    Ok(stage) => _ = tally.stages[stage as usize].fetch_add(1, Ordering::Relaxed),
+                    Err(why) => {
+                        tally.failed.fetch_add(1, Ordering::Relaxed);
+                        println!("FAILED input {number}: {why} (upc-fuzz --seed {number} --print 1)");
+                    }
+                }
+            }
+            if first / PORTION % 64 == 63 {
+                tally.join(&distinct);
+            }
+        }
+        tally.join(&distinct);
+        current.store(0, Ordering::Relaxed);
+    }
+
+    /// Ends the process if an input takes too long, or the memory grows; reports now and then.
+    fn watch(&self) {
+        // Each thread's input when it was looked at last, and the processor time of the process then.
+        let mut seen: Vec<(u64, Duration)> = vec![(0, Duration::ZERO); self.current.len()];
+        let mut told = 0;
+        while self.running.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(Duration::from_millis(200));
+            let now = processor_time();
+            for (current, seen) in self.current.iter().zip(&mut seen) {
+                let input = current.load(Ordering::Relaxed);
+                if input != seen.0 {
+                    *seen = (input, now);
+                } else if input > 0 && now.saturating_sub(seen.1) > LIMIT * self.options.jobs as u32 {
+                    println!("FAILED input {}: no end after {} s", input - 1, LIMIT.as_secs());
+                    std::process::exit(1);
+                }
+            }
+            if memory_kb() > MEMORY_KB {
+                let inputs: Vec<u64> = self.current.iter().map(|c| c.load(Ordering::Relaxed)).collect();
+                println!("FAILED: {} kB of memory, near inputs {inputs:?}", memory_kb());
+                std::process::exit(1);
+            }
+            if let Some(every) = self.options.every
+                && self.start.elapsed().as_secs() / every.max(1) > told
+            {
+                told = self.start.elapsed().as_secs() / every.max(1);
+                println!("{}", self.tally.summary(self.options, self.start));
+            }
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let (options, stock) = match options().map_err(|e| e.to_string()).and_then(|o| {
         let stock = Stock::new(&o.programs)?;
@@ -140,85 +234,27 @@ fn main() -> ExitCode {
     }
     // A panic is reported with the input that caused it.
     std::panic::set_hook(Box::new(|info| eprintln!("{info}")));
-    let start = Instant::now();
-    let (next, running, tally) = (AtomicU64::new(0), AtomicU64::new(options.jobs), Tally::default());
-    let places: Vec<Place> = (0..options.jobs).map(|_| Place::default()).collect();
-    let over = || options.seconds.is_some_and(|s| start.elapsed() >= Duration::from_secs(s));
+    let run = Run {
+        options: &options,
+        stock: &stock,
+        start: Instant::now(),
+        next: AtomicU64::new(0),
+        running: AtomicU64::new(options.jobs),
+        tally: Tally::default(),
+        current: (0..options.jobs).map(|_| CurrentInput::default()).collect(),
+    };
     std::thread::scope(|scope| {
-        for place in &places {
-            let (options, stock, next, running, tally, over) =
-                (&options, &stock, &next, &running, &tally, &over);
+        for current in &run.current {
+            let run = &run;
             scope.spawn(move || {
-                upcc::front::on_big_stack(|| {
-                    let mut room = Room::default();
-                    // What stays for good is made here.
-                    drop(attempt(stock.input(0, &mut room), 0));
-                    let mut distinct = Distinct::default();
-                    loop {
-                        // In portions, for the clock's sake.
-                        let first = next.fetch_add(PORTION, Ordering::Relaxed);
-                        if over() || options.seconds.is_none() && first >= options.count {
-                            break;
-                        }
-                        for number in options.seed + first..options.seed + first + PORTION {
-                            place.store(number + 1, Ordering::Relaxed);
-                            let text = stock.input(number, &mut room);
-                            distinct.add(text);
-                            tally.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-                            match arena::within(|| attempt(text, number)) {
-                                Ok(stage) => _ = tally.stages[stage as usize].fetch_add(1, Ordering::Relaxed),
-                                Err(why) => {
-                                    tally.failed.fetch_add(1, Ordering::Relaxed);
-                                    println!(
-                                        "FAILED input {number}: {why} (upc-fuzz --seed {number} --print 1)"
-                                    );
-                                }
-                            }
-                        }
-                        if first / PORTION % 64 == 63
-                            && let Ok(mut all) = tally.distinct.lock()
-                        {
-                            all.join(&distinct);
-                        }
-                    }
-                    if let Ok(mut all) = tally.distinct.lock() {
-                        all.join(&distinct);
-                    }
-                    place.store(0, Ordering::Relaxed);
-                });
-                running.fetch_sub(1, Ordering::Relaxed);
+                upcc::front::on_big_stack(|| run.feed(current));
+                run.running.fetch_sub(1, Ordering::Relaxed);
             });
         }
-        // Each thread's input when it was looked at last, and the processor time of the process then.
-        let mut seen: Vec<(u64, Duration)> = vec![(0, Duration::ZERO); places.len()];
-        let mut told = 0;
-        while running.load(Ordering::Relaxed) > 0 {
-            std::thread::sleep(Duration::from_millis(200));
-            let now = processor_time();
-            for (place, seen) in places.iter().zip(&mut seen) {
-                let input = place.load(Ordering::Relaxed);
-                if input != seen.0 {
-                    *seen = (input, now);
-                } else if input > 0 && now.saturating_sub(seen.1) > LIMIT * options.jobs as u32 {
-                    println!("FAILED input {}: no end after {} s", input - 1, LIMIT.as_secs());
-                    std::process::exit(1);
-                }
-            }
-            if memory_kb() > MEMORY_KB {
-                let inputs: Vec<u64> = places.iter().map(|p| p.load(Ordering::Relaxed)).collect();
-                println!("FAILED: {} kB of memory, near inputs {inputs:?}", memory_kb());
-                std::process::exit(1);
-            }
-            if let Some(every) = options.every
-                && start.elapsed().as_secs() / every.max(1) > told
-            {
-                told = start.elapsed().as_secs() / every.max(1);
-                println!("{}", tally.summary(&options, start));
-            }
-        }
+        run.watch();
     });
-    println!("{}", tally.summary(&options, start));
-    if tally.failed.load(Ordering::Relaxed) == 0 && tally.done() > 0 {
+    println!("{}", run.tally.summary(&options, run.start));
+    if run.tally.failed.load(Ordering::Relaxed) == 0 && run.tally.done() > 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
