@@ -32,7 +32,7 @@ usage: cargo xtask TASK [options]
   stage                                     updates target/stage: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries, manual pages
   package deb                               makes a Debian package of the same files
-  bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|pgas|ex [--json]  measures
+  bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex [--json]  measures
   bench registration|netvm [--json]         simulates the measurements of the papers
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        runs random and long tests
@@ -61,7 +61,7 @@ usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdi
 const BENCH_HELP: &str = "\
 Runs the benchmarks (program pgas-bench in benches/). Each figure is printed beside a floor measured in the same run.
 
-usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|pgas|ex|registration|netvm|netvm-live [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
 registration and netvm simulate the measurements of the papers, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
@@ -181,6 +181,7 @@ const SUITES: &[(&str, Needs)] = &[
     ("ofi", Needs::Ofi),
     ("ofi-registration", Needs::Ofi),
     ("attentiveness", Needs::Plugins),
+    ("clan", Needs::Tools),
     ("pgas", Needs::Tools),
     ("ex", Needs::Tools),
     ("registration", Needs::Nothing),

@@ -98,27 +98,15 @@ fn c_library(bytes: &[u8]) -> Option<(u32, u32)> {
     versions.max()
 }
 
-/// Makes the package in `output` and says where it is.
-pub fn deb(output: &Path, with_plugins: bool) -> Result<PathBuf, String> {
-    let io = |path: &Path| {
-        let path = path.display().to_string();
-        move |e: std::io::Error| format!("{path}: {e}")
-    };
-    let root = sh::target().join("package/root");
-    let _ = fs::remove_dir_all(&root);
-    let usr = root.join("usr");
-    let site = Site { prefix: "/usr".into(), ..stage::site(Path::new("/usr"))? };
-    // Debian's alternatives, whatever is first in this user's path.
-    let site = Site { cc: "/usr/bin/cc".into(), cxx: "/usr/bin/c++".into(), ..site };
-    stage::stage_for(&usr, &site, Parts::ALL)?;
-    stage::stage_firehose(&usr)?;
-    man::lay_down(&usr)?;
-    if with_plugins {
-        plugins::stage_all(&usr);
-    }
+fn io(path: &Path) -> impl FnOnce(std::io::Error) -> String + use<> {
+    let path = path.display().to_string();
+    move |e| format!("{path}: {e}")
+}
 
+/// Strips all programs and libraries in `usr`. Returns the version of the C library that they need.
+fn strip_programs(usr: &Path) -> Result<(u32, u32), String> {
     let mut needs = (2, 17);
-    for file in tree(&usr).iter().map(|file| usr.join(file)).filter(|file| !file.is_symlink()) {
+    for file in tree(usr).iter().map(|file| usr.join(file)).filter(|file| !file.is_symlink()) {
         let bytes = fs::read(&file).map_err(io(&file))?;
         if !bytes.starts_with(b"\x7fELF") {
             continue;
@@ -126,29 +114,19 @@ pub fn deb(output: &Path, with_plugins: bool) -> Result<PathBuf, String> {
         needs = needs.max(c_library(&bytes).unwrap_or(needs));
         let mut strip = Command::new("strip");
         strip.arg("--strip-unneeded").arg(&file);
-        tool(strip, &usr)?;
+        tool(strip, usr)?;
     }
-    for page in tree(&usr.join("share/man")) {
-        let mut pack = Command::new("gzip");
-        pack.args(["-9", "-n", "-f"]).arg(usr.join("share/man").join(page));
-        tool(pack, &usr)?;
-    }
-    let doc = usr.join("share/doc/gasnet-rs");
-    let mut licences =
-        "gasnet-rs, under the MIT licence or the Apache licence 2.0, as you like.\n".to_string();
-    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
-        let from = sh::root().join(name);
-        licences += &format!("\n{}", fs::read_to_string(&from).map_err(io(&from))?);
-    }
-    files::write(&doc.join("copyright"), &licences)?;
+    Ok(needs)
+}
 
-    let files = tree(&root);
+/// Writes the files in which Debian's tools find what the package is.
+fn describe(root: &Path, version: &str, architecture: &str, needs: (u32, u32)) -> Result<(), String> {
+    let files = tree(root);
     let mut sums = Command::new("md5sum");
     sums.args(files.iter().filter(|file| !root.join(file).is_symlink()));
-    let sums = tool(sums, &root)?;
+    let sums = tool(sums, root)?;
     let size: u64 =
         files.iter().filter_map(|file| fs::symlink_metadata(root.join(file)).ok()).map(|m| m.len()).sum();
-    let (version, architecture) = (env!("CARGO_PKG_VERSION"), architecture());
     let control = format!(
         "Package: gasnet-rs\n\
          Version: {version}\n\
@@ -174,6 +152,41 @@ pub fn deb(output: &Path, with_plugins: bool) -> Result<PathBuf, String> {
         let file = root.join("DEBIAN").join(file);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).map_err(io(&file))?;
     }
+    Ok(())
+}
+
+/// Makes the package in `output` and says where it is.
+pub fn deb(output: &Path, with_plugins: bool) -> Result<PathBuf, String> {
+    let root = sh::target().join("package/root");
+    let _ = fs::remove_dir_all(&root);
+    let usr = root.join("usr");
+    let site = Site { prefix: "/usr".into(), ..stage::site(Path::new("/usr"))? };
+    // Debian's alternatives, whatever is first in this user's path.
+    let site = Site { cc: "/usr/bin/cc".into(), cxx: "/usr/bin/c++".into(), ..site };
+    stage::stage_for(&usr, &site, Parts::ALL)?;
+    stage::stage_firehose(&usr)?;
+    man::lay_down(&usr)?;
+    if with_plugins {
+        plugins::stage_all(&usr);
+    }
+
+    let needs = strip_programs(&usr)?;
+    for page in tree(&usr.join("share/man")) {
+        let mut pack = Command::new("gzip");
+        pack.args(["-9", "-n", "-f"]).arg(usr.join("share/man").join(page));
+        tool(pack, &usr)?;
+    }
+    let doc = usr.join("share/doc/gasnet-rs");
+    let mut licences =
+        "gasnet-rs, under the MIT licence or the Apache licence 2.0, as you like.\n".to_string();
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let from = sh::root().join(name);
+        licences += &format!("\n{}", fs::read_to_string(&from).map_err(io(&from))?);
+    }
+    files::write(&doc.join("copyright"), &licences)?;
+
+    let (version, architecture) = (env!("CARGO_PKG_VERSION"), architecture());
+    describe(&root, version, architecture, needs)?;
     fs::create_dir_all(output).map_err(io(output))?;
     let package = output.join(format!("gasnet-rs_{version}_{architecture}.deb"));
     let mut pack = Command::new("dpkg-deb");
