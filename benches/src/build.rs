@@ -166,10 +166,17 @@ impl Tools {
                 self.output(&mut command)?;
                 Ok(output)
             }
-            Program::Rust | Program::Calls | Program::MpiRust(_) | Program::RustBetween(_) => {
+            Program::Rust
+            | Program::Calls
+            | Program::Clan
+            | Program::MpiRust(_)
+            | Program::RustBetween(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
-                let calls = *program == Program::Calls;
-                let rank = own.with_file_name(if calls { "pgas-bench-calls" } else { "pgas-bench-rank" });
+                let rank = own.with_file_name(match program {
+                    Program::Calls => "pgas-bench-calls",
+                    Program::Clan => "pgas-bench-clan",
+                    _ => "pgas-bench-rank",
+                });
                 if rank.exists() { Ok(rank) } else { Err(format!("{} is not built", rank.display())) }
             }
             Program::Client(name) => {

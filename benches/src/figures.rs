@@ -1,6 +1,7 @@
 //! Which figures there are.
 
 mod attentiveness;
+mod clan;
 mod coll;
 mod ex;
 mod mpi;
@@ -28,6 +29,7 @@ pub const SETS: &[Set] = &[
     ("ofi-registration", ofi::registration),
     ("pgas", pgas::all),
     ("attentiveness", attentiveness::all),
+    ("clan", clan::all),
     ("ex", ex::all),
 ];
 
@@ -78,6 +80,8 @@ type Env = &'static [(&'static str, &'static str)];
 
 /// Every rank alone, over sockets.
 const UDP: Env = &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off")];
+/// Every rank alone, over NICs in software on shared memory.
+const NETVM: Env = &[("GASNET_CONDUIT", "netvm")];
 /// Every rank alone, over libfabric's sockets.
 const OFI: Env = &[("GASNET_CONDUIT", "ofi"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_OFI_PROVIDER", "tcp")];
 /// The same over its shared memory.

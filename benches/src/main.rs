@@ -37,6 +37,7 @@ Sets that are measured on this machine (default: smp and upc)
   ofi-registration   ways to register memory outside the segment: beside memory that is already registered
   pgas               remote calls and updates of the crate pgas: beside the messages and stores that they consist of
   ex                 GASNet-EX in C: beside loads, stores, a cache line passed to and fro, raw datagrams, and the calls of GASNet-1
+  clan               streams and virtual interfaces: beside puts and active messages; pages at peers: beside reads by the NIC
   attentiveness      puts and gets to a rank that computes, over every conduit
   netvm-live         registration modes on real memory with paging: beside predictions for this host
 

@@ -17,6 +17,8 @@ pub enum Program {
     Rust,
     /// `pgas-bench-calls`.
     Calls,
+    /// `pgas-bench-clan`.
+    Clan,
     /// `pgas-bench-rank`, by the launcher of an MPI.
     MpiRust(&'static str),
     /// `clients/NAME.c`, over `gasnet.h`.

@@ -8,9 +8,12 @@ use crate::probe::{Better, Figure, Group, Probe, Program};
 const UDP_FULL: Env =
     &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_UDP_AUTH", "full")];
 
+fn over(env: Env, ranks: u32, args: &str) -> Probe {
+    Probe { env, ..rank(ranks, args) }
+}
+
 /// Figures of the udp conduit on one host, without neighbourhood.
 pub fn all(options: &Options) -> Vec<Group> {
-    let over = |env, ranks, args| Probe { env, ..rank(ranks, args) };
     let waits: &[_] = &["spin", "yield", "block", "stages"];
     let mut groups = vec![
         beside(
@@ -43,24 +46,7 @@ pub fn all(options: &Options) -> Vec<Group> {
             over(UDP, 4, "am_medium alone"),
             us(Figure { bar: "reported", ..time("udp_am_medium_4k_crowded_4", "us", 4, "rtt", &["yield"]) }),
         ),
-        Group {
-            probes: vec![floor("tcp_incast", "16"), over(UDP, 17, "incast")],
-            figures: vec![
-                Figure {
-                    better: Better::Higher,
-                    bar: "reported",
-                    ..time("incast_16", "GB/s", 17, "all", &["all"])
-                },
-                Figure {
-                    better: Better::Higher,
-                    bar: "ratio >= 0.5",
-                    floor: (1, &["one"]),
-                    ..time("incast_16_beside_one", "GB/s", 17, "all", &[])
-                },
-            ],
-            rounds: 0,
-            note: None,
-        },
+        incast(),
         beside(
             floor("udp_pingpong", "80"),
             over(UDP, 2, "put_8 alone"),
@@ -92,6 +78,28 @@ pub fn all(options: &Options) -> Vec<Group> {
         )
     });
     groups
+}
+
+/// Sixteen ranks put to one at once, beside one that does.
+fn incast() -> Group {
+    Group {
+        probes: vec![floor("tcp_incast", "16"), over(UDP, 17, "incast")],
+        figures: vec![
+            Figure {
+                better: Better::Higher,
+                bar: "reported",
+                ..time("incast_16", "GB/s", 17, "all", &["all"])
+            },
+            Figure {
+                better: Better::Higher,
+                bar: "ratio >= 0.5",
+                floor: (1, &["one"]),
+                ..time("incast_16_beside_one", "GB/s", 17, "all", &[])
+            },
+        ],
+        rounds: 0,
+        note: None,
+    }
 }
 
 /// Puts over udp between two hosts (network namespaces), beside a TCP stream under the same losses.

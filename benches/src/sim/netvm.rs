@@ -570,6 +570,11 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         curves[4].push((x, write_latency(s, false, 4096, offset as u64 % 4096, Detect::Data)?));
         curves[5].push((x, write_rate(s, false, 4096, offset as u64 % 4096)?));
     }
+    Ok(charts(curves))
+}
+
+/// The charts of the curves of [`figures`].
+fn charts(curves: [Vec<(f64, f64)>; 10]) -> Vec<Chart> {
     let [
         write,
         read,
@@ -593,7 +598,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         ..Chart::default()
     };
     let (latency, rate) = ("latency (us)", "throughput (MB/s)");
-    Ok(vec![
+    vec![
         chart(
             "netvm-fig23",
             "Latency against size",
@@ -627,7 +632,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
             rate,
             vec![("write", trough_rates)],
         ),
-    ])
+    ]
 }
 
 const STEP: &str = "the second fragment is received when the first one is in memory; how long that takes in processor steps follows \
