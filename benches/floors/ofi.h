@@ -13,6 +13,11 @@
 
 enum { RECEIVES = 64, ROOM = 4096 };
 
+/* Operations of a batch. */
+#ifndef OPERATIONS
+#define OPERATIONS 5000
+#endif
+
 struct port {
     struct fi_info *info;
     struct fid_fabric *fabric;

@@ -6,7 +6,7 @@ int main(int argc, char **argv)
 {
     const size_t bytes = (size_t)argument(argc, argv, 2, 8);
     struct board *board = shared_memory(sizeof *board);
-    const int rank = start_ranks(2), count = 5000;
+    const int rank = start_ranks(2), count = OPERATIONS;
     static char memory[ROOM];
     struct port *p = ofi_open(argc > 1 ? argv[1] : "tcp", board, rank, memory, sizeof memory);
     const struct fi_rma_iov there = {board->base[1], bytes, board->key[1]};
