@@ -7,8 +7,11 @@
 //! - [`Endpoints`]: ordered connections whose end is detected, even when a peer dies.
 //! - [`Streams`]: bytes between two ranks, as `std::io::Read` and `std::io::Write`.
 //! - [`Posted`]: messages into buffers that the receiver has posted, without a copy.
+//! - [`Aperture`]: memory of another rank to store to, and loads that are counted.
+//! - [`RdmaEngine`], [`RdmaQueue`]: queues of writes that an engine carries out in order.
 //! - [`Channel`]: messages of one size from one rank to another.
 //! - [`Notification`]: counters that other ranks raise.
+//! - [`Upcalls`]: handlers for notifications, which run while the program computes.
 //!
 //! After D. Riddoch, "Low Latency Distributed Computing", Cambridge 2002. Locks, queues and semaphores are in
 //! [`gasnet::sync`], with conventions that hold here, too. Making an object is *collective*: all ranks make
@@ -37,19 +40,43 @@
 //! [`Rank::swap_word`]: gasnet::Rank::swap_word
 //! [`Rank::wait_until`]: gasnet::Rank::wait_until
 
+mod aperture;
+mod bed;
 mod channel;
 mod endpoint;
 mod events;
 mod notification;
 mod peer;
 mod posted;
+#[cfg(not(loom))]
+pub mod rdma;
 pub mod stream;
+#[cfg(not(loom))]
+pub mod upcall;
 mod watch;
 
+/// In models there are only the words that threads share.
+#[cfg(loom)]
+#[allow(dead_code, reason = "some is for the rest alone")]
+mod rdma {
+    mod activity;
+}
+#[cfg(loom)]
+mod upcall {
+    mod gate;
+
+    pub(crate) fn wake(_: &gasnet::Rank, _: gasnet::GlobalPtr<u64>) {}
+}
+
+pub use aperture::Aperture;
 pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
 pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
 pub use notification::{FIRST_ONE_SHOT, Notification};
 pub use posted::{Arrival, Overrun, Posted, PostedTx};
+#[cfg(not(loom))]
+pub use rdma::{QueueFull, RdmaEngine, RdmaQueue, RequestId};
 pub use stream::{Stream, StreamConfig, StreamRx, StreamTx, Streams};
+#[cfg(not(loom))]
+pub use upcall::{HeldUpcalls, Upcalls};
 pub use watch::{Access, Mode, Tripwire, Watch};

@@ -1,24 +1,68 @@
 //! Notifications: event counts, and one-shot numbers.
 
+use crate::upcall;
 use gasnet::{Error, GlobalPtr, Rank, RankId, Shared};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Numbers from here on are one-shot: each arrives separately, in the order of sending of each sender.
 pub const FIRST_ONE_SHOT: u32 = 1024;
 
 type Call<'r> = Box<dyn FnMut(u32) + Send + 'r>;
 
+/// The event counts of a rank, and how many of each were taken: by its program, and by
+/// [`Upcalls`](crate::Upcalls).
+#[derive(Debug)]
+pub(crate) struct RaisedCounts {
+    counts: GlobalPtr<u64>,
+    taken: Box<[AtomicU64]>,
+    /// Whether there are upcalls.
+    served: AtomicBool,
+}
+
+impl RaisedCounts {
+    pub(crate) fn len(&self) -> u32 {
+        self.taken.len() as u32
+    }
+
+    /// Says whether there are upcalls. False: that was so already.
+    pub(crate) fn serve(&self, served: bool) -> bool {
+        // Relaxed: what the threads share is handed over when one is started or waited for.
+        self.served.swap(served, Ordering::Relaxed) != served
+    }
+
+    fn count(&self, number: u32) -> GlobalPtr<u64> {
+        self.counts.add(number as usize)
+    }
+
+    pub(crate) fn pending(&self, rank: &Rank, number: u32) -> u64 {
+        // Relaxed: a count of its own; what a signal hands over comes with the load of the count.
+        rank.load_word(self.count(number)).saturating_sub(self.taken[number as usize].load(Ordering::Relaxed))
+    }
+
+    /// Takes one, if one is pending: of several threads one has it.
+    pub(crate) fn take(&self, rank: &Rank, number: u32) -> bool {
+        let raised = rank.load_word(self.count(number));
+        let next = |taken: u64| (taken < raised).then(|| taken + 1);
+        // Relaxed: as in `pending`.
+        self.taken[number as usize].fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+}
+
 /// The notifications of a rank: event counts 0 to `events - 1`, and a queue of one-shot numbers.
 ///
 /// Ranks raise counts of others, usually after writing data ([`put`](Self::put)). The owner waits for its own
-/// counts, tests them, or has [handlers](Self::arm) run by its [`dispatch`](Self::dispatch).
+/// counts, tests them, or has handlers run: by its own [`dispatch`](Self::dispatch), or, while it computes, by
+/// [`Upcalls`](crate::Upcalls).
 pub struct Notification<'r> {
     rank: &'r Rank,
-    /// The own counts; then the queue: the number of sent ones, and slots.
-    counts: GlobalPtr<u64>,
+    /// The own counts; before them the word at which upcalls sleep, behind them the queue: the number of sent
+    /// ones, and slots.
+    counts: Arc<RaisedCounts>,
+    bell: GlobalPtr<u64>,
     queue: GlobalPtr<u64>,
     events: u32,
     places: u32,
-    taken: Vec<u64>,
     received: u64,
     handlers: Vec<Option<Call<'r>>>,
 }
@@ -41,25 +85,28 @@ impl<'r> Notification<'r> {
                 "{events} event counts: numbers from {FIRST_ONE_SHOT} are one-shot"
             )));
         }
-        let words = u64::from(events) + 1 + u64::from(places);
-        let at = rank.allocate(words * 8, 64)?;
-        let counts = GlobalPtr::new(rank.id(), at);
-        rank.write_slice(counts, &vec![0u64; words as usize]);
+        let words = u64::from(events) + 2 + u64::from(places);
+        let bell = GlobalPtr::new(rank.id(), rank.allocate(words * 8, 64)?);
+        rank.write_slice(bell, &vec![0u64; words as usize]);
         rank.barrier();
+        let counts = bell.add(1);
+        let taken = (0..events).map(|_| AtomicU64::new(0)).collect();
         Ok(Notification {
             rank,
-            counts,
+            counts: Arc::new(RaisedCounts { counts, taken, served: AtomicBool::new(false) }),
+            bell,
             queue: counts.add(events as usize),
             events,
             places,
-            taken: vec![0; events as usize],
             received: 0,
             handlers: (0..events).map(|_| None).collect(),
         })
     }
 
-    fn count(&self, number: u32) -> GlobalPtr<u64> {
-        self.counts.add(number as usize)
+    /// What upcalls need: the rank, the counts, and where to sleep.
+    #[cfg_attr(loom, expect(dead_code, reason = "models have no threads of the system"))]
+    pub(crate) fn parts(&self) -> (&'r Rank, Arc<RaisedCounts>, GlobalPtr<u64>) {
+        (self.rank, self.counts.clone(), self.bell)
     }
 
     fn check(&self, number: u32) -> Result<(), Error> {
@@ -77,7 +124,8 @@ impl<'r> Notification<'r> {
     pub fn notify(&mut self, to: RankId, number: u32) -> Result<(), Error> {
         self.check(number)?;
         if number < FIRST_ONE_SHOT {
-            self.rank.fetch_add(self.count(number).on(to), 1);
+            self.rank.fetch_add(self.counts.count(number).on(to), 1);
+            upcall::wake(self.rank, self.bell.on(to));
             return Ok(());
         }
         let at = self.rank.fetch_add(self.queue.on(to), 1);
@@ -102,13 +150,12 @@ impl<'r> Notification<'r> {
     /// # Panics
     /// The number is not a count's.
     pub fn pending(&self, number: u32) -> u64 {
-        self.rank.load_word(self.count(number)) - self.taken[number as usize]
+        self.counts.pending(self.rank, number)
     }
 
     /// Takes one, if one is pending.
     pub fn take(&mut self, number: u32) -> bool {
-        let there = self.pending(number) > 0;
-        self.taken[number as usize] += u64::from(there);
+        let there = self.counts.take(self.rank, number);
         if !there {
             // Callers test in loops: on conduits whose notifications are messages, polling receives them.
             self.rank.poll();
@@ -118,8 +165,7 @@ impl<'r> Notification<'r> {
 
     /// Waits for one and takes it.
     pub fn wait(&mut self, number: u32) {
-        self.rank.wait_until("a notification", || self.pending(number) > 0);
-        self.taken[number as usize] += 1;
+        self.rank.wait_until("a notification", || self.counts.take(self.rank, number));
     }
 
     /// The next one-shot number, if one has come. Numbers that were pushed out are skipped.

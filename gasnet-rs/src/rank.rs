@@ -128,6 +128,13 @@ impl Rank {
         self.id
     }
 
+    /// Whether any number of threads may call the runtime at the same time
+    /// ([`Threading::Parallel`](crate::Threading::Parallel)).
+    #[inline]
+    pub fn is_parallel(&self) -> bool {
+        self.parallel
+    }
+
     /// Ranks in the job.
     #[inline]
     pub fn size(&self) -> u32 {

@@ -2,11 +2,13 @@
 //! subcommand a run, results as lines `KEY VALUE` from rank 0, in ns (`bw` in bytes per ns).
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_clan::{Stream, StreamConfig, Streams};
+use gasnet_clan::{Notification, Stream, StreamConfig, Streams, Upcalls};
 use gasnet_via::{Address, Agent, Descriptor, MemoryAttributes, Reliability, Segment, ViAttributes};
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 const BATCHES: i32 = 5;
@@ -19,6 +21,7 @@ fn main() {
         let outcome = match task.as_str() {
             "stream_rtt" => stream_rtt(rank),
             "stream_bw" => stream_bandwidth(rank),
+            "upcall_rtt" => upcall_rtt(rank),
             "vi_rtt" => vi_rtt(rank),
             "pages" => pages(rank),
             other => Err(format!("no task `{other}`").into()),
@@ -109,6 +112,41 @@ fn stream_bandwidth(rank: &Rank) -> Outcome {
             stream.write_all(&[7])?;
         }
         Ok(vec![("bw", MIB as f64 / ns_each(start, count))])
+    })
+}
+
+/// Rank 0 notifies rank 1, which computes; a handler there notifies rank 0, which waits.
+fn upcall_rtt(rank: &'static Rank) -> Outcome {
+    const ASK: u32 = 0;
+    const ANSWER: u32 = 1;
+    const OVER: u32 = 2;
+    let mut notes = Notification::new(rank, 3, 0)?;
+    // Another object, so that the handler has one of its own.
+    let mut back = Notification::new(rank, 2, 0)?;
+    let upcalls = Upcalls::start(&notes)?;
+    let over = Arc::new(AtomicBool::new(false));
+    let count = 2000;
+    if rank.id().0 == 1 {
+        let seen = over.clone();
+        upcalls.arm(OVER, move |_| seen.store(true, Ordering::Relaxed))?;
+        upcalls.arm(ASK, move |_| back.notify(RankId(0), ANSWER).expect("a count"))?;
+        return batches(rank, || {
+            // It computes: nothing here calls the runtime.
+            while !over.swap(false, Ordering::Relaxed) {
+                black_box(0);
+            }
+            Ok(vec![])
+        });
+    }
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            notes.notify(RankId(1), ASK)?;
+            back.wait(ANSWER);
+        }
+        let rtt = ns_each(start, count);
+        notes.notify(RankId(1), OVER)?;
+        Ok(vec![("rtt", rtt)])
     })
 }
 

@@ -54,6 +54,11 @@ pub fn all(_: &Options) -> Vec<Group> {
         beside_ring("stream_bw_ring_large", "1048576 524288", &large),
         bandwidth("stream_bw_udp", UDP, "stream_bw", "reported"),
         bandwidth("stream_bw_udp_large", UDP, &large, "ratio >= 0.8"),
+        beside(
+            floor("wake", ""),
+            clan(&[], "upcall_rtt"),
+            us(Figure { bar: "reported", ..time("upcall_rtt", "us", 2, "wake", &["rtt"]) }),
+        ),
         round_trip("vi_rtt", &[], "vi_rtt", "reported"),
         round_trip("vi_rtt_udp", UDP, "vi_rtt", "reported"),
         round_trip("vi_rtt_netvm", NETVM, "vi_rtt", "ratio <= 1.5"),

@@ -21,11 +21,13 @@ mod litmus;
 mod nic;
 mod oracle;
 mod pending;
+mod rdma;
 mod rma;
 mod rules;
 mod streams;
 mod support;
 mod threads;
+mod upcalls;
 mod via;
 mod vis;
 
@@ -84,6 +86,13 @@ const SECTIONS: &[Section] = &[
     ("streams-pieces", streams::clan_05_bytes_come_in_one_piece),
     ("streams-files", streams::clan_06_streams_are_files),
     ("streams-end", streams::streams_end),
+    ("upcalls", upcalls::net_01_each_signal_makes_one_call),
+    ("upcalls-held", upcalls::net_02_none_while_held_and_all_after),
+    ("upcalls-answer", upcalls::net_03_a_handler_puts_and_notifies_back),
+    ("apertures", rdma::clan_07_stores_are_seen_in_order),
+    ("rdma", rdma::clan_07_immediates_follow_and_stores_overtake),
+    ("rdma-ids", rdma::clan_08_ids_wrap_and_anybody_may_test),
+    ("rdma-turns", rdma::clan_10_groups_stay_together_and_queues_have_turns),
     ("posted", streams::clan_14_messages_land_in_posted_buffers),
     ("posted-overrun", streams::clan_15_overrun_is_found_by_the_sender),
     ("via", via::via_02_messages_come_in_order),
