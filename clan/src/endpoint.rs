@@ -12,10 +12,19 @@
 //! callers wake. The other end then has exactly one closing message. It is the one given to
 //! [`close`](Endpoint::close); or, if the process died without closing, the [last
 //! words](Endpoint::last_words) that it had stored for this case in its own memory, which outlives it.
+//!
+//! **Used again.** An end that is closed may be opened again, and its memory serves the next connection. The
+//! openings of an end are *numbered*: the n-th opening of one rank's end belongs with the n-th of the other's.
+//! Every word and every message bears the number of its connection, and what bears another one is nothing. A
+//! rank may be one connection ahead of the other, not more. So two places for closing messages are enough,
+//! for odd numbers and for even ones. Messages that it sends before the other end is open are dropped, as the
+//! ring may still have those of the last connection.
 
 use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
 use super::{EventQueue, Tripwire, Watch};
 use gasnet::{Error, GlobalPtr, Rank, RankId, Shared};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Most bytes in a message.
@@ -23,18 +32,16 @@ pub const MAX_MESSAGE_BYTES: usize = 56;
 /// Messages in a full ring.
 pub const RING_MESSAGES: u64 = 8;
 
-/// Offsets in a block, in words: written, read, closed, process; last words, closing message, ring.
+/// Offsets in a block, in words: written, read, closed, process, opened; last words, closing messages, ring.
 const WRITTEN_WORD: usize = 0;
 const READ_WORD: usize = 8;
 const CLOSED_WORD: usize = 16;
 const PROCESS_WORD: usize = 17;
+const OPENED_WORD: usize = 19;
 const LAST_WORDS_WORD: usize = 24;
 const CLOSING_WORD: usize = 32;
-const RING_WORD: usize = 40;
+const RING_WORD: usize = CLOSING_WORD + 2 * 8;
 const BLOCK_WORDS: usize = RING_WORD + 8 * RING_MESSAGES as usize;
-
-const ORDERLY: u64 = 1;
-const DIED: u64 = 2;
 
 /// Memory for the endpoints of all ranks.
 #[derive(Debug)]
@@ -42,21 +49,41 @@ pub struct Endpoints<'r> {
     rank: &'r Rank,
     /// A block for each peer: the peer writes to it, and may read it when this rank is gone.
     blocks: GlobalPtr<u64>,
-    opened: Vec<bool>,
+    ends: Vec<EndState>,
 }
 
-fn pack(message: &[u8]) -> [u64; 8] {
+/// An end of this rank: how often it was opened, and whether it is open.
+#[derive(Debug, Default)]
+struct EndState {
+    number: u32,
+    is_open: Arc<AtomicBool>,
+}
+
+/// A word for a connection: its number, and a count.
+fn numbered(number: u32, count: u32) -> u64 {
+    u64::from(number) << 32 | u64::from(count)
+}
+
+/// The number that a word bears.
+fn number_of(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+fn pack(number: u32, message: &[u8]) -> [u64; 8] {
     let mut words = [0; 8];
-    words[0] = message.len() as u64 + 1;
+    words[0] = numbered(number, message.len() as u32 + 1);
     for (word, bytes) in words[1..].iter_mut().zip(message.chunks(8)) {
         *word = bytes.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b));
     }
     words
 }
 
-/// `None`: there is no message.
-fn unpack(words: [u64; 8]) -> Option<Vec<u8>> {
-    let len = (words[0] as usize).checked_sub(1)?.min(MAX_MESSAGE_BYTES);
+/// `None`: there is no message of this connection.
+fn unpack(number: u32, words: [u64; 8]) -> Option<Vec<u8>> {
+    if number_of(words[0]) != number {
+        return None;
+    }
+    let len = (words[0] as u32 as usize).checked_sub(1)?.min(MAX_MESSAGE_BYTES);
     Some(words[1..].iter().flat_map(|w| w.to_le_bytes()).take(len).collect())
 }
 
@@ -72,49 +99,76 @@ impl<'r> Endpoints<'r> {
         rank.write_slice(blocks, &vec![0u64; words]);
         let process = Process::own();
         for peer in 0..rank.size() as usize {
-            process.publish(rank, blocks.add(BLOCK_WORDS * peer + PROCESS_WORD));
+            let block = blocks.add(BLOCK_WORDS * peer);
+            process.publish(rank, block.add(PROCESS_WORD));
+            // The first connection takes messages before its end is open.
+            rank.write(block.add(READ_WORD), numbered(1, 0));
         }
         rank.barrier();
-        Ok(Endpoints { rank, blocks, opened: vec![false; rank.size() as usize] })
+        let ends = (0..rank.size()).map(|_| EndState::default()).collect();
+        Ok(Endpoints { rank, blocks, ends })
     }
 
-    /// This rank's end of the connection to a peer; can be opened once.
+    /// This rank's end of a connection to a peer: of the first, or of the next when the last is closed here.
     ///
     /// # Errors
-    /// It is already open, or there is no such rank.
+    /// It is open, or the peer has not opened its end of the last connection; there is no such rank, or it has
+    /// left.
     pub fn open(&mut self, peer: RankId) -> Result<Endpoint<'r>, Error> {
-        match self.opened.get_mut(peer.0 as usize) {
-            None => return Err(Error::op(format!("no rank {peer} to open an endpoint to"))),
-            Some(opened) if *opened => {
-                return Err(Error::op(format!("the endpoint to rank {peer} is open")));
-            }
-            Some(opened) => *opened = true,
-        }
         let (me, rank) = (self.rank.id(), self.rank);
+        let Some(end) = self.ends.get_mut(peer.0 as usize) else {
+            return Err(Error::op(format!("no rank {peer} to open an endpoint to")));
+        };
+        // Relaxed, here and where it is cleared: whoever closes the end and opens it has been told.
+        if end.is_open.load(Ordering::Relaxed) {
+            return Err(Error::op(format!("the endpoint to rank {peer} is open")));
+        }
         let mine = self.blocks.add(BLOCK_WORDS * peer.0 as usize);
         let theirs = self.blocks.on(peer).add(BLOCK_WORDS * me.0 as usize);
+        if (rank.load_word(mine.add(OPENED_WORD)) as u32) < end.number {
+            return Err(Error::op(format!("rank {peer} has not opened its end of the last connection")));
+        }
+        if rank.has_departed(peer) {
+            return Err(Error::op(format!("rank {peer} has left: no endpoint can be opened to it")));
+        }
+        end.number += 1;
+        end.is_open.store(true, Ordering::Relaxed);
+        let number = end.number;
+        // Messages of the last connection are none from now on, and those of this one have room.
+        rank.swap_word(mine.add(LAST_WORDS_WORD), 0);
+        rank.swap_word(mine.add(READ_WORD), numbered(number, 0));
+        rank.swap_word(theirs.add(OPENED_WORD), number.into());
         let process = Process::of(rank, peer, theirs.add(PROCESS_WORD));
-        Ok(Endpoint { rank, peer, mine, theirs, process, sent: 0, received: 0 })
+        let is_open = end.is_open.clone();
+        Ok(Endpoint { rank, peer, number, is_open, mine, theirs, process, sent: 0, received: 0 })
     }
 }
 
-/// One end of a connection.
+/// One end of a connection. Dropping it closes it, with an empty closing message.
 #[derive(Debug)]
 pub struct Endpoint<'r> {
     rank: &'r Rank,
     peer: RankId,
+    /// Of the connection.
+    number: u32,
+    is_open: Arc<AtomicBool>,
     mine: GlobalPtr<u64>,
     theirs: GlobalPtr<u64>,
     /// The other end's process, if it is on this host.
     process: Option<Process>,
-    sent: u64,
-    received: u64,
+    sent: u32,
+    received: u32,
 }
 
 impl Endpoint<'_> {
     /// The rank at the other end.
     pub fn peer(&self) -> RankId {
         self.peer
+    }
+
+    /// How often this end was opened, this time included: the number of the connection at both ends.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     fn alive(&self) -> Result<(), Error> {
@@ -163,35 +217,52 @@ impl Endpoint<'_> {
     }
 
     /// Sends a message out of band. Returns false if it was dropped, because the ring at the other end is
-    /// full.
+    /// full, or has yet to be opened again.
     ///
     /// # Errors
     /// The connection is closed, or the message has more than [`MAX_MESSAGE_BYTES`] bytes.
     pub fn message(&mut self, message: &[u8]) -> Result<bool, Error> {
         self.alive()?;
-        let words = checked(message)?;
-        if self.sent - self.rank.load_word(self.theirs.add(READ_WORD)) >= RING_MESSAGES {
+        let words = self.checked(message)?;
+        let read = self.rank.load_word(self.theirs.add(READ_WORD));
+        if number_of(read) != self.number || u64::from(self.sent.wrapping_sub(read as u32)) >= RING_MESSAGES {
             return Ok(false);
         }
-        let slot = self.theirs.add(RING_WORD + 8 * (self.sent % RING_MESSAGES) as usize);
-        self.rank.write_slice(slot, &words);
-        self.sent += 1;
-        self.rank.swap_word(self.theirs.add(WRITTEN_WORD), self.sent);
+        self.rank.write_slice(self.theirs.add(ring_place(self.sent)), &words);
+        self.sent = self.sent.wrapping_add(1);
+        self.rank.swap_word(self.theirs.add(WRITTEN_WORD), numbered(self.number, self.sent));
         Ok(true)
     }
 
     /// The next message that came out of band. Messages that came before the connection was closed can still
     /// be taken.
     pub fn receive(&mut self) -> Option<Vec<u8>> {
-        if self.rank.load_word(self.mine.add(WRITTEN_WORD)) == self.received {
+        if !self.has_message() {
             return None;
         }
         let mut words = [0; 8];
-        self.rank
-            .read_slice(self.mine.add(RING_WORD + 8 * (self.received % RING_MESSAGES) as usize), &mut words);
-        self.received += 1;
-        self.rank.swap_word(self.mine.add(READ_WORD), self.received);
-        unpack(words)
+        self.rank.read_slice(self.mine.add(ring_place(self.received)), &mut words);
+        self.received = self.received.wrapping_add(1);
+        self.rank.swap_word(self.mine.add(READ_WORD), numbered(self.number, self.received));
+        unpack(self.number, words)
+    }
+
+    fn has_message(&self) -> bool {
+        let written = self.rank.load_word(self.mine.add(WRITTEN_WORD));
+        number_of(written) == self.number && written as u32 != self.received
+    }
+
+    fn checked(&self, message: &[u8]) -> Result<[u64; 8], Error> {
+        let len = message.len();
+        if len > MAX_MESSAGE_BYTES {
+            return Err(Error::op(format!("a message of {len} bytes; at most {MAX_MESSAGE_BYTES}")));
+        }
+        Ok(pack(self.number, message))
+    }
+
+    /// Where the closing message of this connection goes in a block.
+    fn closing_place(&self) -> usize {
+        CLOSING_WORD + 8 * (self.number % 2) as usize
     }
 
     /// Stores the message for the peer in case this process dies without closing.
@@ -199,7 +270,7 @@ impl Endpoint<'_> {
     /// # Errors
     /// As [`message`](Self::message).
     pub fn last_words(&mut self, message: &[u8]) -> Result<(), Error> {
-        let words = checked(message)?;
+        let words = self.checked(message)?;
         self.rank.swap_word(self.mine.add(LAST_WORDS_WORD), 0);
         self.rank.write_slice(self.mine.add(LAST_WORDS_WORD + 1), &words[1..]);
         self.rank.swap_word(self.mine.add(LAST_WORDS_WORD), words[0]);
@@ -211,17 +282,26 @@ impl Endpoint<'_> {
     /// # Errors
     /// It is already closed, or the message is too long.
     pub fn close(self, message: &[u8]) -> Result<(), Error> {
-        let words = checked(message)?;
+        self.end(self.checked(message)?)
+    }
+
+    fn end(&self, closing: [u64; 8]) -> Result<(), Error> {
+        if !self.is_open.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
         self.rank.swap_word(self.mine.add(LAST_WORDS_WORD), 0);
         self.alive()?;
-        self.rank.write_slice(self.theirs.add(CLOSING_WORD), &words);
-        self.rank.swap_word(self.theirs.add(CLOSED_WORD), ORDERLY);
+        if self.rank.has_departed(self.peer) {
+            return Err(self.gone());
+        }
+        self.rank.write_slice(self.theirs.add(self.closing_place()), &closing);
+        self.rank.swap_word(self.theirs.add(CLOSED_WORD), self.number.into());
         Ok(())
     }
 
     /// Whether the other end was closed, or its process is known to be gone. Once true, it stays true.
     pub fn is_closed(&self) -> bool {
-        self.rank.load_word(self.mine.add(CLOSED_WORD)) != 0
+        self.rank.load_word(self.mine.add(CLOSED_WORD)) as u32 >= self.number
     }
 
     /// Checks whether the other end's process is alive.
@@ -231,8 +311,10 @@ impl Endpoint<'_> {
             // It may have closed just before it ended. Its memory still exists.
             let mut words = [0; 8];
             self.rank.read_slice(self.theirs.add(LAST_WORDS_WORD), &mut words);
-            if self.rank.compare_swap(self.mine.add(CLOSED_WORD), 0, DIED) == 0 {
-                self.rank.write_slice(self.mine.add(CLOSING_WORD), &words);
+            if !self.is_closed() {
+                // Nobody else closes it any more. The message comes first: other threads may look.
+                self.rank.write_slice(self.mine.add(self.closing_place()), &words);
+                self.rank.swap_word(self.mine.add(CLOSED_WORD), self.number.into());
             }
         }
         self.is_closed()
@@ -245,8 +327,8 @@ impl Endpoint<'_> {
             return None;
         }
         let mut words = [0; 8];
-        self.rank.read_slice(self.mine.add(CLOSING_WORD), &mut words);
-        unpack(words)
+        self.rank.read_slice(self.mine.add(self.closing_place()), &mut words);
+        unpack(self.number, words)
     }
 
     /// Waits for a condition.
@@ -295,9 +377,7 @@ impl Endpoint<'_> {
             if let Some(message) = self.receive() {
                 return Ok(message);
             }
-            let (rank, written) = (self.rank, self.mine.add(WRITTEN_WORD));
-            let received = self.received;
-            let waited = self.wait_until("a message of a connection", || rank.load_word(written) != received);
+            let waited = self.wait_until("a message of a connection", || self.has_message());
             if let Err(e) = waited {
                 return self.receive().ok_or(e);
             }
@@ -305,11 +385,19 @@ impl Endpoint<'_> {
     }
 }
 
-fn checked(message: &[u8]) -> Result<[u64; 8], Error> {
-    if message.len() > MAX_MESSAGE_BYTES {
-        return Err(Error::op(format!("a message of {} bytes; at most {MAX_MESSAGE_BYTES}", message.len())));
+impl Drop for Endpoint<'_> {
+    fn drop(&mut self) {
+        // A panic ends the job, and what the peer then gets are the last words.
+        if !std::thread::panicking() {
+            // The peer may have closed it, or left.
+            let _ = self.end(pack(self.number, &[]));
+        }
     }
-    Ok(pack(message))
+}
+
+/// Where a message goes in a block.
+fn ring_place(count: u32) -> usize {
+    RING_WORD + 8 * (u64::from(count) % RING_MESSAGES) as usize
 }
 
 #[cfg(all(test, not(loom)))]
@@ -318,11 +406,11 @@ mod tests {
 
     #[test]
     fn messages_survive_their_words() {
-        assert_eq!(unpack([0; 8]), None);
+        assert_eq!(unpack(0, [0; 8]), None);
         for n in 0..=MAX_MESSAGE_BYTES {
             let message: Vec<u8> = (0..n as u8).map(|b| b ^ 0x5a).collect();
-            assert_eq!(unpack(pack(&message)), Some(message));
+            assert_eq!(unpack(3, pack(2, &message)), None);
+            assert_eq!(unpack(3, pack(3, &message)), Some(message));
         }
-        assert!(checked(&[0; MAX_MESSAGE_BYTES + 1]).is_err());
     }
 }

@@ -73,7 +73,7 @@ pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
 pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
 pub use notification::{FIRST_ONE_SHOT, Notification};
-pub use posted::{Arrival, Overrun, Posted, PostedTx};
+pub use posted::{Arrival, MOST_BUFFERS, Overrun, Posted, PostedTx, Reliability};
 #[cfg(not(loom))]
 pub use rdma::{QueueFull, RdmaEngine, RdmaQueue, RequestId};
 pub use stream::{Stream, StreamConfig, StreamRx, StreamTx, Streams};

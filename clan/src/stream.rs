@@ -66,21 +66,28 @@
 //! # Ok(()) }
 //! ```
 
+mod end;
 mod far;
+mod reader;
 mod ring;
+mod writer;
+
+pub use reader::StreamRx;
+pub use writer::StreamTx;
 
 use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
-use core::sync::atomic::{Ordering, fence};
+use end::End;
 use gasnet::{GlobalPtr, Rank, RankId};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Words of a slot, a line each: what the peer has published, what it has taken, and its slot, beside the
-/// peer itself. The ring follows.
+/// peer itself and the size of the ring. The ring follows.
 const PUBLISHED_WORD: usize = 0;
 const TAKEN_WORD: usize = 8;
 const ANSWER_WORD: usize = 16;
 const PEER_WORD: usize = 17;
+const SIZE_WORD: usize = 18;
 const SLOT_WORDS: usize = 24;
 /// Words of a line: a processor fetches as many at once.
 const LINE_WORDS: usize = 8;
@@ -428,138 +435,6 @@ fn nonsense(peer: RankId, word: u64) -> io::Error {
     )
 }
 
-/// This rank's end of a stream, which both halves share.
-#[derive(Debug)]
-struct End<'r> {
-    shared: Arc<Shared<'r>>,
-    peer: RankId,
-    process: Option<Process>,
-    /// Whether the peer's memory is not mapped here: messages carry bytes and words then.
-    is_far: bool,
-    slot: u32,
-    mine: GlobalPtr<u64>,
-    far: Mutex<Far>,
-}
-
-/// A word for the peer: which, the position that the last one had, and its value.
-type Word = (usize, u64, u64);
-
-/// What is known of the other end.
-#[derive(Debug, Default)]
-struct Far {
-    /// The peer's slot, once it has accepted.
-    theirs: Option<GlobalPtr<u64>>,
-    /// What the peer has to be told when it has accepted.
-    owed: Vec<Word>,
-}
-
-impl<'r> End<'r> {
-    fn new(shared: &Arc<Shared<'r>>, peer: RankId, slot: u32, theirs: Option<GlobalPtr<u64>>) -> End<'r> {
-        let far = Mutex::new(Far { theirs, owed: Vec::new() });
-        let (shared, process, mine) = (shared.clone(), shared.process(peer), shared.slot(slot));
-        let is_far = far::is_far(shared.rank, peer);
-        // Before the peer knows of the slot.
-        shared.rank.write(mine.add(PEER_WORD), u64::from(peer.0) + 1);
-        End { shared, peer, process, is_far, slot, mine, far }
-    }
-
-    fn rank(&self) -> &'r Rank {
-        self.shared.rank
-    }
-
-    fn chunk(&self) -> usize {
-        self.shared.config.chunk as usize
-    }
-
-    fn is_gone(&self) -> bool {
-        is_gone(self.rank(), self.peer, self.process)
-    }
-
-    /// An own word that the peer writes.
-    fn load(&self, word: usize) -> u64 {
-        let at = self.mine.add(word);
-        if word == ANSWER_WORD {
-            return self.rank().load_word(at);
-        }
-        // A plain load costs less than an atomic operation.
-        let value = self.rank().read(at);
-        // ORDER: Acquire; pairs with Release in `Rank::set_word` and `far::set`: the bytes are there, or have
-        // been taken.
-        fence(Ordering::Acquire);
-        value
-    }
-
-    /// The peer's slot, once it has accepted.
-    fn theirs(&self) -> io::Result<Option<GlobalPtr<u64>>> {
-        let mut far = lock(&self.far);
-        if far.theirs.is_none() {
-            let answer = self.load(ANSWER_WORD);
-            if answer != 0 {
-                let theirs = self.shared.their_slot(self.peer, answer)?;
-                far.theirs = Some(theirs);
-                let owed = std::mem::take(&mut far.owed);
-                owed.into_iter().for_each(|word| self.set(theirs, word));
-            }
-        }
-        Ok(far.theirs)
-    }
-
-    fn set(&self, theirs: GlobalPtr<u64>, (word, start, value): Word) {
-        if self.rank().has_departed(self.peer) {
-            return;
-        }
-        if self.is_far {
-            // The peer has just left: it need not know.
-            drop(far::say(self.rank(), theirs, self.shared.config.ring, word, start, value));
-        } else {
-            self.rank().set_word(theirs.add(word), value);
-        }
-    }
-
-    /// Tells the peer, now or when it has accepted.
-    fn say(&self, word: Word) {
-        let mut far = lock(&self.far);
-        match far.theirs {
-            Some(theirs) => self.set(theirs, word),
-            None => far.owed.push(word),
-        }
-    }
-
-    /// Waits for a condition.
-    fn wait(&self, what: &'static str, condition: impl FnMut() -> bool) -> io::Result<()> {
-        match wait(self.rank(), what, condition, || self.is_gone()) {
-            true => Ok(()),
-            false => Err(reset(self.peer)),
-        }
-    }
-
-    /// Takes the request back, if the peer has not accepted. True: it will never know of it.
-    fn withdraw(&self) -> bool {
-        let request = self.shared.request(self.rank().id(), self.peer);
-        let word = u64::from(self.slot) + 1;
-        if self.is_gone() || self.rank().compare_swap(request, word, 0) == word {
-            return true;
-        }
-        // It is about to answer.
-        self.wait("the answer of a rank that accepts a stream", || self.load(ANSWER_WORD) != 0).is_err()
-            || self.theirs().is_err()
-    }
-}
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        // A panic ends the job, which must not wait for peers first.
-        if std::thread::panicking() {
-            return;
-        }
-        let unknown = matches!(self.theirs(), Ok(None)) && self.withdraw();
-        let mut pool = lock(&self.shared.pool);
-        let asked = &mut pool.asked[self.peer.0 as usize];
-        *asked = asked.filter(|slot| *slot != self.slot);
-        pool.slots[self.slot as usize] = if unknown { SlotState::Free } else { SlotState::Ended(self.peer) };
-    }
-}
-
 /// A stream to another rank: both halves. Dropping it ends both; bytes that were written can still be read
 /// there.
 #[derive(Debug)]
@@ -571,20 +446,12 @@ pub struct Stream<'r> {
 impl<'r> Stream<'r> {
     fn new(end: End<'r>) -> Stream<'r> {
         let (ring, end) = (end.shared.config.ring, Arc::new(end));
-        let tx = StreamTx {
-            end: end.clone(),
-            ring: ring::Writer::new(ring),
-            staged: Vec::new(),
-            committed: 0,
-            over: false,
-            theirs: None,
-        };
-        Stream { tx, rx: StreamRx { end, ring: ring::Reader::new(ring), held: Vec::new(), start: 0 } }
+        Stream { tx: StreamTx::new(end.clone(), ring), rx: StreamRx::new(end, ring) }
     }
 
     /// The rank at the other end.
     pub fn peer(&self) -> RankId {
-        self.tx.end.peer
+        self.tx.peer()
     }
 
     /// The two halves, which end independently and may go to different threads.
@@ -634,322 +501,5 @@ impl BufRead for Stream<'_> {
 
     fn consume(&mut self, n: usize) {
         self.rx.consume(n);
-    }
-}
-
-/// The half of a stream that writes.
-#[derive(Debug)]
-pub struct StreamTx<'r> {
-    end: Arc<End<'r>>,
-    ring: ring::Writer,
-    /// Bytes committed and not put into the ring yet, then bytes reserved.
-    staged: Vec<u8>,
-    committed: usize,
-    /// It was shut down.
-    over: bool,
-    /// The peer's slot, once it is known here.
-    theirs: Option<GlobalPtr<u64>>,
-}
-
-impl StreamTx<'_> {
-    /// The rank at the other end.
-    pub fn peer(&self) -> RankId {
-        self.end.peer
-    }
-
-    /// How many bytes can be written without waiting: none before the peer has accepted.
-    ///
-    /// # Errors
-    /// As [`write`](Write::write).
-    pub fn room(&mut self) -> io::Result<usize> {
-        self.learn()?;
-        let room = self.end.theirs()?.map_or(0, |_| self.ring.room());
-        if room == 0 {
-            self.end.rank().poll();
-        }
-        Ok(room)
-    }
-
-    /// Room for the next `len` bytes, to be filled and then [committed](Self::commit). It holds what the last
-    /// call left there, or zeros.
-    ///
-    /// # Errors
-    /// The stream was shut down here.
-    pub fn reserve(&mut self, len: usize) -> io::Result<&mut [u8]> {
-        self.is_open()?;
-        if self.staged.len() < self.committed + len {
-            self.staged.resize(self.committed + len, 0);
-        }
-        Ok(&mut self.staged[self.committed..self.committed + len])
-    }
-
-    /// Makes the first `len` reserved bytes part of the stream. They are on their way when
-    /// [`publish`](Self::publish) or a [`write`](Write::write) returns, or this half ends; a whole chunk is
-    /// published by itself.
-    ///
-    /// # Errors
-    /// As [`write`](Write::write).
-    ///
-    /// # Panics
-    /// Fewer bytes are reserved.
-    pub fn commit(&mut self, len: usize) -> io::Result<()> {
-        assert!(self.committed + len <= self.staged.len(), "{len} bytes committed, and fewer are reserved");
-        self.committed += len;
-        if self.committed >= self.end.chunk() { self.publish() } else { Ok(()) }
-    }
-
-    /// Publishes what was committed.
-    ///
-    /// # Errors
-    /// As [`write`](Write::write); what was committed is lost.
-    pub fn publish(&mut self) -> io::Result<()> {
-        if self.committed == 0 {
-            return Ok(());
-        }
-        let mut staged = std::mem::take(&mut self.staged);
-        let len = std::mem::take(&mut self.committed);
-        let mut rest = &staged[..len];
-        while !rest.is_empty() {
-            rest = &rest[self.put(rest)?..];
-        }
-        staged.clear();
-        self.staged = staged;
-        Ok(())
-    }
-
-    /// Ends this half, after publishing what was committed. The peer reads what was written, and then the
-    /// end. Does nothing the second time.
-    ///
-    /// # Errors
-    /// As [`write`](Write::write), if something was committed; the half has ended nevertheless.
-    pub fn shutdown(&mut self) -> io::Result<()> {
-        let published = self.publish();
-        if !self.over {
-            self.over = true;
-            // All that was put is published.
-            let word = self.ring.publish(true);
-            self.end.say((PUBLISHED_WORD, word >> 1, word));
-        }
-        published
-    }
-
-    fn is_open(&self) -> io::Result<()> {
-        if self.over {
-            let text = format!("the stream to rank {} was shut down here", self.end.peer);
-            return Err(io::Error::new(ErrorKind::BrokenPipe, text));
-        }
-        Ok(())
-    }
-
-    /// Looks what the reader has taken; returns its word.
-    fn learn(&mut self) -> io::Result<u64> {
-        self.is_open()?;
-        let word = self.end.load(TAKEN_WORD);
-        self.ring.learn(word).map_err(|_| nonsense(self.end.peer, word))?;
-        if self.ring.is_over() {
-            let text = format!("rank {} reads no more from the stream", self.end.peer);
-            return Err(io::Error::new(ErrorKind::BrokenPipe, text));
-        }
-        Ok(word)
-    }
-
-    /// Puts and publishes as many bytes as there is room for, at least one.
-    fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let end = self.end.clone();
-        let mut seen = self.learn()?;
-        let theirs = match self.theirs {
-            Some(theirs) => theirs,
-            None => loop {
-                if let Some(theirs) = end.theirs()? {
-                    break *self.theirs.insert(theirs);
-                }
-                end.wait("a stream to be accepted", || end.load(ANSWER_WORD) != 0)?;
-            },
-        };
-        while self.ring.room() == 0 {
-            end.wait("room in a stream", || end.load(TAKEN_WORD) != seen)?;
-            seen = self.learn()?;
-        }
-        let ring = theirs.add(SLOT_WORDS).cast::<u8>();
-        let (now, _) = bytes.split_at(bytes.len().min(self.ring.room()));
-        for mut chunk in now.chunks(end.chunk()) {
-            if end.rank().has_departed(end.peer) {
-                return Err(reset(end.peer));
-            }
-            let (pieces, len) = (self.ring.place(chunk.len()), chunk.len());
-            let word = self.ring.publish(false);
-            if !end.is_far || len > far::MOST_IN_MESSAGE {
-                for (at, len) in pieces {
-                    let (piece, rest) = chunk.split_at(len);
-                    end.rank().write_slice(ring.add(at), piece);
-                    chunk = rest;
-                }
-            }
-            if end.is_far {
-                // Of what was put there is nothing left.
-                let start = (word >> 1) - len as u64;
-                far::send(end.rank(), theirs, end.shared.config.ring, start, word, chunk)
-                    .map_err(|_| reset(end.peer))?;
-            } else {
-                end.rank().set_word(theirs.add(PUBLISHED_WORD), word);
-            }
-        }
-        Ok(now.len())
-    }
-}
-
-impl Write for StreamTx<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.is_open()?;
-        self.publish()?;
-        if bytes.is_empty() { Ok(0) } else { self.put(bytes) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.publish()
-    }
-}
-
-impl Drop for StreamTx<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // Whoever has to know shuts it down first.
-            drop(self.shutdown());
-        }
-    }
-}
-
-/// The half of a stream that reads.
-#[derive(Debug)]
-pub struct StreamRx<'r> {
-    end: Arc<End<'r>>,
-    ring: ring::Reader,
-    /// Bytes taken from the ring and, from `start` on, not consumed yet.
-    held: Vec<u8>,
-    start: usize,
-}
-
-impl StreamRx<'_> {
-    /// The rank at the other end.
-    pub fn peer(&self) -> RankId {
-        self.end.peer
-    }
-
-    /// How many bytes can be read without waiting.
-    ///
-    /// # Errors
-    /// Something else has written to the stream's memory.
-    pub fn available(&mut self) -> io::Result<usize> {
-        self.learn()?;
-        let available = self.held.len() - self.start + self.ring.ready();
-        if available == 0 {
-            self.end.theirs()?;
-            self.end.rank().poll();
-        }
-        Ok(available)
-    }
-
-    /// The next bytes in one piece: at least `least`, or fewer if the stream ends before. They stay until
-    /// they are [consumed](BufRead::consume).
-    ///
-    /// # Errors
-    /// As [`read`](Read::read); the bytes before can still be read.
-    pub fn fill(&mut self, least: usize) -> io::Result<&[u8]> {
-        while self.held.len() - self.start < least && self.wait_bytes()? {
-            self.hold();
-        }
-        Ok(&self.held[self.start..])
-    }
-
-    /// Takes what is in the ring.
-    fn hold(&mut self) {
-        self.held.drain(..self.start);
-        self.start = 0;
-        let (old, new) = (self.held.len(), self.ring.ready().min(self.end.chunk()));
-        self.held.resize(old + new, 0);
-        let mut held = std::mem::take(&mut self.held);
-        self.take(&mut held[old..]);
-        self.held = held;
-    }
-
-    /// Looks what the writer has published; returns its word.
-    fn learn(&mut self) -> io::Result<u64> {
-        let word = self.end.load(PUBLISHED_WORD);
-        self.ring.learn(word).map_err(|_| nonsense(self.end.peer, word))?;
-        Ok(word)
-    }
-
-    /// Waits until there are bytes in the ring. False: none will come.
-    fn wait_bytes(&mut self) -> io::Result<bool> {
-        loop {
-            let seen = self.learn()?;
-            if self.ring.ready() > 0 {
-                return Ok(true);
-            }
-            if self.ring.is_over() {
-                return Ok(false);
-            }
-            // A peer that accepts is told what it is owed, for which it may wait.
-            let (end, unknown) = (&self.end, self.end.theirs()?.is_none());
-            end.wait("bytes of a stream", || {
-                end.load(PUBLISHED_WORD) != seen || unknown && end.load(ANSWER_WORD) != 0
-            })?;
-        }
-    }
-
-    /// Tells the writer of what was taken.
-    fn tell(&mut self, over: bool) {
-        let start = self.ring.told();
-        self.end.say((TAKEN_WORD, start, self.ring.tell(over)));
-    }
-
-    /// Takes bytes that are in the ring.
-    fn take(&mut self, mut into: &mut [u8]) {
-        let ring = self.end.mine.add(SLOT_WORDS).cast::<u8>();
-        for (at, len) in self.ring.take(into.len()) {
-            let (piece, rest) = into.split_at_mut(len);
-            self.end.rank().read_slice(ring.add(at), piece);
-            into = rest;
-        }
-        if self.ring.untold() >= self.end.chunk() && !self.ring.is_over() {
-            self.tell(false);
-        }
-    }
-}
-
-impl Read for StreamRx<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if bytes.is_empty() {
-            return Ok(0);
-        }
-        if self.start < self.held.len() {
-            let n = (&self.held[self.start..]).read(bytes)?;
-            self.start += n;
-            return Ok(n);
-        }
-        if !self.wait_bytes()? {
-            return Ok(0);
-        }
-        let n = bytes.len().min(self.ring.ready());
-        self.take(&mut bytes[..n]);
-        Ok(n)
-    }
-}
-
-impl BufRead for StreamRx<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.fill(1)
-    }
-
-    fn consume(&mut self, n: usize) {
-        self.start = self.held.len().min(self.start + n);
-    }
-}
-
-impl Drop for StreamRx<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.tell(true);
-        }
     }
 }

@@ -5,9 +5,14 @@
 //! Messages come in any order. A word waits for the one that it follows, of the writer and of the reader: so
 //! bytes are published in the order of the stream, and when the last words are there, none is under way that
 //! could meet the next stream of the slot.
+//!
+//! Words that wait follow positions that the other side may have reached: at most the bytes of a ring further
+//! than what has arrived. So there are at most as many as bytes in the ring, whatever the peer sends. A word
+//! that follows another position is none of the peer's stream: then the stream has a word that cannot be right,
+//! and fails.
 
 use super::ring;
-use super::{PEER_WORD, PUBLISHED_WORD, SLOT_WORDS, TAKEN_WORD, lock};
+use super::{PEER_WORD, PUBLISHED_WORD, RING_BYTES, SIZE_WORD, SLOT_WORDS, TAKEN_WORD, lock};
 use core::sync::atomic::{Ordering, fence};
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::{Error, GlobalPtr, Handler, Message, Rank, Token};
@@ -50,26 +55,24 @@ fn whole(low: u32, high: u32) -> u64 {
 pub(super) fn send(
     rank: &Rank,
     slot: GlobalPtr<u64>,
-    size: u32,
     start: u64,
     word: u64,
     bytes: &[u8],
 ) -> Result<(), Error> {
     let ([a, b], [c, d], [e, f]) = (halves(slot.offset()), halves(start), halves(word));
-    rank.request_medium(slot.rank(), BYTES, &[a, b, size, c, d, e, f], bytes)
+    rank.request_medium(slot.rank(), BYTES, &[a, b, c, d, e, f], bytes)
 }
 
 /// Sends one of the words of a slot, which follows a position.
 pub(super) fn say(
     rank: &Rank,
     slot: GlobalPtr<u64>,
-    size: u32,
     which: usize,
     start: u64,
     word: u64,
 ) -> Result<(), Error> {
     if which == PUBLISHED_WORD {
-        return send(rank, slot, size, start, word, &[]);
+        return send(rank, slot, start, word, &[]);
     }
     let ([a, b], [c, d], [e, f]) = (halves(slot.offset()), halves(start), halves(word));
     rank.request_short(slot.rank(), TAKEN, &[a, b, c, d, e, f])
@@ -82,43 +85,57 @@ fn set(rank: &Rank, at: GlobalPtr<u64>, word: u64) {
     rank.write(at, word);
 }
 
-/// The own slot that a message names, if its stream is with the sender.
-fn slot(token: &Token<'_>, offset: u64) -> Option<GlobalPtr<u64>> {
+/// The own slot that a message names, if its stream is with the sender, and the size of its ring.
+fn slot(token: &Token<'_>, offset: u64) -> Option<(GlobalPtr<u64>, u64)> {
     let slot = GlobalPtr::<u64>::new(token.rank().id(), offset);
+    let size = token.rank().read(slot.add(SIZE_WORD));
+    let is_ring = size.is_power_of_two() && u32::try_from(size).is_ok_and(|size| RING_BYTES.contains(&size));
     // Not so: a rank that has left had the slot before.
-    (token.rank().read(slot.add(PEER_WORD)) == u64::from(token.source().0) + 1).then_some(slot)
+    let is_theirs = token.rank().read(slot.add(PEER_WORD)) == u64::from(token.source().0) + 1;
+    (is_ring && is_theirs).then_some((slot, size))
 }
 
 /// Handler. `None`: no message of a stream that there is, so nothing happens.
 fn bytes_come(token: &Token<'_>, m: &Message<'_>, early: &Mutex<Early>) -> Option<()> {
-    let &[a, b, size, c, d, e, f] = m.args else { return None };
-    let (offset, start, word, mut bytes) = (whole(a, b), whole(c, d), whole(e, f), m.bytes());
-    if !size.is_power_of_two() || bytes.len() > size as usize {
+    let &[a, b, c, d, e, f] = m.args else { return None };
+    let (start, word, mut bytes) = (whole(c, d), whole(e, f), m.bytes());
+    let (rank, (slot, size)) = (token.rank(), slot(token, whole(a, b))?);
+    if bytes.len() as u64 > size {
         return None;
     }
-    let (rank, slot) = (token.rank(), slot(token, offset)?);
-    for (at, len) in ring::pieces(size.into(), start, bytes.len()) {
+    for (at, len) in ring::pieces(size, start, bytes.len()) {
         let (piece, rest) = bytes.split_at(len);
         rank.write_slice(slot.add(SLOT_WORDS).cast::<u8>().add(at), piece);
         bytes = rest;
     }
-    advance(token, slot.add(PUBLISHED_WORD), start, word, early);
+    advance(token, slot.add(PUBLISHED_WORD), size, (start, word), early);
     Some(())
 }
 
 /// Handler, likewise.
 fn taken_comes(token: &Token<'_>, m: &Message<'_>, early: &Mutex<Early>) -> Option<()> {
     let &[a, b, c, d, e, f] = m.args else { return None };
-    let slot = slot(token, whole(a, b))?;
-    advance(token, slot.add(TAKEN_WORD), whole(c, d), whole(e, f), early);
+    let (slot, size) = slot(token, whole(a, b))?;
+    advance(token, slot.add(TAKEN_WORD), size, (whole(c, d), whole(e, f)), early);
     Some(())
 }
 
 /// Sets a word to one that follows a position, and to those that follow that; or keeps it until its turn.
-fn advance(token: &Token<'_>, at: GlobalPtr<u64>, start: u64, word: u64, early: &Mutex<Early>) {
+fn advance(
+    token: &Token<'_>,
+    at: GlobalPtr<u64>,
+    size: u64,
+    (start, word): (u64, u64),
+    early: &Mutex<Early>,
+) {
     let mut early = lock(early);
     let key = |position| (at.offset(), token.source().0, position);
-    if token.rank().read(at) >> 1 != start {
+    let ahead = start.wrapping_sub(token.rank().read(at) >> 1);
+    if ahead > size {
+        set(token.rank(), at, ring::NOWHERE);
+        return;
+    }
+    if ahead > 0 {
         early.insert(key(start), word);
         return;
     }

@@ -17,6 +17,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Nonsense;
 
+/// A word that neither side can have written.
+pub(super) const NOWHERE: u64 = u64::MAX - 1;
+
 /// The word for a position, and for whether it is the last.
 pub(super) fn word(position: u64, over: bool) -> u64 {
     position << 1 | u64::from(over)

@@ -386,3 +386,64 @@ pub fn a22_orderly_ends_say_it_once(cx: &Cx) {
     }
     cx.rank.barrier();
 }
+
+/// CLAN-13: ends are opened again and again, by whoever is first. Each connection has a number, and finds nothing
+/// of the one before: neither messages that were not taken, nor the end.
+pub fn clan_13_reopened_ends_refuse_what_is_old(cx: &Cx) {
+    let mut ends = Endpoints::new(cx.rank).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    if partner.0 < cx.size() {
+        let mut shared = cx.rng_of("a23", cx.me() & !1);
+        for i in 1..=rounds(cx) as u32 {
+            let mut end = None;
+            cx.rank.wait_until("the other end to be opened", || {
+                // Refused while the partner has yet to open the last one.
+                end = ends.open(partner).ok();
+                end.is_some()
+            });
+            let mut end = end.expect("open");
+            assert_eq!(end.number(), i);
+            assert!(ends.open(partner).expect_err("once").to_string().contains("is open"));
+            let (me, closes) = (cx.me() & 1, shared.below(3) as u32);
+            let sent = 1 + shared.below(RING_MESSAGES as usize);
+            // If both just drop it, all of them: so the partner has sent them.
+            let taken = if closes == 2 { sent } else { shared.below(4) };
+            let message = |kind: u8| [&[kind][..], &i.to_le_bytes()].concat();
+            end.last_words(b"not said").expect("short");
+            // Until the other end is open it has no room.
+            let mut told = false;
+            cx.rank.wait_until("room for a message", || {
+                told = told || end.message(&message(0)).expect("open");
+                told
+            });
+            (1..sent).for_each(|_| assert!(end.message(&message(1)).expect("open"), "the ring is empty"));
+            assert_eq!(end.wait_message().expect("open"), message(0));
+            for _ in 0..taken.min(sent - 1) {
+                assert_eq!(end.wait_message().expect("open"), message(1));
+            }
+            // Both have taken: now one of them closes, and goes on to the next.
+            if closes < 2 {
+                // The one that closes waits until the other has all it wants.
+                let mut done = closes != me;
+                cx.rank.wait_until("an answer", || {
+                    done = match closes == me {
+                        true => done || end.receive().is_some_and(|m| m == message(2)),
+                        false => end.message(&message(2)).expect("open"),
+                    };
+                    done
+                });
+            }
+            if closes == me {
+                end.close(&message(3)).expect("open");
+            } else if closes < 2 {
+                assert!(end.wait_until("the end", || false).is_err());
+                assert_eq!(end.closing_message(), Some(message(3)));
+                assert!(end.message(b"").is_err());
+            } else {
+                // Both drop it: who is second finds it closed.
+                drop(end);
+            }
+        }
+    }
+    cx.rank.barrier();
+}

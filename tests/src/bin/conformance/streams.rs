@@ -2,7 +2,10 @@
 //! queue of bytes, or the generator that the bytes come from.
 
 use gasnet::RankId;
-use gasnet_clan::{Arrival, Overrun, Posted, PostedTx, Stream, StreamConfig, StreamRx, StreamTx, Streams};
+use gasnet_clan::{
+    Arrival, MOST_BUFFERS, Overrun, Posted, PostedTx, Reliability, Stream, StreamConfig, StreamRx, StreamTx,
+    Streams,
+};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 
@@ -280,6 +283,43 @@ pub fn streams_end(cx: &Cx) {
     cx.rank.barrier();
 }
 
+/// Words that no peer can have written end the stream with an error, and nothing of them is kept: here the message
+/// that carries bytes to ranks that share no memory, aimed at a position beyond the ring.
+pub fn streams_refuse_positions_beyond_the_ring(cx: &Cx) {
+    /// Of messages with bytes of streams.
+    const BYTES: u8 = gasnet::am::FIRST_CLIENT_HANDLER - 11;
+    const RING: u32 = 64;
+    let mark = cx.rank.allocate(64, 64).expect("room");
+    let streams = Streams::new(cx.rank, 1, config(RING)).expect("room");
+    // Behind a line for each rank and one more.
+    let slot = mark + 64 + 64 * (u64::from(cx.size()) + 1);
+    let partner = RankId(cx.me() ^ 1);
+    if partner.0 < cx.size() {
+        let forge = |start: u32| {
+            let args = [slot as u32, (slot >> 32) as u32, start, 0, (start + 1) << 1, 0];
+            cx.rank.request_medium(partner, BYTES, &args, &[7]).expect("it is there");
+        };
+        if cx.me() & 1 == 0 {
+            let mut stream = streams.connect(partner).expect("a slot");
+            stream.write_all(b"x").expect("open");
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("open");
+            // Those that may come early wait; the other one ends it.
+            (0..2).for_each(|i| forge(RING - i));
+            forge(RING + 2);
+            assert_eq!(stream.read(&mut byte).expect("in order"), 0);
+        } else {
+            let mut stream = streams.accept(partner).expect("a slot");
+            let mut bytes = [0; 2];
+            assert_eq!(stream.read(&mut bytes).expect("open"), 1);
+            stream.write_all(b"y").expect("open");
+            let error = stream.read(&mut bytes).expect_err("a word that cannot be right");
+            assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
+        }
+    }
+    cx.rank.barrier();
+}
+
 /// A byte of a posted buffer that no message has changed.
 const UNTOUCHED: u8 = 0xee;
 
@@ -294,10 +334,22 @@ fn pieces<'a>(mut bytes: &'a [u8], rng: &mut Rng) -> Vec<IoSlice<'a>> {
     pieces
 }
 
-/// CLAN-14: random messages, of several pieces or of nothing, land at the beginning of the oldest posted
-/// buffer, in order, with their numbers; the rest of the buffer is as it was.
+/// Buffers of random lengths, none among them, of so many bytes together.
+fn buffers(mut room: usize, rng: &mut Rng) -> Vec<Vec<u8>> {
+    let mut buffers = Vec::new();
+    while room > 0 && buffers.len() + 1 < MOST_BUFFERS {
+        let len = rng.below(room + 1);
+        buffers.push(vec![UNTOUCHED; len]);
+        room -= len;
+    }
+    buffers.push(vec![UNTOUCHED; room]);
+    buffers
+}
+
+/// CLAN-14: random messages, of several pieces or of nothing, land in the oldest posted buffers, one after the
+/// other, in order, with their numbers, however either side is cut; the rest of the buffers is as it was.
 pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
-    let streams = Streams::new(cx.rank, 1, config(256)).expect("room");
+    let streams = Streams::new(cx.rank, 1, config(1024)).expect("room");
     let partner = RankId(cx.me() ^ 1);
     let messages = if cx.quick { 40 } else { 400 };
     if partner.0 < cx.size() {
@@ -324,7 +376,7 @@ pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
             while received < messages {
                 if posted < messages && rx.len() < rng.below(6) + 1 {
                     let (room, bytes) = next.take().unwrap_or_else(&mut message);
-                    match rx.post(vec![UNTOUCHED; room]) {
+                    match rx.post(buffers(room, &mut rng)) {
                         Ok(()) => {
                             expected.push_back((room, bytes));
                             posted += 1;
@@ -341,8 +393,9 @@ pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
                         Err(e) => panic!("a buffer cannot be posted: {e}"),
                     }
                 }
-                let Arrival { buffer, len, immediate } = rx.receive().expect("open").expect("a message");
+                let Arrival { buffers, len, immediate } = rx.receive().expect("open").expect("a message");
                 let (room, bytes) = expected.pop_front().expect("posted");
+                let buffer = buffers.concat();
                 assert_eq!((immediate, len, buffer.len()), (received, bytes.len(), room));
                 same(&buffer[..len], &bytes, "a message");
                 assert!(buffer[len..].iter().all(|b| *b == UNTOUCHED), "beyond the message");
@@ -357,7 +410,7 @@ pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
 /// CLAN-15: without a buffer, with one that is too short, and with one that was taken back, the sender is
 /// told and nothing is sent; more buffers than keys have room are refused when they are posted.
 pub fn clan_15_overrun_is_found_by_the_sender(cx: &Cx) {
-    let streams = Streams::new(cx.rank, 1, config(64)).expect("room");
+    let streams = Streams::new(cx.rank, 1, config(128)).expect("room");
     let partner = RankId(cx.me() ^ 1);
     let paired = partner.0 < cx.size();
     let kind = |sent: io::Result<()>| sent.expect_err("it is refused").kind();
@@ -392,18 +445,130 @@ pub fn clan_15_overrun_is_found_by_the_sender(cx: &Cx) {
     } else {
         let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
         cx.rank.barrier();
-        rx.post(vec![UNTOUCHED; 10]).expect("room");
-        rx.post(vec![UNTOUCHED; 20]).expect("room");
-        assert_eq!(rx.post(vec![0]).expect_err("two keys fill the ring").kind(), ErrorKind::WouldBlock);
-        assert_eq!(rx.len(), 2);
+        rx.post(vec![vec![UNTOUCHED; 10]]).expect("room");
+        rx.post(vec![vec![UNTOUCHED; 20]]).expect("room");
+        let third = rx.post(vec![vec![0]; 2]).expect_err("the ring has no room for two keys more");
+        assert_eq!(third.kind(), ErrorKind::WouldBlock);
+        let many = rx.post(vec![vec![0]; MOST_BUFFERS + 1]).expect_err("too many").kind();
+        assert_eq!((many, rx.len()), (ErrorKind::InvalidInput, 2));
         cx.rank.barrier();
         cx.rank.barrier();
         assert_eq!(rx.try_receive().expect("open"), None, "nothing was sent");
         cx.rank.barrier();
         let arrival = rx.receive().expect("open").expect("a message");
-        assert_eq!(arrival, Arrival { buffer: vec![7; 10], len: 10, immediate: 3 });
+        assert_eq!(arrival, Arrival { buffers: vec![vec![7; 10]], len: 10, immediate: 3 });
         drop(rx);
         cx.rank.barrier();
+    }
+    cx.rank.barrier();
+}
+
+/// CLAN-15, the rest: messages that are queued go when there are buffers, in order. A message without a place, or
+/// that is too long for it, is dropped, or breaks the connection and tells one side or both. Nothing of it is
+/// sent.
+pub fn clan_15_levels_say_what_becomes_of_a_message_without_a_place(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 1, config(1024)).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    let go = gasnet::GlobalPtr::<u64>::new(cx.rank.id(), cx.take_zeroed(64));
+    if partner.0 < cx.size() && cx.me() & 1 == 0 {
+        let message = |i: u32| vec![i as u8; 10 * i as usize];
+        let mut tx = PostedTx::new(cx.rank, streams.connect(partner).expect("a slot"));
+        for i in 0..5 {
+            tx.send(&[IoSlice::new(&message(i))], i, Overrun::Queue).expect("open");
+        }
+        assert_eq!((tx.queued(), tx.progress().expect("open")), (5, 5));
+        let refused = tx.send(&[], 9, Overrun::Refuse).expect_err("others are first");
+        assert_eq!(refused.kind(), ErrorKind::WouldBlock);
+        cx.rank.swap_word(go.on(partner), 1);
+        // Two of the three that are posted then are for queued ones; this one waits for its own.
+        tx.send(&[IoSlice::new(&message(5))], 5, Overrun::Wait).expect("open");
+        assert_eq!(tx.queued(), 0);
+        tx.send(&[IoSlice::new(&message(6))], 6, Overrun::Queue).expect("open");
+        tx.flush().expect("open");
+        drop(tx);
+        for (reliability, posted) in cases() {
+            let stream = streams.connect(partner).expect("a slot");
+            let mut tx = PostedTx::with_reliability(cx.rank, stream, reliability);
+            tx.send(&[IoSlice::new(&[1; 4])], 1, Overrun::Wait).expect("one is posted");
+            if posted {
+                let known = std::iter::repeat_with(|| tx.next_len().expect("open")).find(Option::is_some);
+                assert_eq!(known, Some(Some(3)));
+            }
+            let mut comply = |i| tx.send(&[IoSlice::new(&[2; 5])], i, Overrun::Comply).map_err(|e| e.kind());
+            let aborted = Err(ErrorKind::ConnectionAborted);
+            match reliability {
+                Reliability::Unreliable => assert_eq!([comply(2), comply(3)], [Ok(()); 2]),
+                Reliability::Delivery => assert_eq!([comply(2), comply(3)], [Ok(()), aborted]),
+                Reliability::Reception => assert_eq!([comply(2), comply(3)], [aborted; 2]),
+            }
+        }
+    } else if partner.0 < cx.size() {
+        let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
+        cx.rank.wait_until("the partner", || cx.rank.load_word(go) == 1);
+        for i in 0..7u32 {
+            rx.post(vec![vec![UNTOUCHED; 30]; 2]).expect("room");
+            let arrival = rx.receive().expect("open").expect("a message");
+            assert_eq!((arrival.immediate, arrival.len), (i, 10 * i as usize));
+            assert!(arrival.buffers.concat()[..arrival.len].iter().all(|byte| u32::from(*byte) == i));
+        }
+        assert_eq!(rx.receive().expect("in order"), None);
+        drop(rx);
+        for (reliability, posted) in cases() {
+            let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
+            rx.post(vec![vec![UNTOUCHED; 4]]).expect("room");
+            if posted {
+                rx.post(vec![vec![UNTOUCHED; 3]]).expect("room");
+            }
+            assert_eq!(rx.receive().expect("open").expect("a message").buffers, [[1; 4]]);
+            match reliability {
+                Reliability::Unreliable => assert_eq!(rx.receive().expect("in order"), None),
+                _ => {
+                    let error = rx.receive().expect_err("broken");
+                    let why = if posted { "too long" } else { "no buffer" };
+                    assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+                    assert!(error.to_string().contains(why), "{error}");
+                }
+            }
+            assert_eq!(rx.len(), usize::from(posted), "the buffer stays posted");
+        }
+    }
+    cx.rank.barrier();
+}
+
+/// Every reliability, without a buffer and with one that is too short.
+fn cases() -> impl Iterator<Item = (Reliability, bool)> {
+    let all = [Reliability::Unreliable, Reliability::Delivery, Reliability::Reception];
+    all.into_iter().flat_map(|reliability| [(reliability, false), (reliability, true)])
+}
+
+/// CLAN-17: of four buffers, one kept back, three hold messages; the fourth is for a message with credit.
+pub fn clan_17_four_buffers_hold_three(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 1, config(1024)).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    let paired = partner.0 < cx.size();
+    if paired && cx.me() & 1 == 0 {
+        let mut tx = PostedTx::new(cx.rank, streams.connect(partner).expect("a slot"));
+        tx.keep_back(1);
+        let message = [IoSlice::new(b"message")];
+        // Four are posted.
+        (0..3).for_each(|i| tx.send(&message, i, Overrun::Wait).expect("open"));
+        let fourth = tx.send(&message, 3, Overrun::Refuse).expect_err("it is kept back");
+        assert_eq!(fourth.kind(), ErrorKind::WouldBlock);
+        tx.send_with_credit(&message, 3, Overrun::Wait).expect("open");
+        let fifth = tx.send_with_credit(&message, 4, Overrun::Refuse).expect_err("all are full");
+        assert_eq!(fifth.kind(), ErrorKind::WouldBlock);
+        cx.rank.barrier();
+    } else {
+        let mut rx = paired.then(|| Posted::new(cx.rank, streams.accept(partner).expect("a slot")));
+        if let Some(rx) = &mut rx {
+            (0..4).for_each(|_| rx.post(vec![vec![0; 10]]).expect("room"));
+        }
+        cx.rank.barrier();
+        if let Some(rx) = &mut rx {
+            for i in 0..4 {
+                assert_eq!(rx.receive().expect("open").expect("a message").immediate, i);
+            }
+        }
     }
     cx.rank.barrier();
 }
