@@ -3,8 +3,10 @@
 //! Whoever has a signal publishes it and then looks at the word; the sleeper says in the word that it sleeps,
 //! and then looks for signals once more. Both have a full fence between. So the waker sees the sleeper, or the
 //! sleeper sees the signal.
+#![cfg_attr(not(loom), expect(unsafe_code, reason = "sleeps at a word of the segment"))]
 
 use core::time::Duration;
+use gasnet::{GlobalPtr, Rank};
 
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, Ordering, fence};
@@ -34,6 +36,27 @@ pub(crate) fn wake(word: &AtomicU32) {
         word.store(AWAKE, Ordering::Relaxed);
         wake_sleepers(word);
     }
+}
+
+/// Gives the word at a place of a segment, if it is mapped here.
+#[cfg(not(loom))]
+pub(crate) fn with_word<T>(rank: &Rank, at: GlobalPtr<u64>, f: impl FnOnce(&AtomicU32) -> T) -> Option<T> {
+    let at = rank.address(at.cast::<u32>(), 1)?;
+    if !at.is_aligned() {
+        return None;
+    }
+    // SAFETY: inside a segment, which stays as long as the rank; aligned; what is not an atomic access does not
+    // come from this crate, and would be a race as with any word of a segment.
+    Some(f(unsafe { AtomicU32::from_ptr(at) }))
+}
+
+/// [`wake`] for a word of a rank; nothing happens if it is not mapped here.
+pub(crate) fn wake_at(rank: &Rank, at: GlobalPtr<u64>) {
+    #[cfg(not(loom))]
+    with_word(rank, at, wake);
+    // Models have no segments.
+    #[cfg(loom)]
+    let _ = (rank, at);
 }
 
 #[cfg(not(loom))]

@@ -8,6 +8,7 @@
 //! A source's *generation* distinguishes an entry of its last owner from one of the present owner: numbers
 //! are reused, generations are not.
 
+use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::{Error, GlobalPtr, Rank, RankId};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,6 +19,10 @@ use std::time::Duration;
 
 /// Most sources of a queue.
 pub const MAX_SOURCES: u32 = 1 << 16;
+/// In a source's word: it is raised by a message to its owner ([`PolledQueue`](crate::PolledQueue)).
+const POLLED: u64 = 1 << 63;
+/// The handler of these messages: below those of streams.
+pub(crate) const RAISE: u8 = FIRST_CLIENT_HANDLER - 13;
 /// How long a queue's descriptor may lag behind the queue.
 const DESCRIPTOR_LAG: Duration = Duration::from_micros(100);
 
@@ -27,9 +32,15 @@ pub struct EventSource {
     queue: GlobalPtr<u64>,
     number: u32,
     generation: u32,
+    polled: bool,
 }
 
 impl EventSource {
+    /// A source of a polled queue of this rank.
+    pub(crate) fn polled(rank: &Rank, number: u32, generation: u32) -> EventSource {
+        EventSource { queue: GlobalPtr::new(rank.id(), 0), number, generation, polled: true }
+    }
+
     /// Its number, which is reused after the source is given back.
     pub fn number(&self) -> u32 {
         self.number
@@ -42,12 +53,21 @@ impl EventSource {
 
     /// Queue, generation and number in a word that others can raise.
     pub(crate) fn word(&self) -> u64 {
-        // A queue starts at a multiple of 64; segments end below 2^38.
-        self.queue.offset() >> 6 << 32 | u64::from(self.generation & 0xffff) << 16 | u64::from(self.number)
+        // A queue starts at a multiple of 64, below 2^37.
+        let polled = if self.polled { POLLED } else { 0 };
+        let generation = u64::from(self.generation & 0xffff) << 16;
+        polled | self.queue.offset() >> 6 << 32 | generation | u64::from(self.number)
     }
 
     /// Raises the source that a word names, at its owner: makes one entry in the queue, unless there is one.
     pub(crate) fn raise(rank: &Rank, owner: RankId, event: u64) {
+        if event & POLLED != 0 {
+            if !rank.has_departed(owner) {
+                // One that has just left need not know.
+                let _ = rank.request_short(owner, RAISE, &[event as u32]);
+            }
+            return;
+        }
         let (source, queue) = (event as u32, GlobalPtr::<u64>::new(owner, event >> 32 << 6));
         let places = rank.load_word(queue.add(1));
         let pending = queue.add(8 + (source & 0xffff) as usize);
@@ -112,8 +132,8 @@ impl<'r> EventQueue<'r> {
         let places = u64::from(sources + 1).next_power_of_two();
         let words = 8 + u64::from(sources) + places;
         let at = rank.allocate(8 * words, 64)?;
-        if at >> 38 != 0 {
-            return Err(Error::op("an event queue beyond the first 256 GiB of a segment"));
+        if at >> 37 != 0 {
+            return Err(Error::op("an event queue beyond the first 128 GiB of a segment"));
         }
         let queue = GlobalPtr::new(rank.id(), at);
         rank.write_slice(queue, &vec![0u64; words as usize]);
@@ -143,7 +163,7 @@ impl<'r> EventQueue<'r> {
         };
         let slot = &mut self.slots[number as usize];
         slot.cookie = Some(cookie);
-        Ok(EventSource { queue: self.words, number, generation: slot.generation })
+        Ok(EventSource { queue: self.words, number, generation: slot.generation, polled: false })
     }
 
     /// Gives a source back. The tripwires that raise it must be detached first. If it has an entry, the entry

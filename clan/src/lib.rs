@@ -4,6 +4,8 @@
 //! - [`Watch`] and [`Tripwire`]: report that a rank touched an address of watched memory.
 //! - [`EventQueue`]: collects events of many sources, in a queue that cannot overflow and that has a
 //!   descriptor.
+//! - [`PolledQueues`]: event queues that share a ring, for many sources and few wake-ups.
+//! - [`ActiveSources`]: polls sources that were active recently, instead of waiting for their events.
 //! - [`Endpoints`]: ordered connections whose end is detected, even when a peer dies.
 //! - [`Streams`]: bytes between two ranks, as `std::io::Read` and `std::io::Write`.
 //! - [`Posted`]: messages into buffers that the receiver has posted, without a copy.
@@ -40,6 +42,7 @@
 //! [`Rank::swap_word`]: gasnet::Rank::swap_word
 //! [`Rank::wait_until`]: gasnet::Rank::wait_until
 
+mod active;
 mod aperture;
 mod bed;
 mod channel;
@@ -47,6 +50,7 @@ mod endpoint;
 mod events;
 mod notification;
 mod peer;
+mod polled;
 mod posted;
 #[cfg(not(loom))]
 pub mod rdma;
@@ -64,15 +68,15 @@ mod rdma {
 #[cfg(loom)]
 mod upcall {
     mod gate;
-
-    pub(crate) fn wake(_: &gasnet::Rank, _: gasnet::GlobalPtr<u64>) {}
 }
 
+pub use active::ActiveSources;
 pub use aperture::Aperture;
 pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
 pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
 pub use notification::{FIRST_ONE_SHOT, Notification};
+pub use polled::{PolledQueue, PolledQueues};
 pub use posted::{Arrival, MOST_BUFFERS, Overrun, Posted, PostedTx, Reliability};
 #[cfg(not(loom))]
 pub use rdma::{QueueFull, RdmaEngine, RdmaQueue, RequestId};

@@ -1,6 +1,6 @@
 //! Notifications: event counts, and one-shot numbers.
 
-use crate::upcall;
+use crate::bed;
 use gasnet::{Error, GlobalPtr, Rank, RankId, Shared};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -125,7 +125,7 @@ impl<'r> Notification<'r> {
         self.check(number)?;
         if number < FIRST_ONE_SHOT {
             self.rank.fetch_add(self.counts.count(number).on(to), 1);
-            upcall::wake(self.rank, self.bell.on(to));
+            bed::wake_at(self.rank, self.bell.on(to));
             return Ok(());
         }
         let at = self.rank.fetch_add(self.queue.on(to), 1);

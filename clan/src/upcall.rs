@@ -23,8 +23,6 @@
 //! The thread sleeps at a word in the segment, which ranks that share memory look at when they have raised a
 //! count (`bed.rs` of this crate): a signal of a neighbour takes a wake-up. It also polls, because signals of other hosts are
 //! messages: every 50 us if there are such ranks, else now and then.
-#![expect(unsafe_code, reason = "sleeps at a word of the segment")]
-
 mod gate;
 
 use crate::Notification;
@@ -41,19 +39,6 @@ use std::thread::{JoinHandle, ThreadId};
 const LONGEST_SLEEP_UNTIL_WOKEN: Duration = Duration::from_millis(1);
 /// Length of a sleep if signals are messages, for which nobody wakes the thread.
 const SLEEP_BETWEEN_POLLS: Duration = Duration::from_micros(50);
-
-/// Wakes the upcalls of a rank, after its count was raised.
-pub(crate) fn wake(rank: &Rank, bell: GlobalPtr<u64>) {
-    with_word(rank, bell, bed::wake);
-}
-
-/// Gives the word at which the upcalls of a rank sleep, if it is mapped here.
-fn with_word<T>(rank: &Rank, bell: GlobalPtr<u64>, f: impl FnOnce(&AtomicU32) -> T) -> Option<T> {
-    let at = rank.address(bell.cast::<u32>(), 1)?;
-    // SAFETY: inside a segment, which stays as long as the rank; aligned, as `bell` is; accessed by atomics
-    // only.
-    Some(f(unsafe { AtomicU32::from_ptr(at) }))
-}
 
 type Handler = Box<dyn FnMut(u32) + Send>;
 
@@ -86,7 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl UpcallState {
     fn on_bed<T>(&self, f: impl Fn(&AtomicU32) -> T) -> T {
-        with_word(self.rank, self.bell, &f).unwrap_or_else(|| f(&self.local))
+        bed::with_word(self.rank, self.bell, &f).unwrap_or_else(|| f(&self.local))
     }
 
     fn armed(&self) -> Vec<Arc<Armed>> {

@@ -1,8 +1,12 @@
 //! The measured half of `pgas-bench clan`: streams, virtual interfaces and pages in the memory of peers. One
 //! subcommand a run, results as lines `KEY VALUE` from rank 0, in ns (`bw` in bytes per ns).
 
+use gasnet::region::{Modes, RegionKey};
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_clan::{Notification, Stream, StreamConfig, Streams, Upcalls};
+use gasnet_clan::{
+    Access, ActiveSources, Aperture, Endpoint, Endpoints, EventQueue, Mode, Notification, Posted, PostedTx,
+    RdmaEngine, Stream, StreamConfig, Streams, Upcalls, Watch,
+};
 use gasnet_via::{Address, Agent, Descriptor, MemoryAttributes, Reliability, Segment, ViAttributes};
 use std::error::Error;
 use std::hint::black_box;
@@ -21,6 +25,11 @@ fn main() {
         let outcome = match task.as_str() {
             "stream_rtt" => stream_rtt(rank),
             "stream_bw" => stream_bandwidth(rank),
+            "ladder" => ladder(rank),
+            "transmit" => transmit(rank),
+            "overtake" => overtake(rank),
+            "active" => active(rank),
+            "endpoints" => endpoints(rank),
             "upcall_rtt" => upcall_rtt(rank),
             "vi_rtt" => vi_rtt(rank),
             "pages" => pages(rank),
@@ -59,6 +68,314 @@ fn ns_each(start: Instant, count: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / count as f64
 }
 
+/// The median and the 95th percentile.
+fn percentiles(mut samples: Vec<f64>) -> (f64, f64) {
+    samples.sort_by(f64::total_cmp);
+    let at = |part: f64| samples[((samples.len() - 1) as f64 * part) as usize];
+    (at(0.5), at(0.95))
+}
+
+/// Memory of both ranks, zero, and the key of the other rank's.
+fn exported(rank: &Rank, bytes: usize) -> Result<(GlobalPtr<u8>, RegionKey), Box<dyn Error>> {
+    let own = GlobalPtr::<u8>::new(rank.id(), rank.allocate(bytes as u64 + 64, 64)?);
+    let peer = RankId(1 - rank.id().0);
+    rank.write_slice(own, &vec![0; bytes]);
+    // The region lives as long as the program.
+    let region = std::mem::ManuallyDrop::new(rank.export_segment(own, bytes, Modes::WRITE)?);
+    rank.write_slice(own.add(bytes).on(peer), bytemuck::bytes_of(&region.key()));
+    rank.barrier();
+    let mut key = [0; size_of::<RegionKey>()];
+    rank.read_slice(own.add(bytes), &mut key);
+    Ok((own, bytemuck::pod_read_unaligned(&key)))
+}
+
+/// Round trips of messages of so many bytes, written at one side and read at the other: by stores, by a stream, by
+/// a queue of RDMA requests.
+fn ladder(rank: &Rank) -> Outcome {
+    const DATA: usize = 64;
+    let bytes = argument(2, 40);
+    let (me, peer, count) = (rank.id().0, RankId(1 - rank.id().0), 2000);
+    let (own, key) = exported(rank, DATA + bytes)?;
+    let mut there = Aperture::segment(rank, own.on(peer), (DATA + bytes) as u64)?;
+    let all = Streams::new(rank, 1, StreamConfig::default())?;
+    let mut stream = if me == 0 { all.connect(peer)? } else { all.accept(peer)? };
+    let engine = RdmaEngine::new(rank);
+    let mut queue = engine.queue(4);
+    let (data, mut got) = (vec![7u8; bytes], vec![0u8; bytes]);
+    let mut next = 0u32;
+    batches(rank, || {
+        let mut results = Vec::new();
+        let mut way = |names: [&'static str; 2],
+                       send: &mut dyn FnMut(u32) -> Outcome,
+                       take: &mut dyn FnMut(u32) -> Outcome| {
+            let mut samples = Vec::with_capacity(count);
+            for _ in 0..count {
+                next += 1;
+                let start = Instant::now();
+                if me == 0 {
+                    send(next)?;
+                    take(next)?;
+                } else {
+                    take(next)?;
+                    send(next)?;
+                }
+                samples.push(start.elapsed().as_nanos() as f64);
+            }
+            let (median, late) = percentiles(samples);
+            results.extend([(names[0], median), (names[1], late)]);
+            Ok::<(), Box<dyn Error>>(())
+        };
+        let mut take_stored = |i: u32| {
+            rank.wait_until("a message", || rank.load_word(own.cast()) as u32 == i);
+            rank.read_slice(own.add(DATA), black_box(&mut got));
+            Ok(())
+        };
+        way(
+            ["store", "store_p95"],
+            &mut |i| {
+                there.fill(DATA as u64, &data)?;
+                Ok(there.store(0, i.into())?)
+            },
+            &mut take_stored,
+        )?;
+        way(
+            ["queue", "queue_p95"],
+            &mut |i| {
+                queue.write(data.clone(), key, DATA as u64, false)?;
+                let id = queue.immediate(key, 0, i)?;
+                queue.wait(id, None).ok_or("not done")??;
+                Ok(())
+            },
+            &mut take_stored,
+        )?;
+        let (tx, mut rx) = (Vec::from(&data[..]), vec![0; bytes]);
+        let stream = std::cell::RefCell::new(&mut stream);
+        way(
+            ["stream", "stream_p95"],
+            &mut |_| Ok(stream.borrow_mut().write_all(black_box(&tx))?),
+            &mut |_| Ok(stream.borrow_mut().read_exact(black_box(&mut rx))?),
+        )?;
+        Ok(results)
+    })
+}
+
+/// What sending takes of the sender's time, by size.
+struct Transmit {
+    /// Stores of a message that is formed first, and of one that is formed there, word by word.
+    copied: f64,
+    in_place: f64,
+    /// A request to an active queue.
+    request: f64,
+}
+
+/// What sending takes of the sender's time, and from how many bytes on a request is cheaper than stores.
+fn transmit(rank: &Rank) -> Outcome {
+    const SIZES: [usize; 14] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
+    const COUNT: usize = 200;
+    let most = SIZES[SIZES.len() - 1];
+    let (own, key) = exported(rank, most)?;
+    let mut there = Aperture::segment(rank, own.on(RankId(1 - rank.id().0)), most as u64)?;
+    let engine = RdmaEngine::new(rank);
+    let mut measure = |size: usize| -> Result<Transmit, Box<dyn Error>> {
+        let mut formed = vec![0u64; size / 8];
+        let start = Instant::now();
+        for i in 0..COUNT as u64 {
+            formed.iter_mut().for_each(|word| *word = black_box(i));
+            there.fill(0, bytemuck::cast_slice(black_box(&formed)))?;
+        }
+        let copied = ns_each(start, COUNT);
+        let start = Instant::now();
+        for i in 0..COUNT as u64 {
+            for at in (0..size as u64).step_by(8) {
+                there.store(at, black_box(i))?;
+            }
+        }
+        let in_place = ns_each(start, COUNT);
+        let mut queue = engine.queue(COUNT as u32);
+        // In memory that is there, as the others.
+        let (mut free, mut last) = (vec![vec![0u8; size]; COUNT], None);
+        let start = Instant::now();
+        while let Some(mut formed) = free.pop() {
+            formed.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&black_box(7u64).to_ne_bytes()));
+            last = Some(queue.write(formed, key, 0, true)?);
+        }
+        let request = ns_each(start, COUNT);
+        if let Some(last) = last {
+            queue.wait(last, None).ok_or("not done")??;
+        }
+        Ok(Transmit { copied, in_place, request })
+    };
+    batches(rank, || {
+        if rank.id().0 != 0 {
+            return Ok(vec![]);
+        }
+        let all = SIZES.into_iter().map(|size| Ok((size, measure(size)?)));
+        let all = all.collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+        // Beyond the last there is none.
+        let from = |cheaper: &dyn Fn(&Transmit) -> bool| {
+            let found = all.iter().find(|(_, cost)| cheaper(cost)).map_or(2 * most, |(size, _)| *size);
+            found as f64
+        };
+        let (_, usual) = &all[5];
+        Ok(vec![
+            ("copied", usual.copied),
+            ("in_place", usual.in_place),
+            ("request", usual.request),
+            ("crossover", from(&|cost| cost.request <= cost.copied)),
+            ("crossover_in_place", from(&|cost| cost.request <= cost.in_place)),
+        ])
+    })
+}
+
+/// Rank 1 has bulk under way to rank 0, of so many bytes, in a queue. When rank 0 asks it posts a buffer, and puts a
+/// credit behind the bulk: how long each takes.
+fn overtake(rank: &'static Rank) -> Outcome {
+    const PIECE: usize = 64 << 10;
+    let (bulk, count) = (argument(2, 0), 20);
+    let (own, key) = exported(rank, 64 + PIECE)?;
+    let streams = Streams::new(rank, 2, StreamConfig::default())?;
+    let credit = || rank.load_word(own.cast()) as u32;
+    let mut next = 0;
+    if rank.id().0 == 0 {
+        let mut ask = streams.connect(RankId(1))?;
+        let mut tx = PostedTx::new(rank, streams.connect(RankId(1))?);
+        return batches(rank, || {
+            let (mut cookies, mut credits) = (Vec::new(), Vec::new());
+            for _ in 0..count {
+                next += 1;
+                let start = Instant::now();
+                ask.write_all(&[1])?;
+                while tx.next_len()?.is_none() {}
+                cookies.push(start.elapsed().as_nanos() as f64);
+                rank.wait_until("a credit", || credit() == next);
+                credits.push(start.elapsed().as_nanos() as f64);
+                tx.send(&[], next, gasnet_clan::Overrun::Refuse)?;
+            }
+            Ok(vec![("cookie", percentiles(cookies).0), ("credit", percentiles(credits).0)])
+        });
+    }
+    let mut asked = streams.accept(RankId(0))?;
+    let mut rx = Posted::new(rank, streams.accept(RankId(0))?);
+    let engine = RdmaEngine::start(rank)?;
+    let mut queue = engine.queue((bulk / PIECE + 2) as u32);
+    let mut byte = [0];
+    batches(rank, || {
+        for _ in 0..count {
+            next += 1;
+            asked.read_exact(&mut byte)?;
+            for _ in 0..bulk / PIECE {
+                queue.write(vec![7; PIECE], key, 64, true)?;
+            }
+            queue.immediate(key, 0, next)?;
+            rx.post(vec![vec![0; 8]])?;
+            rx.receive()?;
+        }
+        Ok(vec![])
+    })
+}
+
+/// To open an endpoint, exchange a message and close it: with memory that is made for it, and again.
+fn endpoints(rank: &Rank) -> Outcome {
+    let (peer, count) = (RankId(1 - rank.id().0), 100);
+    let exchange = |mut end: Endpoint<'_>| -> Outcome {
+        rank.wait_until("the other end", || end.message(b"hello").is_ok_and(|there| there));
+        end.wait_message()?;
+        end.message(b"done")?;
+        end.wait_message()?;
+        Ok(())
+    };
+    let mut kept = Endpoints::new(rank)?;
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            exchange(Endpoints::new(rank)?.open(peer)?)?;
+        }
+        let cold = ns_each(start, count);
+        rank.barrier();
+        let start = Instant::now();
+        for _ in 0..count {
+            let mut end = None;
+            rank.wait_until("the other end", || {
+                end = kept.open(peer).ok();
+                end.is_some()
+            });
+            exchange(end.ok_or("not open")?)?;
+        }
+        Ok(vec![("cold", cold), ("warm", ns_each(start, count))])
+    })
+}
+
+/// Rank 0 sends bursts of messages to several places of rank 1, which is told of each by an event, or polls those
+/// that were active. Results are messages a second, in thousands.
+fn active(rank: &Rank) -> Outcome {
+    const SOURCES: u64 = 8;
+    let (bursts, peer) = (500u64, RankId(1 - rank.id().0));
+    let mut watch = Watch::new(rank, 64 * (SOURCES + 1), SOURCES as u32)?;
+    let mut queue = EventQueue::new(rank, SOURCES as u32)?;
+    let (mut wires, mut sources) = (Vec::new(), Vec::new());
+    for i in 0..SOURCES {
+        let mut wire = watch.tripwire(64 * i..64 * i + 8, Access::Write)?;
+        let source = queue.attach(i)?;
+        wire.attach(&source);
+        wires.push(wire);
+        sources.push(source);
+    }
+    let answer = 64 * SOURCES;
+    let mut sent = 0;
+    let mut burst = |watch: &Watch<'_>| -> Outcome {
+        sent += 1;
+        (0..SOURCES).try_for_each(|i| watch.put(peer, 64 * i, &[sent]))?;
+        rank.wait_until("an answer", || watch.word(answer).is_ok_and(|seen| seen == sent));
+        Ok(())
+    };
+    let (mut seen, mut round) = ([0u64; SOURCES as usize], 0);
+    batches(rank, || {
+        let mut results = Vec::new();
+        for by_events in [true, false] {
+            // Before the first message.
+            wires.iter_mut().filter(|_| by_events).for_each(|wire| wire.arm(Mode::Once));
+            rank.barrier();
+            if rank.id().0 == 0 {
+                let start = Instant::now();
+                (0..bursts).try_for_each(|_| burst(&watch))?;
+                let rate = 1e6 * SOURCES as f64 / ns_each(start, bursts as usize);
+                results.push((if by_events { "events" } else { "polled" }, rate));
+                continue;
+            }
+            let mut list = ActiveSources::new(1000);
+            (0..SOURCES).for_each(|i| list.note(i));
+            for _ in 0..bursts {
+                round += 1;
+                let mut serve = |i: u64| {
+                    let word = watch.word(64 * i).unwrap_or(0);
+                    std::mem::replace(&mut seen[i as usize], word) != word
+                };
+                if by_events {
+                    // A message may be there before its wire is armed: so each is looked at.
+                    let mut done = 0;
+                    while done < SOURCES {
+                        if let Some(i) = queue.get().and_then(|event| event.cookie) {
+                            wires[i as usize].arm(Mode::Once);
+                            done += u64::from(serve(i));
+                        }
+                    }
+                } else {
+                    let mut done = 0;
+                    while done < SOURCES as usize {
+                        done += list.turn(&mut serve, |i| wires[i as usize].arm(Mode::Once));
+                        rank.poll();
+                    }
+                }
+                rank.swap_word(watch.memory(peer).add(answer as usize).cast(), round);
+            }
+            // Quiet for the other way.
+            wires.iter_mut().for_each(|wire| wire.disarm());
+            while queue.get().is_some() {}
+        }
+        Ok(results)
+    })
+}
+
 /// A stream between the two ranks, with a ring of the bytes that the command line asks for.
 fn stream<'r>(rank: &'r Rank, streams: &Streams<'r>) -> std::io::Result<Stream<'r>> {
     let peer = RankId(1 - rank.id().0);
@@ -67,7 +384,8 @@ fn stream<'r>(rank: &'r Rank, streams: &Streams<'r>) -> std::io::Result<Stream<'
 
 fn streams(rank: &Rank) -> std::io::Result<Streams<'_>> {
     let ring = argument(2, StreamConfig::default().ring as usize) as u32;
-    Streams::new(rank, 1, StreamConfig { ring, chunk: ring / 2 })
+    let chunk = argument(3, ring as usize / 2) as u32;
+    Streams::new(rank, 1, StreamConfig { ring, chunk })
 }
 
 /// 8 bytes there and back.

@@ -24,6 +24,73 @@ const CROSSES: &str = "The put copies from and to the cache of one processor. A 
 const BY_A_THREAD: &str = "A read does not leave its thread. A missing page is put in place by another thread, which \
                            the kernel wakes: `page_from_peer_fault` is beside that alone, without a network.";
 
+/// Messages of 4 and of 400 bytes there and back, by three ways, with the 95th percentile of each.
+fn ladder(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
+    let line = |bytes: u32, name: &str, value: &'static str, floor: &'static [&'static str], bar| Figure {
+        floor: (0, floor),
+        ..us(Figure { bar, value: (0, value), ..time(&format!("{name}_{bytes}"), "us", 2, value, floor) })
+    };
+    [4, 400]
+        .into_iter()
+        .map(|bytes| Group {
+            probes: vec![clan(&format!("ladder {bytes}"))],
+            figures: vec![
+                line(bytes, "store_p95", "store_p95", &["store"], "reported"),
+                line(bytes, "stream_beside_store", "stream", &["store"], "ratio >= 1"),
+                line(bytes, "stream_p95", "stream_p95", &["stream"], "reported"),
+                line(bytes, "queue_beside_stream", "queue", &["stream"], "ratio >= 1"),
+                line(bytes, "queue_p95", "queue_p95", &["queue"], "reported"),
+            ],
+            rounds: 0,
+            note: None,
+        })
+        .collect()
+}
+
+/// What sending costs the sender, what a cookie does not wait for, and ends that are opened again.
+fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
+    let within = |name: &str, value: (usize, &'static str), floor: (usize, &'static [&'static str]), bar| {
+        Figure { value, floor, bar, ..us(time(name, "us", 2, value.1, floor.1)) }
+    };
+    let group = |probes: Vec<Probe>, figures| Group { probes, figures, rounds: 0, note: None };
+    vec![
+        group(
+            vec![clan("transmit")],
+            vec![
+                within("transmit_request_256", (0, "request"), (0, &["copied"]), "reported"),
+                within("transmit_in_place_256", (0, "in_place"), (0, &["copied"]), "reported"),
+                Figure {
+                    value: (0, "crossover"),
+                    floor: (0, &["crossover_in_place"]),
+                    bar: "reported",
+                    ..time("transmit_crossover", "bytes", 2, "crossover", &["crossover_in_place"])
+                },
+            ],
+        ),
+        group(
+            vec![clan("overtake 0"), clan("overtake 4194304")],
+            vec![
+                within("cookie_beside_4m_of_bulk", (1, "cookie"), (0, &["cookie"]), "reported"),
+                within("credit_behind_4m_of_bulk", (1, "credit"), (0, &["credit"]), "reported"),
+            ],
+        ),
+        group(
+            vec![clan("active")],
+            vec![Figure {
+                better: Better::Higher,
+                value: (0, "polled"),
+                floor: (0, &["events"]),
+                bar: "ratio >= 3",
+                ..time("active_sources", "k/s", 2, "polled", &["events"])
+            }],
+        ),
+        group(
+            vec![clan("endpoints")],
+            vec![within("endpoint_warm", (0, "warm"), (0, &["cold"]), "ratio <= 0.5")],
+        ),
+    ]
+}
+
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {
     let clan = |env, args: &str| Probe { program: Program::Clan, args: words(args), ranks: 2, env };
@@ -45,7 +112,7 @@ pub fn all(_: &Options) -> Vec<Group> {
     let page = |name: &str, bar, (of, key): (usize, &'static [&'static str])| {
         us(Figure { value: (0, "page"), floor: (of, key), bar, ..time(name, "us", 2, "page", key) })
     };
-    vec![
+    let mut groups = vec![
         round_trip("stream_rtt", &[], "stream_rtt", "ratio <= 1.3"),
         round_trip("stream_rtt_udp", UDP, "stream_rtt", "ratio <= 1.3"),
         Group { note: Some(CROSSES.into()), ..bandwidth("stream_bw", &[], "stream_bw", "ratio >= 0.8") },
@@ -71,5 +138,19 @@ pub fn all(_: &Options) -> Vec<Group> {
             rounds: 0,
             note: Some(BY_A_THREAD.into()),
         },
-    ]
+        Group {
+            probes: vec![clan(&[], "stream_bw 32768 4096"), clan(&[], "stream_bw 32768 16384")],
+            figures: vec![Figure {
+                better: Better::Higher,
+                bar: "ratio >= 0.95",
+                ..time("stream_bw_half_ring", "GB/s", 2, "bw", &["bw"])
+            }],
+            rounds: 0,
+            note: None,
+        },
+    ];
+    let usual = |args: &str| clan(&[], args);
+    groups.extend(ladder(&usual));
+    groups.extend(one_sided(&usual));
+    groups
 }

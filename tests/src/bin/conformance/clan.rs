@@ -2,7 +2,9 @@
 //! fits here.
 
 use gasnet::RankId;
-use gasnet_clan::{Access, Endpoints, EventQueue, MAX_MESSAGE_BYTES, Mode, RING_MESSAGES, Tripwire, Watch};
+use gasnet_clan::{
+    Access, Endpoints, EventQueue, MAX_MESSAGE_BYTES, Mode, PolledQueues, RING_MESSAGES, Tripwire, Watch,
+};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -445,5 +447,106 @@ pub fn clan_13_reopened_ends_refuse_what_is_old(cx: &Cx) {
             }
         }
     }
+    cx.rank.barrier();
+}
+
+/// CLAN-11: raised by tripwires of other ranks, events come to the queue of their source, each source once at a
+/// time; whoever looks distributes for all, more at a time the more there are; a sleeper is woken.
+pub fn clan_11_whoever_has_nothing_to_do_distributes(cx: &Cx) {
+    /// A rank has one.
+    static QUEUES: std::sync::OnceLock<PolledQueues<'static>> = std::sync::OnceLock::new();
+    const SOURCES: u32 = 8;
+    let queues = QUEUES.get_or_init(|| PolledQueues::new(cx.rank, SOURCES).expect("the first"));
+    assert!(PolledQueues::new(cx.rank, 1).is_err());
+    let [even, odd] = [queues.queue(), queues.queue()];
+    let mut watch = Watch::new(cx.rank, 64, SOURCES).expect("room");
+    let mut wires = Vec::new();
+    let sources: Vec<_> = (0..SOURCES)
+        .map(|i| {
+            let queue = if i % 2 == 0 { &even } else { &odd };
+            let source = queue.attach(u64::from(i) + 100).expect("a place");
+            let at = 8 * u64::from(i);
+            let mut wire = watch.tripwire(at..at + 8, Access::Write).expect("room");
+            wire.attach(&source);
+            wire.arm(Mode::Always);
+            wires.push(wire);
+            source
+        })
+        .collect();
+    assert!(even.attach(0).is_err());
+    cx.rank.barrier();
+    // Each of the left neighbour's words twice or more, before it looks.
+    for round in 0..2 {
+        for i in 0..SOURCES {
+            watch.put(left(cx), 8 * u64::from(i), &[round]).expect("inside");
+        }
+    }
+    cx.rank.barrier();
+    for queue in [&even, &odd] {
+        let first = u32::from(!std::ptr::eq(queue, &even));
+        let mut seen = std::collections::BTreeSet::new();
+        while seen.len() < SOURCES as usize / 2 {
+            let event = queue.wait();
+            let number = event.cookie.expect("attached") - 100;
+            assert_eq!(number as u32 % 2, first, "of this queue");
+            seen.insert(number);
+        }
+    }
+    cx.rank.barrier();
+    // What is still under way is for sources that are given back: it is nothing.
+    wires.iter_mut().for_each(|wire| wire.detach());
+    sources.into_iter().for_each(|source| even.detach(source));
+    for queue in [&even, &odd] {
+        while queue.get().is_some() {}
+    }
+    let mut sources: Vec<_> = (0..SOURCES)
+        .map(|i| if i % 2 == 0 { &even } else { &odd }.attach(u64::from(i) + 100).expect("a place"))
+        .collect();
+    // One at a time, and all at once: as many events, fewer distributions.
+    let count = |all_at_once: bool| {
+        let before = queues.distributions();
+        let mut left = 0;
+        for _ in 0..10 {
+            for source in sources.iter().step_by(2) {
+                source.deliver(cx.rank);
+                left += 1;
+                while !all_at_once && left > 0 {
+                    left -= u32::from(even.get().is_some());
+                }
+            }
+            while left > 0 {
+                left -= u32::from(even.get().is_some());
+            }
+        }
+        let after = queues.distributions();
+        (after.0 - before.0, after.1 - before.1)
+    };
+    let (one_by_one, together) = (count(false), count(true));
+    assert_eq!((one_by_one.1, together.1), (40, 40));
+    assert_eq!(one_by_one.0, 40);
+    assert!(together.0 < 40, "{together:?}");
+    // A sleeper on one queue, while the other one is polled.
+    std::thread::scope(|threads| {
+        let sleeper = threads.spawn(|| odd.wait().cookie);
+        std::thread::sleep(Duration::from_millis(2));
+        sources[1].deliver(cx.rank);
+        while !sleeper.is_finished() {
+            assert_eq!(even.get(), None);
+        }
+        assert_eq!(sleeper.join().expect("no panic"), Some(101));
+    });
+    // Given back with an event: it comes without a cookie, and then the number is free.
+    let given = sources.remove(0);
+    let (number, generation) = (given.number(), given.generation());
+    given.deliver(cx.rank);
+    while cx.rank.poll() > 0 {}
+    even.detach(given);
+    if let Some(event) = even.get() {
+        assert_eq!((event.source, event.cookie), (number, None));
+    }
+    let again = even.attach(7).expect("a place");
+    assert_eq!((again.number(), again.generation()), (number, generation + 1));
+    sources.into_iter().for_each(|source| even.detach(source));
+    even.detach(again);
     cx.rank.barrier();
 }

@@ -79,6 +79,7 @@ const SECTIONS: &[Section] = &[
     ("a17", clan::a17_event_queues_cannot_overflow),
     ("a18", clan::a18_idle_sources_cost_nothing),
     ("a19", clan::a19_a_queue_is_a_descriptor),
+    ("a20", clan::clan_11_whoever_has_nothing_to_do_distributes),
     ("a21", clan::a21_a_close_is_sticky),
     ("a22", clan::a22_orderly_ends_say_it_once),
     ("a23", clan::clan_13_reopened_ends_refuse_what_is_old),
