@@ -1,9 +1,9 @@
 //! Sources that were active recently, which are polled instead of waited for.
 //!
-//! To be told of every message costs an event each: a tripwire that is armed, an entry in a queue, a look. A source
-//! that has just had a message is likely to have the next one soon. So whoever serves many sources *polls* those
-//! that were active, in turn, and waits for events of the others. A source that was idle for some turns is armed
-//! again, and looked at once more afterwards, as its message may have come in between.
+//! To be told of every message costs an event each: a tripwire that is armed, an entry in a queue, a look. A
+//! source that has just had a message is likely to have the next one soon. So whoever serves many sources
+//! *polls* those that were active, in turn, and waits for events of the others. A source that was idle for
+//! some turns is armed again, and looked at once more afterwards, as its message may have come in between.
 //!
 //! ```text
 //!   quiet --event: note--> active --message--> active
@@ -45,9 +45,9 @@ impl<K: Copy + Eq> ActiveSources<K> {
         self.sources.is_empty()
     }
 
-    /// Gives each active source a turn. `serve` does what there is to do for a source, and says whether there was
-    /// anything. `arm` has the source report its next message as an event, and is called before a last `serve` of
-    /// a source that has become quiet. Returns how many sources had something.
+    /// Gives each active source a turn. `serve` does what there is to do for a source, and says whether there
+    /// was anything. `arm` has the source report its next message as an event, and is called before a last
+    /// `serve` of a source that has become quiet. Returns how many sources had something.
     pub fn turn(&mut self, mut serve: impl FnMut(K) -> bool, mut arm: impl FnMut(K)) -> usize {
         let mut served = 0;
         for _ in 0..self.sources.len() {

@@ -1,12 +1,12 @@
 //! Apertures: memory of another rank that a program stores to, a word or a few bytes at a time.
 //!
-//! An aperture is bound to the key of a region, or to a part of a rank's segment. A store goes out at once, and
-//! nobody waits for it; the stores of an aperture become visible in the order of the program. Where the memory
-//! is a segment that is mapped here, a store is a store. Elsewhere it is a put: it leaves when the one before
-//! it is in place, as conduits do not keep the order of puts.
+//! An aperture is bound to the key of a region, or to a part of a rank's segment. A store goes out at once,
+//! and nobody waits for it; the stores of an aperture become visible in the order of the program. Where the
+//! memory is a segment that is mapped here, a store is a store. Elsewhere it is a put: it leaves when the one
+//! before it is in place, as conduits do not keep the order of puts.
 //!
-//! Loads work, take a round trip, and are counted ([`Aperture::remote_loads`]). So a protocol can show that it
-//! never reads over the network: each side stores to the other and looks at its own memory.
+//! Loads work, take a round trip, and are counted ([`Aperture::remote_loads`]). So a protocol can show that
+//! it never reads over the network: each side stores to the other and looks at its own memory.
 //!
 //! An aperture holds no resource of the network: to bind one costs nothing, so none are cached.
 
@@ -99,8 +99,8 @@ impl<'r> Aperture<'r> {
         self.check(at, size_of::<T>(), size_of::<T>())?;
         match self.target {
             Target::Segment { first, mapped: true, .. } => {
-                // ORDER: Release; pairs with Acquire in `Rank::read` and `Rank::load_word`: whoever reads this
-                // store finds those before it.
+                // ORDER: Release; pairs with Acquire in `Rank::read` and `Rank::load_word`: whoever reads
+                // this store finds those before it.
                 fence(Ordering::Release);
                 self.rank.write(first.add(at as usize).cast(), word);
                 Ok(())

@@ -1,8 +1,8 @@
 //! Where a thread sleeps until it is rung for: a word that its wakers look at, in other processes, too.
 //!
 //! Whoever has a signal publishes it and then looks at the word; the sleeper says in the word that it sleeps,
-//! and then looks for signals once more. Both have a full fence between. So the waker sees the sleeper, or the
-//! sleeper sees the signal.
+//! and then looks for signals once more. Both have a full fence between. So the waker sees the sleeper, or
+//! the sleeper sees the signal.
 #![cfg_attr(not(loom), expect(unsafe_code, reason = "sleeps at a word of the segment"))]
 
 use core::time::Duration;
@@ -45,8 +45,8 @@ pub(crate) fn with_word<T>(rank: &Rank, at: GlobalPtr<u64>, f: impl FnOnce(&Atom
     if !at.is_aligned() {
         return None;
     }
-    // SAFETY: inside a segment, which stays as long as the rank; aligned; what is not an atomic access does not
-    // come from this crate, and would be a race as with any word of a segment.
+    // SAFETY: inside a segment, which stays as long as the rank; aligned; what is not an atomic access does
+    // not come from this crate, and would be a race as with any word of a segment.
     Some(f(unsafe { AtomicU32::from_ptr(at) }))
 }
 

@@ -14,11 +14,11 @@
 //! words](Endpoint::last_words) that it had stored for this case in its own memory, which outlives it.
 //!
 //! **Used again.** An end that is closed may be opened again, and its memory serves the next connection. The
-//! openings of an end are *numbered*: the n-th opening of one rank's end belongs with the n-th of the other's.
-//! Every word and every message bears the number of its connection, and what bears another one is nothing. A
-//! rank may be one connection ahead of the other, not more. So two places for closing messages are enough,
-//! for odd numbers and for even ones. Messages that it sends before the other end is open are dropped, as the
-//! ring may still have those of the last connection.
+//! openings of an end are *numbered*: the n-th opening of one rank's end belongs with the n-th of the
+//! other's. Every word and every message bears the number of its connection, and what bears another one is
+//! nothing. A rank may be one connection ahead of the other, not more. So two places for closing messages are
+//! enough, for odd numbers and for even ones. Messages that it sends before the other end is open are
+//! dropped, as the ring may still have those of the last connection.
 
 use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
 use super::{EventQueue, Tripwire, Watch};
@@ -112,8 +112,8 @@ impl<'r> Endpoints<'r> {
     /// This rank's end of a connection to a peer: of the first, or of the next when the last is closed here.
     ///
     /// # Errors
-    /// It is open, or the peer has not opened its end of the last connection; there is no such rank, or it has
-    /// left.
+    /// It is open, or the peer has not opened its end of the last connection; there is no such rank, or it
+    /// has left.
     pub fn open(&mut self, peer: RankId) -> Result<Endpoint<'r>, Error> {
         let (me, rank) = (self.rank.id(), self.rank);
         let Some(end) = self.ends.get_mut(peer.0 as usize) else {

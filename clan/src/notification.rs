@@ -52,8 +52,8 @@ impl RaisedCounts {
 /// The notifications of a rank: event counts 0 to `events - 1`, and a queue of one-shot numbers.
 ///
 /// Ranks raise counts of others, usually after writing data ([`put`](Self::put)). The owner waits for its own
-/// counts, tests them, or has handlers run: by its own [`dispatch`](Self::dispatch), or, while it computes, by
-/// [`Upcalls`](crate::Upcalls).
+/// counts, tests them, or has handlers run: by its own [`dispatch`](Self::dispatch), or, while it computes,
+/// by [`Upcalls`](crate::Upcalls).
 pub struct Notification<'r> {
     rank: &'r Rank,
     /// The own counts; before them the word at which upcalls sleep, behind them the queue: the number of sent

@@ -1,17 +1,17 @@
 //! Polled event queues: one ring for all queues of a rank, which whoever has nothing to do *distributes*.
 //!
-//! To raise a source of an [`EventQueue`](crate::EventQueue) takes five remote operations. To raise one of a polled
-//! queue takes a message that nobody waits for: the owner appends to the ring when it polls. A consumer that finds
-//! its own queue empty polls, takes everything out of the ring, gives each queue its events, and wakes those that
-//! sleep for them. So a busy rank distributes seldom, and many events at a time; an idle one, whose consumers
-//! sleep, looks every 100 us.
+//! To raise a source of an [`EventQueue`](crate::EventQueue) takes five remote operations. To raise one of a
+//! polled queue takes a message that nobody waits for: the owner appends to the ring when it polls. A
+//! consumer that finds its own queue empty polls, takes everything out of the ring, gives each queue its
+//! events, and wakes those that sleep for them. So a busy rank distributes seldom, and many events at a time;
+//! an idle one, whose consumers sleep, looks every 100 us.
 //!
-//! A source has at most one event that was not taken, in the ring or in its queue: so neither can overflow. A number
-//! is given out again when its last event was taken, with another generation: what is raised for an old one is
-//! nothing.
+//! A source has at most one event that was not taken, in the ring or in its queue: so neither can overflow. A
+//! number is given out again when its last event was taken, with another generation: what is raised for an
+//! old one is nothing.
 //!
-//! After CLAN's proposal (Riddoch 4.6.2). There a ring that is almost full interrupts; here it has a place for each
-//! source.
+//! After CLAN's proposal (Riddoch 4.6.2). There a ring that is almost full interrupts; here it has a place
+//! for each source.
 
 use crate::events::{EventSource, MAX_SOURCES, QueuedEvent, RAISE};
 use core::time::Duration;

@@ -1,11 +1,11 @@
 //! Posted buffers: a rendezvous that the receiver begins, over a [`Stream`] and regions.
 //!
 //! The receiver *posts* one or several buffers for a message: a *cookie*, the keys of the buffers
-//! ([`RegionKey`]), goes to the sender through the stream. To send, the sender takes the oldest cookie, puts the
-//! bytes straight into the buffers, and then writes a *transfer entry* into the stream: how many bytes there are,
-//! and a number of the sender's choice. So the bytes of a message are in place before the receiver sees the
-//! entry, and nobody copies them at the receiver. They are put from where they are, too: a message may consist of
-//! several pieces, which need not be as long as the buffers.
+//! ([`RegionKey`]), goes to the sender through the stream. To send, the sender takes the oldest cookie, puts
+//! the bytes straight into the buffers, and then writes a *transfer entry* into the stream: how many bytes
+//! there are, and a number of the sender's choice. So the bytes of a message are in place before the receiver
+//! sees the entry, and nobody copies them at the receiver. They are put from where they are, too: a message
+//! may consist of several pieces, which need not be as long as the buffers.
 //!
 //! ```text
 //!   receiver                         sender
@@ -16,9 +16,10 @@
 //!
 //! Cookies go the other way than messages, and are not behind them: they arrive while bulk is on its way.
 //!
-//! **Overrun** is found by the sender before a byte leaves. Where no buffer is posted, an [`Overrun`] says what to
-//! do: to refuse, to wait, to queue the message here until there is a buffer, or to do what the connection's
-//! [`Reliability`] asks for. A message that is too long for the buffers is treated likewise, but for waiting.
+//! **Overrun** is found by the sender before a byte leaves. Where no buffer is posted, an [`Overrun`] says
+//! what to do: to refuse, to wait, to queue the message here until there is a buffer, or to do what the
+//! connection's [`Reliability`] asks for. A message that is too long for the buffers is treated likewise, but
+//! for waiting.
 //!
 //! **Credits.** The sender can [keep cookies back](PostedTx::keep_back), for messages that let the other side
 //! post again. Otherwise two sides with full buffers may wait for each other for ever.
@@ -41,8 +42,8 @@ const COUNT_BYTES: usize = 8;
 const KEY_BYTES: usize = size_of::<RegionKey>();
 /// Bytes of a transfer entry: the length, the number, the [status](Status).
 const ENTRY_BYTES: usize = 16;
-/// Most cookies that the sender takes out of the stream before they are used: what more there are stays there, and
-/// bounds the receiver.
+/// Most cookies that the sender takes out of the stream before they are used: what more there are stays
+/// there, and bounds the receiver.
 const MOST_COOKIES: usize = 64;
 
 /// What a sender does where no buffer is posted.
@@ -117,9 +118,9 @@ impl<'r> Posted<'r> {
     /// Posts buffers for the next message that finds no other ones: it fills one after the other.
     ///
     /// # Errors
-    /// [`WouldBlock`](ErrorKind::WouldBlock): the stream's ring is full of cookies, with those that the peer has
-    /// taken and not told of yet (it tells after each chunk). Or the peer has not accepted the stream yet.
-    /// [`InvalidInput`](ErrorKind::InvalidInput): more than [`MOST_BUFFERS`]. The stream has ended.
+    /// [`WouldBlock`](ErrorKind::WouldBlock): the stream's ring is full of cookies, with those that the peer
+    /// has taken and not told of yet (it tells after each chunk). Or the peer has not accepted the stream
+    /// yet. [`InvalidInput`](ErrorKind::InvalidInput): more than [`MOST_BUFFERS`]. The stream has ended.
     pub fn post(&mut self, buffers: Vec<Vec<u8>>) -> io::Result<()> {
         if buffers.len() > MOST_BUFFERS {
             let text = format!("{} buffers for a message; at most {MOST_BUFFERS}", buffers.len());
@@ -256,15 +257,15 @@ impl<'r> PostedTx<'r> {
     /// # Errors
     /// [`WouldBlock`](ErrorKind::WouldBlock): no buffer is posted, or those that are are kept back.
     /// [`InvalidInput`](ErrorKind::InvalidInput): the message is longer than the buffers, which stay posted.
-    /// [`ConnectionAborted`](ErrorKind::ConnectionAborted): a message without a place has broken the connection.
-    /// [`BrokenPipe`](ErrorKind::BrokenPipe): the receiver has ended. In all these cases nothing of the message
-    /// was sent.
+    /// [`ConnectionAborted`](ErrorKind::ConnectionAborted): a message without a place has broken the
+    /// connection. [`BrokenPipe`](ErrorKind::BrokenPipe): the receiver has ended. In all these cases nothing
+    /// of the message was sent.
     pub fn send(&mut self, pieces: &[IoSlice<'_>], immediate: u32, overrun: Overrun) -> io::Result<()> {
         self.send_above(self.kept, pieces, immediate, overrun)
     }
 
-    /// As [`send`](Self::send), for a message that lets the other side post again: it may have the cookies that
-    /// are kept back.
+    /// As [`send`](Self::send), for a message that lets the other side post again: it may have the cookies
+    /// that are kept back.
     ///
     /// # Errors
     /// As [`send`](Self::send).

@@ -3,10 +3,10 @@
 //!
 //! # Words
 //! A *request* writes a buffer, which it owns until it is done, to a region. A queue's requests are done, and
-//! become visible, in the order in which they were made; each has an *id*. An *immediate* is a request for four
-//! bytes, usually the last of a message: who sees it finds all that the queue has written before. Requests up to
-//! one that is marked *last* are a *group*: the engine gets it as a whole, and no request of another queue comes
-//! in between.
+//! become visible, in the order in which they were made; each has an *id*. An *immediate* is a request for
+//! four bytes, usually the last of a message: who sees it finds all that the queue has written before.
+//! Requests up to one that is marked *last* are a *group*: the engine gets it as a whole, and no request of
+//! another queue comes in between.
 //!
 //! ```text
 //!   program                         engine
@@ -18,13 +18,13 @@
 //!
 //! # Engine
 //! An [`RdmaEngine`] serves the queues that were made with it. It has a thread ([`RdmaEngine::start`]), or it
-//! works while the program waits, and when it is told to ([`RdmaEngine::progress`]). A request leaves when the
-//! one before it, of whatever queue, is in place: it takes a round trip. So a queue is for large writes, and for
-//! what must not wait for large writes of other queues.
+//! works while the program waits, and when it is told to ([`RdmaEngine::progress`]). A request leaves when
+//! the one before it, of whatever queue, is in place: it takes a round trip. So a queue is for large writes,
+//! and for what must not wait for large writes of other queues.
 //!
-//! To make a request to an active queue is a store. A queue is active while the engine finds requests in it, and
-//! a little longer (`schedule.rs`); to an inactive one the request is followed by a kick (`activity.rs`), which
-//! may wake the engine's thread.
+//! To make a request to an active queue is a store. A queue is active while the engine finds requests in it,
+//! and a little longer (`schedule.rs`); to an inactive one the request is followed by a kick (`activity.rs`),
+//! which may wake the engine's thread.
 //!
 //! What goes another way overtakes: a store of an [`Aperture`](crate::Aperture) is seen before requests that
 //! were made earlier. To publish what a queue writes, use an immediate of that queue.
@@ -47,8 +47,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-/// The id before that of a queue's first request. Ids wrap soon: a program that compares them as numbers fails
-/// early.
+/// The id before that of a queue's first request. Ids wrap soon: a program that compares them as numbers
+/// fails early.
 const BEFORE_FIRST: u32 = u32::MAX - 8;
 /// Longest sleep of an engine's thread without requests.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -133,8 +133,8 @@ struct EngineState<'r> {
 }
 
 impl<'r> EngineState<'r> {
-    /// Takes a queue in, in the place of one that is over if there is one; returns its number. The old number may
-    /// still have a turn, which then is the new queue's.
+    /// Takes a queue in, in the place of one that is over if there is one; returns its number. The old number
+    /// may still have a turn, which then is the new queue's.
     fn add(&mut self, queue: EngineQueue) -> usize {
         let served = self.service.as_ref().map(|service| service.queue);
         // ORDER: Acquire; pairs with Release in `RdmaQueue::drop`: the last group is there.
@@ -318,8 +318,8 @@ impl<'r> RdmaEngine<'r> {
         }
     }
 
-    /// Starts or ends a request, if that is possible now. False: there was nothing to do, or another thread is at
-    /// it.
+    /// Starts or ends a request, if that is possible now. False: there was nothing to do, or another thread
+    /// is at it.
     pub fn progress(&self) -> bool {
         self.engine.progress()
     }
@@ -369,7 +369,8 @@ impl Drop for RdmaEngine<'_> {
     }
 }
 
-/// A queue of requests. Dropping it hands over a group that is not complete; what was requested is carried out.
+/// A queue of requests. Dropping it hands over a group that is not complete; what was requested is carried
+/// out.
 #[derive(Debug)]
 pub struct RdmaQueue<'r> {
     engine: Arc<Engine<'r>>,
@@ -389,9 +390,9 @@ impl RdmaQueue<'_> {
         self.made.wrapping_sub(self.line.completed.load(Ordering::Relaxed)) < self.depth
     }
 
-    /// Requests to write a buffer to a region, from byte `at` on, after all earlier requests of the queue. `last`
-    /// ends a group, which has at most as many requests as the queue; no request of a group is carried out before
-    /// it is complete.
+    /// Requests to write a buffer to a region, from byte `at` on, after all earlier requests of the queue.
+    /// `last` ends a group, which has at most as many requests as the queue; no request of a group is carried
+    /// out before it is complete.
     ///
     /// # Errors
     /// There is no room.
@@ -413,8 +414,8 @@ impl RdmaQueue<'_> {
         Ok(RequestId(self.made))
     }
 
-    /// Requests to write a number to a region, at byte `at`, after all earlier requests of the queue; the last of
-    /// a group. Who sees it finds what they have written.
+    /// Requests to write a number to a region, at byte `at`, after all earlier requests of the queue; the
+    /// last of a group. Who sees it finds what they have written.
     ///
     /// # Errors
     /// There is no room.

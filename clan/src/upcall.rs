@@ -2,9 +2,9 @@
 //!
 //! # Words
 //! A number of a [`Notification`] is *armed* with a handler. Each signal of the number, also those that came
-//! before it was armed, makes one *upcall*: one call of the handler, on a thread that [`Upcalls`] has for that.
-//! Signals that come while a call is due wait in the count. Unlike handlers of messages, upcalls may call the
-//! runtime: they put, notify, wait.
+//! before it was armed, makes one *upcall*: one call of the handler, on a thread that [`Upcalls`] has for
+//! that. Signals that come while a call is due wait in the count. Unlike handlers of messages, upcalls may
+//! call the runtime: they put, notify, wait.
 //!
 //! ```text
 //!   unarmed --arm--> armed --signal--> due --turn--> running --more signals--> due
@@ -21,8 +21,8 @@
 //!
 //! # Waking
 //! The thread sleeps at a word in the segment, which ranks that share memory look at when they have raised a
-//! count (`bed.rs` of this crate): a signal of a neighbour takes a wake-up. It also polls, because signals of other hosts are
-//! messages: every 50 us if there are such ranks, else now and then.
+//! count (`bed.rs` of this crate): a signal of a neighbour takes a wake-up. It also polls, because signals of
+//! other hosts are messages: every 50 us if there are such ranks, else now and then.
 mod gate;
 
 use crate::Notification;
@@ -40,14 +40,14 @@ const LONGEST_SLEEP_UNTIL_WOKEN: Duration = Duration::from_millis(1);
 /// Length of a sleep if signals are messages, for which nobody wakes the thread.
 const SLEEP_BETWEEN_POLLS: Duration = Duration::from_micros(50);
 
-type Handler = Box<dyn FnMut(u32) + Send>;
+type UpcallHandler = Box<dyn FnMut(u32) + Send>;
 
 /// A number with its handler. It is replaced when the number is armed anew.
 struct Armed {
     number: u32,
     /// Cleared under the handler's lock, or before somebody waits for that.
     valid: AtomicBool,
-    handler: Mutex<Handler>,
+    handler: Mutex<UpcallHandler>,
 }
 
 /// What the thread and the program share.
@@ -155,8 +155,8 @@ impl Drop for HandlerTurn<'_> {
     }
 }
 
-/// The upcalls of a [`Notification`]; see the [module](self). Dropping it ends them; what is pending then stays
-/// with the notification.
+/// The upcalls of a [`Notification`]; see the [module](self). Dropping it ends them; what is pending then
+/// stays with the notification.
 pub struct Upcalls {
     calls: Arc<UpcallState>,
     thread: Option<JoinHandle<()>>,
@@ -212,7 +212,7 @@ impl Upcalls {
     /// # Errors
     /// The number is not a count's.
     pub fn arm(&self, number: u32, handler: impl FnMut(u32) + Send + 'static) -> Result<(), Error> {
-        let handler = Mutex::new(Box::new(handler) as Handler);
+        let handler = Mutex::new(Box::new(handler) as UpcallHandler);
         let armed = Arc::new(Armed { number, valid: AtomicBool::new(true), handler });
         self.replace(number, Some(armed))?;
         // It may be asleep, with signals pending that nobody will raise again.
@@ -244,8 +244,8 @@ impl Upcalls {
         Ok(())
     }
 
-    /// Holds upcalls until the guard is dropped: none runs on return, unless a handler itself holds. Holds may
-    /// overlap. A handler must not wait for a thread that holds.
+    /// Holds upcalls until the guard is dropped: none runs on return, unless a handler itself holds. Holds
+    /// may overlap. A handler must not wait for a thread that holds.
     pub fn hold(&self) -> HeldUpcalls<'_> {
         self.calls.gate.hold();
         if !self.calls.is_runner() {

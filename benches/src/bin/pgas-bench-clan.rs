@@ -89,8 +89,8 @@ fn exported(rank: &Rank, bytes: usize) -> Result<(GlobalPtr<u8>, RegionKey), Box
     Ok((own, bytemuck::pod_read_unaligned(&key)))
 }
 
-/// Round trips of messages of so many bytes, written at one side and read at the other: by stores, by a stream, by
-/// a queue of RDMA requests.
+/// Round trips of messages of so many bytes, written at one side and read at the other: by stores, by a
+/// stream, by a queue of RDMA requests.
 fn ladder(rank: &Rank) -> Outcome {
     const DATA: usize = 64;
     let bytes = argument(2, 40);
@@ -227,8 +227,8 @@ fn transmit(rank: &Rank) -> Outcome {
     })
 }
 
-/// Rank 1 has bulk under way to rank 0, of so many bytes, in a queue. When rank 0 asks it posts a buffer, and puts a
-/// credit behind the bulk: how long each takes.
+/// Rank 1 has bulk under way to rank 0, of so many bytes, in a queue. When rank 0 asks it posts a buffer, and
+/// puts a credit behind the bulk: how long each takes.
 fn overtake(rank: &'static Rank) -> Outcome {
     const PIECE: usize = 64 << 10;
     let (bulk, count) = (argument(2, 0), 20);
@@ -305,8 +305,8 @@ fn endpoints(rank: &Rank) -> Outcome {
     })
 }
 
-/// Rank 0 sends bursts of messages to several places of rank 1, which is told of each by an event, or polls those
-/// that were active. Results are messages a second, in thousands.
+/// Rank 0 sends bursts of messages to several places of rank 1, which is told of each by an event, or polls
+/// those that were active. Results are messages a second, in thousands.
 fn active(rank: &Rank) -> Outcome {
     const SOURCES: u64 = 8;
     let (bursts, peer) = (500u64, RankId(1 - rank.id().0));

@@ -1,8 +1,8 @@
 //! Whether a queue is *active*, a word that the program and the engine share.
 //!
 //! A request to an active queue is a store; the engine finds it. A request to an inactive queue must be
-//! followed by a *kick*. Whoever makes a request stores it and then looks at the word. The engine says that the
-//! queue is inactive and then looks for requests once more. Both have a full fence between. So the engine
+//! followed by a *kick*. Whoever makes a request stores it and then looks at the word. The engine says that
+//! the queue is inactive and then looks for requests once more. Both have a full fence between. So the engine
 //! finds the request, or its maker kicks.
 
 #[cfg(not(loom))]

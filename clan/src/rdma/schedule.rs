@@ -1,8 +1,8 @@
 //! In which order the engine serves queues: a schedule without memory and without I/O.
 //!
-//! Active queues have turns, one group of requests a turn. A queue becomes inactive only when it was seen empty,
-//! every other active queue has had its turn since, and it is still empty: a busy program so makes its next
-//! request in time, and need not kick.
+//! Active queues have turns, one group of requests a turn. A queue becomes inactive only when it was seen
+//! empty, every other active queue has had its turn since, and it is still empty: a busy program so makes its
+//! next request in time, and need not kick.
 
 use std::collections::VecDeque;
 

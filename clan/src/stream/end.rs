@@ -1,5 +1,5 @@
-//! One rank's end of a stream: what its two halves have in common. They may be in different threads, and take no
-//! lock.
+//! One rank's end of a stream: what its two halves have in common. They may be in different threads, and take
+//! no lock.
 
 use super::{
     ANSWER_WORD, PEER_WORD, PUBLISHED_WORD, SIZE_WORD, Shared, SlotState, TAKEN_WORD, far, is_gone, lock,
@@ -90,8 +90,8 @@ impl<'r> End<'r> {
     /// Tells the peer, whose slot has just become known, what it is owed. Both halves may do so: each word is
     /// told once.
     fn pay(&self, theirs: GlobalPtr<u64>) {
-        // ORDER: SeqCst; pairs with the fence in `say`: this side sees what is owed, or the other half sees the
-        // slot.
+        // ORDER: SeqCst; pairs with the fence in `say`: this side sees what is owed, or the other half sees
+        // the slot.
         fence(Ordering::SeqCst);
         for (which, owed) in [PUBLISHED_WORD, TAKEN_WORD].into_iter().zip(&self.owed) {
             let word = owed.swap(0, Ordering::Relaxed);

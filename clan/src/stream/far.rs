@@ -8,8 +8,8 @@
 //!
 //! Words that wait follow positions that the other side may have reached: at most the bytes of a ring further
 //! than what has arrived. So there are at most as many as bytes in the ring, whatever the peer sends. A word
-//! that follows another position is none of the peer's stream: then the stream has a word that cannot be right,
-//! and fails.
+//! that follows another position is none of the peer's stream: then the stream has a word that cannot be
+//! right, and fails.
 
 use super::ring;
 use super::{PEER_WORD, PUBLISHED_WORD, RING_BYTES, SIZE_WORD, SLOT_WORDS, TAKEN_WORD, lock};

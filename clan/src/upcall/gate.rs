@@ -1,8 +1,8 @@
 //! Who may call handlers, and when: one word, without memory and without I/O.
 //!
-//! The word counts the *holds* of the program, and says whether a thread *runs* handlers and whether a call is
-//! *due* that could not be made: because of a hold, or because a thread ran handlers already. Whoever is in
-//! the way makes the call that is due afterwards: so no call is lost, and nobody waits to make one.
+//! The word counts the *holds* of the program, and says whether a thread *runs* handlers and whether a call
+//! is *due* that could not be made: because of a hold, or because a thread ran handlers already. Whoever is
+//! in the way makes the call that is due afterwards: so no call is lost, and nobody waits to make one.
 //!
 //! ```text
 //!   begin   held or running: due, and no turn    else running
@@ -33,16 +33,16 @@ impl Gate {
     /// one.
     pub(super) fn begin(&self) -> bool {
         let next = |word: u32| Some(if word & RUNNING != 0 || word >= HOLD { word | DUE } else { RUNNING });
-        // ORDER: Acquire; pairs with Release in `end` and `release`: what handlers and the program did before.
-        // Release; pairs with Acquire in `end` and `release`: the signal that a due call is for.
+        // ORDER: Acquire; pairs with Release in `end` and `release`: what handlers and the program did
+        // before. Release; pairs with Acquire in `end` and `release`: the signal that a due call is for.
         let was = self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next).unwrap_or_else(|word| word);
         was & RUNNING == 0 && was < HOLD
     }
 
     /// Ends a turn. True: the caller is to begin another.
     pub(super) fn end(&self) -> bool {
-        // ORDER: Release; pairs with Acquire in `begin` and `wait_until_quiet`. Acquire; pairs with Release in
-        // `begin` and `note_if_held`.
+        // ORDER: Release; pairs with Acquire in `begin` and `wait_until_quiet`. Acquire; pairs with Release
+        // in `begin` and `note_if_held`.
         let was = self.0.fetch_and(!RUNNING, Ordering::AcqRel);
         if was >= HOLD {
             wake(&self.0);

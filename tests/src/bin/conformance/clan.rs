@@ -389,8 +389,8 @@ pub fn a22_orderly_ends_say_it_once(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// CLAN-13: ends are opened again and again, by whoever is first. Each connection has a number, and finds nothing
-/// of the one before: neither messages that were not taken, nor the end.
+/// CLAN-13: ends are opened again and again, by whoever is first. Each connection has a number, and finds
+/// nothing of the one before: neither messages that were not taken, nor the end.
 pub fn clan_13_reopened_ends_refuse_what_is_old(cx: &Cx) {
     let mut ends = Endpoints::new(cx.rank).expect("room");
     let partner = RankId(cx.me() ^ 1);
@@ -450,8 +450,8 @@ pub fn clan_13_reopened_ends_refuse_what_is_old(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// CLAN-11: raised by tripwires of other ranks, events come to the queue of their source, each source once at a
-/// time; whoever looks distributes for all, more at a time the more there are; a sleeper is woken.
+/// CLAN-11: raised by tripwires of other ranks, events come to the queue of their source, each source once at
+/// a time; whoever looks distributes for all, more at a time the more there are; a sleeper is woken.
 pub fn clan_11_whoever_has_nothing_to_do_distributes(cx: &Cx) {
     /// A rank has one.
     static QUEUES: std::sync::OnceLock<PolledQueues<'static>> = std::sync::OnceLock::new();

@@ -1,5 +1,5 @@
-//! Apertures and queues of RDMA requests: one section for each item of CLAN's list that they fulfil. Ranks go in
-//! pairs; the odd one has the memory.
+//! Apertures and queues of RDMA requests: one section for each item of CLAN's list that they fulfil. Ranks go
+//! in pairs; the odd one has the memory.
 
 use gasnet::region::{Modes, Region, RegionError, RegionKey};
 use gasnet::{GlobalPtr, RankId};
@@ -50,8 +50,9 @@ impl<'r> Pair<'r> {
     }
 }
 
-/// CLAN-7, first part, and CLAN-2: stores of an aperture are seen in their order, words in one piece; what is not
-/// aligned, or outside, is refused; the protocol of two flags needs no remote load, and a load is counted.
+/// CLAN-7, first part, and CLAN-2: stores of an aperture are seen in their order, words in one piece; what is
+/// not aligned, or outside, is refused; the protocol of two flags needs no remote load, and a load is
+/// counted.
 pub fn clan_07_stores_are_seen_in_order(cx: &Cx) {
     let rounds = if cx.quick { 30u64 } else { 300 };
     let pair = Pair::new(cx);
@@ -167,8 +168,8 @@ pub fn clan_07_immediates_follow_and_stores_overtake(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// CLAN-8: ids wrap, any number of threads test them, a full queue says so and has room again, a request that is
-/// refused breaks its queue and no other.
+/// CLAN-8: ids wrap, any number of threads test them, a full queue says so and has room again, a request that
+/// is refused breaks its queue and no other.
 pub fn clan_08_ids_wrap_and_anybody_may_test(cx: &Cx) {
     const DEPTH: u32 = 4;
     let requests = if cx.quick { 60 } else { 400 };

@@ -283,8 +283,8 @@ pub fn streams_end(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// Words that no peer can have written end the stream with an error, and nothing of them is kept: here the message
-/// that carries bytes to ranks that share no memory, aimed at a position beyond the ring.
+/// Words that no peer can have written end the stream with an error, and nothing of them is kept: here the
+/// message that carries bytes to ranks that share no memory, aimed at a position beyond the ring.
 pub fn streams_refuse_positions_beyond_the_ring(cx: &Cx) {
     /// Of messages with bytes of streams.
     const BYTES: u8 = gasnet::am::FIRST_CLIENT_HANDLER - 11;
@@ -346,8 +346,8 @@ fn buffers(mut room: usize, rng: &mut Rng) -> Vec<Vec<u8>> {
     buffers
 }
 
-/// CLAN-14: random messages, of several pieces or of nothing, land in the oldest posted buffers, one after the
-/// other, in order, with their numbers, however either side is cut; the rest of the buffers is as it was.
+/// CLAN-14: random messages, of several pieces or of nothing, land in the oldest posted buffers, one after
+/// the other, in order, with their numbers, however either side is cut; the rest of the buffers is as it was.
 pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
     let streams = Streams::new(cx.rank, 1, config(1024)).expect("room");
     let partner = RankId(cx.me() ^ 1);
@@ -463,9 +463,9 @@ pub fn clan_15_overrun_is_found_by_the_sender(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// CLAN-15, the rest: messages that are queued go when there are buffers, in order. A message without a place, or
-/// that is too long for it, is dropped, or breaks the connection and tells one side or both. Nothing of it is
-/// sent.
+/// CLAN-15, the rest: messages that are queued go when there are buffers, in order. A message without a
+/// place, or that is too long for it, is dropped, or breaks the connection and tells one side or both.
+/// Nothing of it is sent.
 pub fn clan_15_levels_say_what_becomes_of_a_message_without_a_place(cx: &Cx) {
     let streams = Streams::new(cx.rank, 1, config(1024)).expect("room");
     let partner = RankId(cx.me() ^ 1);

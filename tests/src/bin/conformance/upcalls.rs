@@ -16,8 +16,8 @@ fn signal(rng: &mut Rng, ranks: u32) -> (u32, u32) {
     (rng.below(ranks as usize) as u32, rng.below(NUMBERS) as u32)
 }
 
-/// NET-1: however numbers are armed, disarmed, held and taken meanwhile, each signal makes one call or is taken
-/// once. Handlers do not nest; none runs while held.
+/// NET-1: however numbers are armed, disarmed, held and taken meanwhile, each signal makes one call or is
+/// taken once. Handlers do not nest; none runs while held.
 pub fn net_01_each_signal_makes_one_call(cx: &Cx) {
     let (me, ranks) = (cx.me(), cx.size());
     let rounds = if cx.quick { 200 } else { 2000 };
