@@ -43,14 +43,14 @@
 //! [`Rank::wait_until`]: gasnet::Rank::wait_until
 
 mod active;
-mod aperture;
+pub mod aperture;
 mod bed;
 mod channel;
 mod endpoint;
 mod events;
 mod notification;
 mod peer;
-mod polled;
+pub mod polled;
 mod posted;
 #[cfg(not(loom))]
 pub mod rdma;
