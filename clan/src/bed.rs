@@ -88,7 +88,10 @@ mod loom_tests {
     /// One who raises a count, and one who arms a number, against a thread that sleeps unless it finds an
     /// armed number with a signal.
     fn race(second_look: bool) {
-        loom::model(move || {
+        // All orders of three threads take minutes.
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
             let words = Arc::new([AtomicU32::new(AWAKE), AtomicU32::new(0), AtomicU32::new(0)]);
             let (raises, sleeps) = (words.clone(), words.clone());
             let sleeper = loom::thread::spawn(move || {

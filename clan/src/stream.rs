@@ -68,6 +68,7 @@
 
 mod end;
 mod far;
+mod owed;
 mod reader;
 mod ring;
 mod writer;

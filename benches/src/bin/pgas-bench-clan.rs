@@ -262,9 +262,10 @@ fn overtake(rank: &'static Rank) -> Outcome {
     batches(rank, || {
         for _ in 0..count {
             next += 1;
+            let pieces = vec![vec![7; PIECE]; bulk / PIECE];
             asked.read_exact(&mut byte)?;
-            for _ in 0..bulk / PIECE {
-                queue.write(vec![7; PIECE], key, 64, true)?;
+            for piece in pieces {
+                queue.write(piece, key, 64, true)?;
             }
             queue.immediate(key, 0, next)?;
             rx.post(vec![vec![0; 8]])?;

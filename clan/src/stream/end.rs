@@ -1,12 +1,13 @@
 //! One rank's end of a stream: what its two halves have in common. They may be in different threads, and take
 //! no lock.
 
+use super::owed::Owed;
 use super::{
     ANSWER_WORD, PEER_WORD, PUBLISHED_WORD, SIZE_WORD, Shared, SlotState, TAKEN_WORD, far, is_gone, lock,
     reset, wait,
 };
 use crate::peer::Process;
-use core::sync::atomic::{AtomicU64, Ordering, fence};
+use core::sync::atomic::{Ordering, fence};
 use gasnet::{GlobalPtr, Rank, RankId};
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -23,8 +24,8 @@ pub(super) struct End<'r> {
     pub(super) mine: GlobalPtr<u64>,
     /// The peer's slot, once it has accepted.
     theirs: OnceLock<GlobalPtr<u64>>,
-    /// The last words of the two halves, for a peer that has yet to accept; 0: none.
-    owed: [AtomicU64; 2],
+    /// What the writer and the reader have to tell a peer that has yet to accept.
+    owed: [Owed; 2],
 }
 
 /// A word for the peer: which, the position that the last one had, and its value.
@@ -37,13 +38,14 @@ impl<'r> End<'r> {
         slot: u32,
         theirs: Option<GlobalPtr<u64>>,
     ) -> End<'r> {
+        let owed = [Owed::new(theirs.is_some()), Owed::new(theirs.is_some())];
         let theirs = theirs.map_or_else(OnceLock::new, OnceLock::from);
         let (shared, process, mine) = (shared.clone(), shared.process(peer), shared.slot(slot));
         let is_far = far::is_far(shared.rank, peer);
         // Before the peer knows of the slot.
         shared.rank.write(mine.add(PEER_WORD), u64::from(peer.0) + 1);
         shared.rank.write(mine.add(SIZE_WORD), shared.config.ring.into());
-        End { shared, peer, process, is_far, slot, mine, theirs, owed: [const { AtomicU64::new(0) }; 2] }
+        End { shared, peer, process, is_far, slot, mine, theirs, owed }
     }
 
     pub(super) fn rank(&self) -> &'r Rank {
@@ -81,25 +83,18 @@ impl<'r> End<'r> {
         if answer == 0 {
             return Ok(None);
         }
-        let found = self.shared.their_slot(self.peer, answer)?;
-        let theirs = *self.theirs.get_or_init(|| found);
-        self.pay(theirs);
-        Ok(Some(theirs))
-    }
-
-    /// Tells the peer, whose slot has just become known, what it is owed. Both halves may do so: each word is
-    /// told once.
-    fn pay(&self, theirs: GlobalPtr<u64>) {
-        // ORDER: SeqCst; pairs with the fence in `say`: this side sees what is owed, or the other half sees
-        // the slot.
-        fence(Ordering::SeqCst);
-        for (which, owed) in [PUBLISHED_WORD, TAKEN_WORD].into_iter().zip(&self.owed) {
-            let word = owed.swap(0, Ordering::Relaxed);
-            if word != 0 {
-                // Before it nothing was said.
-                self.set(theirs, (which, 0, word));
-            }
+        let theirs = self.shared.their_slot(self.peer, answer)?;
+        if self.theirs.set(theirs).is_ok() {
+            // Of two halves that have found it, this one.
+            [PUBLISHED_WORD, TAKEN_WORD].into_iter().zip(&self.owed).for_each(|(which, owed)| {
+                owed.pay(|start, word| {
+                    // The last word of a writer comes after all its bytes.
+                    let start = if which == PUBLISHED_WORD { word >> 1 } else { start };
+                    self.set(theirs, (which, start, word));
+                });
+            });
         }
+        Ok(Some(theirs))
     }
 
     fn set(&self, theirs: GlobalPtr<u64>, (word, start, value): Word) {
@@ -114,17 +109,12 @@ impl<'r> End<'r> {
         }
     }
 
-    /// Tells the peer; the last word of a half also if it has yet to accept: then it is told when it has.
-    pub(super) fn say(&self, word: Word) {
-        if let Some(theirs) = self.theirs.get() {
-            return self.set(*theirs, word);
-        }
-        let (which, _, value) = word;
-        self.owed[usize::from(which == TAKEN_WORD)].store(value, Ordering::Relaxed);
-        // ORDER: SeqCst; pairs with the fence in `pay`.
-        fence(Ordering::SeqCst);
-        if let Some(theirs) = self.theirs.get() {
-            self.pay(*theirs);
+    /// Tells the peer, now or when it has accepted.
+    pub(super) fn say(&self, (which, start, word): Word) {
+        if !self.owed[usize::from(which == TAKEN_WORD)].keep(word)
+            && let Some(theirs) = self.theirs.get()
+        {
+            self.set(*theirs, (which, start, word));
         }
     }
 
