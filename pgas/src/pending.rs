@@ -47,13 +47,10 @@ impl<R: Data> Pending<R> {
     pub fn result(mut self) -> Result<R, CallError> {
         let to = self.call.to();
         span!("wait", rank = self.world.rank(), to = to.0);
-        let call = &mut self.call;
-        let mut outcome = None;
-        self.world.0.engine.wait_for("the result of a remote call", Some(to), || {
-            outcome = outcome.take().or_else(|| call.is_done().then(|| call.take()).flatten());
-            outcome.is_some()
-        });
-        self.read(outcome.unwrap_or(Err(CallError::Abandoned { rank: to }))?)
+        self.world.0.engine.wait_for("the result of a remote call", Some(to), || self.call.is_done());
+        // Nothing else takes it: this has the call for itself.
+        let outcome = self.call.take().unwrap_or(Err(CallError::Abandoned { rank: to }));
+        self.read(outcome?)
     }
 
     /// Whether the result is here. Makes progress.

@@ -2,18 +2,17 @@
 //!
 //! A call has a place in the table of the rank that made it, and a generation that no other call of that
 //! place has had lately. An answer names both, so one that is late, repeated or forged finds nothing and is
-//! dropped.
+//! dropped. A place is made once and used for one call after the other: a call allocates nothing.
 
 use crate::Engine;
-use crate::lock::lock;
 use crate::payload::{Payload, Source};
+use crate::prim::{Turns, turns};
 use crate::wire::Answer;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use gasnet::RankId;
-use slab::Slab;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// Why a call has no answer.
@@ -57,71 +56,139 @@ const ABANDONED: u8 = 2;
 const UNREADABLE: u8 = 3;
 pub(crate) const NO_ROOM: u8 = 4;
 
+/// Words of an answer that are kept without an allocation.
+const SHORT_ANSWER_WORDS: usize = 3;
+
+/// The bytes of an answer.
+#[derive(Debug)]
+enum Body {
+    /// So many bytes of these words.
+    Short([u64; SHORT_ANSWER_WORDS], usize),
+    InMessage(Vec<u8>),
+    /// It was too long for a message.
+    InPlace(Payload),
+}
+
 /// What an answer brings.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Answered {
-    /// As the service wrote it.
-    pub body: Vec<u8>,
-    /// The body in place of `body`, where it was too long for a message.
-    pub long_body: Option<Payload>,
+    body: Body,
     /// What came besides.
     pub payloads: Vec<Payload>,
 }
 
 impl Answered {
+    /// An answer without payloads.
+    pub(crate) fn new(body: &[u8]) -> Answered {
+        let mut words = [0; SHORT_ANSWER_WORDS];
+        let body = match bytemuck::cast_slice_mut(&mut words).get_mut(..body.len()) {
+            Some(start) => {
+                start.copy_from_slice(body);
+                Body::Short(words, body.len())
+            }
+            None => Body::InMessage(body.to_vec()),
+        };
+        Answered { body, payloads: Vec::new() }
+    }
+
+    /// An answer with payloads; `long_body` is the body in place of `body`.
+    pub(crate) fn with_payloads(body: &[u8], long_body: Option<Payload>, payloads: Vec<Payload>) -> Answered {
+        match long_body {
+            Some(body) => Answered { body: Body::InPlace(body), payloads },
+            None => Answered { payloads, ..Answered::new(body) },
+        }
+    }
+
     /// The bytes that the service has answered with.
     pub fn bytes(&self) -> &[u8] {
-        self.long_body.as_ref().map_or(&self.body, Payload::bytes)
+        match &self.body {
+            Body::Short(words, len) => &bytemuck::cast_slice(words)[..*len],
+            Body::InMessage(bytes) => bytes,
+            Body::InPlace(payload) => payload.bytes(),
+        }
     }
 }
 
-#[derive(Debug, Default)]
-struct Waiting {
+/// The call that has a place.
+#[derive(Debug)]
+struct Occupant {
+    /// Of the call that waits, or of the next one. Never 0.
+    generation: u32,
+    /// Whether a call waits.
+    waits: bool,
     outcome: Option<Result<Answered, CallError>>,
     waker: Option<Waker>,
 }
 
-/// The state of a call, shared by its table and its caller.
-#[derive(Debug, Default)]
-struct State {
-    /// 1 when there is an outcome.
-    done: AtomicU32,
-    waiting: Mutex<Waiting>,
+/// Where one call at a time waits.
+struct Place {
+    number: u32,
+    /// Whether there is an outcome, for a look without the lock.
+    done: AtomicBool,
+    occupant: Turns<Occupant>,
+}
+
+impl core::fmt::Debug for Place {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Place")
+            .field("number", &self.number)
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Place {
+    fn new(number: u32) -> Place {
+        let occupant = Occupant { generation: 1, waits: false, outcome: None, waker: None };
+        Place { number, done: AtomicBool::new(false), occupant: turns(occupant) }
+    }
 }
 
 /// Calls of this rank that wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Calls {
-    table: Mutex<Table>,
+    table: Turns<Table>,
 }
 
+/// Places live as long as the process, as the engine does.
 #[derive(Debug, Default)]
 struct Table {
-    open: Slab<(u32, Arc<State>)>,
-    generation: u32,
+    places: Vec<&'static Place>,
+    /// Those without a call. The one used last is used next: it is in the cache.
+    free: Vec<&'static Place>,
+}
+
+impl Default for Calls {
+    fn default() -> Calls {
+        Calls { table: turns(Table::default()) }
+    }
 }
 
 impl Calls {
     /// A new call.
-    pub(crate) fn open(&self, me: RankId, to: RankId) -> (Call, Answer) {
-        let state = Arc::<State>::default();
-        let mut table = lock(&self.table);
-        table.generation = table.generation.wrapping_add(1).max(1);
-        let generation = table.generation;
-        let place = table.open.insert((generation, state.clone())) as u32;
-        (Call { state, to }, Answer { origin: me, place, generation })
+    pub(crate) fn open(&'static self, me: RankId, to: RankId) -> (Call, Answer) {
+        let free = self.table.take().free.pop();
+        let place = free.unwrap_or_else(|| self.make());
+        let generation = {
+            let mut occupant = place.occupant.take();
+            occupant.waits = true;
+            occupant.generation
+        };
+        (Call { calls: self, place, to }, Answer { origin: me, place: place.number, generation })
+    }
+
+    #[cold]
+    fn make(&self) -> &'static Place {
+        let mut table = self.table.take();
+        let place: &'static Place = Box::leak(Box::new(Place::new(table.places.len() as u32)));
+        table.places.push(place);
+        place
     }
 
     /// Handler: an answer.
     pub(crate) fn complete(&self, from: RankId, answer: Answer, outcome: u8, came: Answered) {
-        let state = {
-            let mut table = lock(&self.table);
-            let place = answer.place as usize;
-            match table.open.get(place) {
-                Some((generation, _)) if *generation == answer.generation => table.open.remove(place).1,
-                _ => return,
-            }
-        };
+        let place = self.table.take().places.get(answer.place as usize).copied();
+        let Some(place) = place else { return };
         let text = || String::from_utf8_lossy(came.bytes()).into_owned();
         let result = match outcome {
             ANSWERED => Ok(came),
@@ -130,12 +197,17 @@ impl Calls {
             NO_ROOM => Err(CallError::NoRoom { rank: from }),
             _ => Err(CallError::Codec { rank: from, message: text() }),
         };
-        let mut waiting = lock(&state.waiting);
-        waiting.outcome = Some(result);
-        let waker = waiting.waker.take();
-        // ORDER: Release; pairs with Acquire in `is_done`. The lock hands the outcome over as well.
-        state.done.store(1, Ordering::Release);
-        drop(waiting);
+        let waker = {
+            let mut occupant = place.occupant.take();
+            if !occupant.waits || occupant.generation != answer.generation {
+                return;
+            }
+            occupant.waits = false;
+            occupant.outcome = Some(result);
+            // ORDER: Release; pairs with Acquire in `is_done`. The lock hands the outcome over as well.
+            place.done.store(true, Ordering::Release);
+            occupant.waker.take()
+        };
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -146,15 +218,17 @@ impl Calls {
 #[derive(Debug)]
 #[must_use = "the answer comes later: wait for it, or use `send`"]
 pub struct Call {
-    state: Arc<State>,
+    calls: &'static Calls,
+    place: &'static Place,
     to: RankId,
 }
 
 impl Call {
     /// Whether the answer is here. Does not make progress.
+    #[inline]
     pub fn is_done(&self) -> bool {
         // ORDER: Acquire; pairs with Release in `complete`.
-        self.state.done.load(Ordering::Acquire) == 1
+        self.place.done.load(Ordering::Acquire)
     }
 
     /// The rank that was called.
@@ -164,22 +238,45 @@ impl Call {
 
     /// The answer, if it is here and was not taken.
     pub fn take(&mut self) -> Option<Result<Answered, CallError>> {
-        lock(&self.state.waiting).outcome.take()
+        self.place.occupant.take().outcome.take()
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let left = {
+            let mut occupant = self.place.occupant.take();
+            // An answer that comes later, or once more, is to another generation.
+            occupant.generation = occupant.generation.wrapping_add(1).max(1);
+            occupant.waits = false;
+            // Relaxed: the lock hands the place over.
+            self.place.done.store(false, Ordering::Relaxed);
+            (occupant.outcome.take(), occupant.waker.take())
+        };
+        // What is left may run code of its own when it is dropped: not while the place is locked.
+        drop(left);
+        self.calls.table.take().free.push(self.place);
     }
 }
 
 impl Future for Call {
     type Output = Result<Answered, CallError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut waiting = lock(&self.state.waiting);
-        match waiting.outcome.take() {
-            Some(outcome) => Poll::Ready(outcome),
-            None => {
-                waiting.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.is_done()
+            && let Some(outcome) = self.take()
+        {
+            return Poll::Ready(outcome);
         }
+        // Made and dropped outside of the lock: both run code that is not ours.
+        let mut waker = Some(cx.waker().clone());
+        let outcome = {
+            let mut occupant = self.place.occupant.take();
+            core::mem::swap(&mut occupant.waker, &mut waker);
+            occupant.outcome.take()
+        };
+        drop(waker);
+        outcome.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
@@ -252,20 +349,25 @@ mod tests {
     use super::*;
 
     fn bytes(body: &[u8]) -> Answered {
-        Answered { body: body.to_vec(), ..Answered::default() }
+        Answered::new(body)
+    }
+
+    fn calls() -> &'static Calls {
+        Box::leak(Box::default())
     }
 
     /// Answers that are repeated, late (nobody waits any more, or somebody else at the same place), or made
     /// up.
     #[test]
     fn an_answer_completes_its_own_call_once() {
-        let calls = Calls::default();
+        let calls = calls();
         let (me, to) = (RankId(0), RankId(1));
         let (mut first, answer) = calls.open(me, to);
         calls.complete(to, answer, ANSWERED, bytes(b"first"));
         calls.complete(to, answer, PANICKED, bytes(b"again"));
         assert_eq!(first.take().unwrap().unwrap().bytes(), b"first");
         assert!(first.take().is_none(), "an answer is taken once");
+        drop(first);
 
         let (mut second, next) = calls.open(me, to);
         assert_eq!(answer.place, next.place, "or this shows nothing");
@@ -274,12 +376,54 @@ mod tests {
         assert!(!second.is_done() && second.take().is_none());
         drop(second);
         calls.complete(to, next, ANSWERED, bytes(b"nobody waits"));
-        assert!(lock(&calls.table).open.is_empty());
+        assert_eq!(calls.table.take().free.len(), 1, "the place is free, once");
+    }
+
+    /// Calls that are opened, dropped and answered at random, with answers that are right, late, repeated or
+    /// made up: each call gets its own answer, once, and no other.
+    #[test]
+    fn random_answers_complete_what_they_name() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let calls = calls();
+        let mut open: Vec<(Call, Answer, u64)> = Vec::new();
+        let mut over: Vec<Answer> = Vec::new();
+        for step in 0..20_000u64 {
+            match random.u32(..4) {
+                0 => {
+                    let (call, answer) = calls.open(RankId(0), RankId(1));
+                    assert!(!call.is_done() && !over.contains(&answer), "step {step}");
+                    open.push((call, answer, step));
+                }
+                1 if !open.is_empty() => {
+                    let (mut call, answer, word) = open.swap_remove(random.usize(..open.len()));
+                    if random.bool() {
+                        calls.complete(RankId(1), answer, ANSWERED, bytes(&word.to_ne_bytes()));
+                        calls.complete(RankId(1), answer, ANSWERED, bytes(b"again"));
+                        assert!(call.is_done());
+                        assert_eq!(call.take().unwrap().unwrap().bytes(), word.to_ne_bytes());
+                    }
+                    over.push(answer);
+                }
+                2 if !over.is_empty() => {
+                    let late = over[random.usize(..over.len())];
+                    calls.complete(RankId(1), late, ANSWERED, bytes(b"late"));
+                }
+                _ => {
+                    let made_up = Answer {
+                        origin: RankId(0),
+                        place: random.u32(..8) << random.u32(..28),
+                        generation: random.u32(..) | 1 << 31,
+                    };
+                    calls.complete(RankId(1), made_up, ANSWERED, bytes(b"made up"));
+                }
+            }
+            assert!(open.iter().all(|(call, ..)| !call.is_done()), "step {step}");
+        }
     }
 
     #[test]
     fn each_way_to_fail_is_an_error_of_its_own() {
-        let (calls, rank) = (Calls::default(), RankId(3));
+        let (calls, rank) = (calls(), RankId(3));
         let end = |outcome| {
             let (mut call, answer) = calls.open(RankId(0), rank);
             calls.complete(rank, answer, outcome, bytes("\u{e4}".as_bytes()));

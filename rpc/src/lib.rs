@@ -13,6 +13,7 @@
 //! # Layers
 //! ```text
 //! lib       Engine: sends, receives, serves, waits
+//! serve     what arrives, until its services are over
 //! settle    when all records everywhere have been served
 //! outbox    batches on their way out, and how much may be under way to a rank
 //! calls     calls that wait for their answers; replies
@@ -27,7 +28,7 @@
 //!
 //! # One call, traced
 //! [`Engine::call`] enters the call into the table (`calls.rs`), appends a record to the batch for the target
-//! and sends the batch as one active message (`outbox.rs`). The target's handler only queues it (`lib.rs`):
+//! and sends the batch as one active message (`outbox.rs`). The target's handler only queues it (`serve.rs`):
 //! handlers may neither wait nor send. When the target next waits for something in this engine, or serves, it
 //! takes the record, finds the service (`service.rs`), and runs it in the program's context, with a
 //! [`Reply`]. The answer is a record, too. The handler at the caller recognises it, and completes the call at
@@ -44,7 +45,7 @@
 //! Memory is bounded by what services send beyond what they receive, as with any message queue.
 //!
 //! # Two hops
-//! In a job of many ranks few records go from one rank to another. So the ranks form a square ([`way`]), and
+//! In a job of many ranks few records go from one rank to another. So the ranks form a square (`way`), and
 //! what is sent goes first to the rank in the own row that is in the target's column, and from there to the
 //! target. A rank has batches to two times the square root of the ranks then, and they fill. Calls and
 //! answers, which somebody waits for, go straight. Who is between waits for room at the target as long as
@@ -70,6 +71,7 @@ mod lock;
 mod outbox;
 mod payload;
 mod prim;
+mod serve;
 pub mod service;
 mod settle;
 mod tasks;
@@ -84,20 +86,18 @@ pub use tasks::Task;
 
 use calls::Calls;
 use core::any::Any;
-use core::cell::Cell;
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::context;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
-use lock::lock;
 use outbox::Outbox;
 use payload::{Ended, Held, Payloads};
+use serve::{Arrived, Parked, TOGETHER};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tasks::Tasks;
 use threads::{Inbox, Servers};
-use wire::To;
+use wire::{Small, To};
 
 /// The handler of batches that have answers in them: the last of the libraries'.
 const BATCH: u8 = FIRST_CLIENT_HANDLER - 1;
@@ -109,21 +109,8 @@ const SERVED: u8 = FIRST_CLIENT_HANDLER - 2;
 /// The handler of offers of payloads, and that of the keys they are answered with.
 const OFFER: u8 = FIRST_CLIENT_HANDLER - 3;
 const GRANT: u8 = FIRST_CLIENT_HANDLER - 4;
-/// Batches that one turn of serving takes at most.
-const TURN_BATCHES: usize = 64;
 /// From so many ranks on, what is sent goes by way of a third rank, so that more of it travels together.
 const TWO_HOPS_FROM: u32 = 64;
-
-thread_local! {
-    /// The thread serves several records that came together: their answers travel together, too.
-    static TOGETHER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A batch that has arrived.
-struct Arrived {
-    from: RankId,
-    bytes: wire::Buffer,
-}
 
 /// A thread of the program that waits, and serves: those that serve beside it need not.
 struct Here(Option<&'static Engine>);
@@ -160,18 +147,6 @@ impl Drop for Here {
             }
         }
     }
-}
-
-/// A record on its way to another rank.
-struct Parked {
-    /// Who has sent it here, and as how many bytes.
-    by: RankId,
-    bytes: usize,
-    /// Who has sent it first, and whom it is for.
-    from: RankId,
-    to: RankId,
-    service: [u32; 2],
-    body: Vec<u8>,
 }
 
 /// The rank by way of which a record goes; `None`: straight.
@@ -248,8 +223,14 @@ impl Engine {
             counts: rank.config().stats.then(Default::default),
             context: OnceLock::new(),
         }));
-        rank.register_library(BATCH, Handler::new(|token, m| engine.receive(token.source(), m)))?;
-        rank.register_library(RECORDS, Handler::new(|token, m| engine.keep(token.source(), m.bytes())))?;
+        rank.register_library(
+            BATCH,
+            Handler::new(|token, m| engine.receive(token.source(), wire::bytes_of(m))),
+        )?;
+        rank.register_library(
+            RECORDS,
+            Handler::new(|token, m| engine.keep(token.source(), wire::bytes_of(m))),
+        )?;
         rank.register_library(OFFER, Handler::new(|token, m| engine.offered(token, m)))?;
         rank.register_library(GRANT, Handler::new(|token, m| engine.granted(token.source(), m)))?;
         rank.register_library(
@@ -409,6 +390,15 @@ impl Engine {
         if body.len() > outbox::LARGEST_IN_BATCH || !payloads.is_empty() {
             return self.post(to, what, body, payloads);
         }
+        if let Some(record) = Small::new(&what, body) {
+            let is_answer = matches!(what, To::Call { .. });
+            if !is_answer {
+                self.outbox.count(to, record.len());
+            }
+            self.count_message();
+            let handler = if is_answer { BATCH } else { RECORDS };
+            return self.sent_or_fatal(self.rank.request_short(to, handler, record.arguments()));
+        }
         let mut record = outbox::buffer();
         wire::append(&mut record, &what, &[], false, body);
         self.outbox.count_batch(to, &record);
@@ -445,6 +435,9 @@ impl Engine {
 
     /// Goes on with records that wait for their payloads.
     fn advance_payloads(&self) -> usize {
+        if !self.payloads.is_busy() {
+            return 0;
+        }
         let ended = self.payloads.advance(self.rank);
         let count = ended.len();
         for record in ended {
@@ -467,7 +460,7 @@ impl Engine {
         self.outbox.uncount(to, held.len());
         match held.what {
             To::Service { answer: Some(answer), .. } => {
-                self.calls.complete(to, answer, calls::NO_ROOM, Answered::default());
+                self.calls.complete(to, answer, calls::NO_ROOM, Answered::new(&[]));
                 self.has_served_one();
             }
             To::Service { answer: None, .. } | To::Onward { .. } | To::From { .. } => {
@@ -485,10 +478,15 @@ impl Engine {
     }
 
     /// Who sends from the program waits while too much is under way to a rank.
+    #[inline]
     fn make_room(&'static self, to: RankId) {
-        if context::serving() || self.outbox.has_room(to) {
-            return;
+        if !self.outbox.has_room(to) && !context::serving() {
+            self.wait_for_room(to);
         }
+    }
+
+    #[cold]
+    fn wait_for_room(&'static self, to: RankId) {
         self.flush_to(to);
         self.rank.wait_for("a rank that is to serve remote calls", Some(to), || {
             self.serve();
@@ -504,17 +502,28 @@ impl Engine {
         }
     }
 
-    fn send_batch(&self, to: RankId, batch: &wire::Buffer) {
+    fn count_message(&self) {
         if let Some([_, messages]) = &self.counts {
             // Relaxed: a count.
             messages.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    fn send_batch(&self, to: RankId, batch: &wire::Buffer) {
+        self.count_message();
         let handler = if batch.has_answers() { BATCH } else { RECORDS };
         self.sent_or_fatal(self.rank.request_medium(to, handler, &[], batch.bytes()));
     }
 
     /// Sends everything that is queued.
+    #[inline]
     pub fn flush(&self) {
+        if self.outbox.is_dirty() {
+            self.flush_all();
+        }
+    }
+
+    fn flush_all(&self) {
         while let Some(to) = self.outbox.next_dirty() {
             self.flush_to(to);
         }
@@ -524,39 +533,6 @@ impl Engine {
         if let Err(e) = sent {
             self.rank.fatal(&format!("remote calls: {e}"));
         }
-    }
-
-    /// Handler: a batch without answers, or with answers that are done with.
-    fn keep(&self, from: RankId, batch: &[u8]) {
-        let mut bytes = outbox::buffer();
-        bytes.copy_from(batch);
-        self.inbox.push(Arrived { from, bytes });
-        self.servers.work();
-    }
-
-    /// Handler: a batch.
-    fn receive(&self, from: RankId, m: &Message<'_>) {
-        let bytes = m.bytes();
-        let mut for_services = 0;
-        for record in wire::records(bytes) {
-            let record = record.unwrap_or_else(|why| self.garbled(from, why));
-            let To::Call { answer, outcome } = record.to else {
-                for_services += 1;
-                continue;
-            };
-            let (long_body, payloads) = self.take_payloads(from, &record);
-            self.calls.complete(
-                from,
-                answer,
-                outcome,
-                Answered { body: record.body.to_vec(), long_body, payloads },
-            );
-        }
-        if for_services > 0 {
-            return self.keep(from, bytes);
-        }
-        // Tasks may have waited for these answers.
-        self.servers.work();
     }
 
     /// Handler: a record is to come, with payloads of these lengths.
@@ -582,155 +558,9 @@ impl Engine {
         self.servers.work();
     }
 
-    /// The long body and the other payloads of a record.
-    #[inline]
-    fn take_payloads(&self, from: RankId, record: &wire::Record<'_>) -> (Option<Payload>, Vec<Payload>) {
-        if record.is_short() { Default::default() } else { self.take_rooms(from, record) }
-    }
-
-    fn take_rooms(&self, from: RankId, record: &wire::Record<'_>) -> (Option<Payload>, Vec<Payload>) {
-        let mut payloads = Vec::new();
-        for key in record.keys() {
-            let Some(payload) = self.payloads.take(from, key) else {
-                self.garbled(from, "a record whose payload is not here");
-            };
-            self.outbox.has_served(from, payload.bytes().len());
-            payloads.push(payload);
-        }
-        match record.whole {
-            false => (None, payloads),
-            true if payloads.is_empty() => self.garbled(from, "a record without its body"),
-            true => (Some(payloads.remove(0)), payloads),
-        }
-    }
-
     #[cold]
     fn garbled(&self, from: RankId, why: &str) -> ! {
         self.rank.fatal(&format!("remote calls: rank {from} has sent {why}"));
-    }
-
-    /// Serves what has arrived, gives tasks that can go on a turn, and sends what is queued. Returns how many
-    /// batches and tasks had their turn; nothing when the thread is serving already.
-    pub fn serve(&'static self) -> usize {
-        if context::serving() {
-            return 0;
-        }
-        let mut done = 0;
-        while done < TURN_BATCHES
-            && let Some(batch) = self.servers.take(&self.inbox)
-        {
-            self.serve_batch(batch);
-            done += 1;
-        }
-        done += Engine::without_waiting(|| self.tasks.run()) + self.advance_payloads();
-        self.go_on_with_parked();
-        self.flush();
-        self.outbox.tell_served(self.rank, SERVED);
-        done
-    }
-
-    /// Whether there is something for [`Engine::serve`] to do, as far as can be told without locks.
-    #[inline]
-    fn has_work(&self) -> bool {
-        // Relaxed: hints; who relies on them has a fence.
-        !self.inbox.is_empty()
-            || self.parked_count.load(Ordering::Relaxed) > 0
-            || self.tasks.can_go_on()
-            || self.payloads.is_busy()
-            || self.outbox.is_dirty()
-            || self.outbox.owes()
-    }
-
-    fn serve_batch(&'static self, batch: Arrived) {
-        let own_bytes = Engine::without_waiting(|| self.serve_records(&batch));
-        self.outbox.has_served(batch.from, own_bytes);
-        outbox::recycle(batch.bytes);
-    }
-
-    /// Serves the records of a batch; the bytes of those that do not go on to other ranks.
-    fn serve_records(&'static self, batch: &Arrived) -> usize {
-        let (mut bytes, mut served) = (batch.bytes.len(), 0);
-        let several = |record: &wire::Record<'_>| record.size() < batch.bytes.len();
-        let before = TOGETHER.get();
-        let reading = context::set_reading(self.context());
-        // Records of a batch often name the same function.
-        let mut known: Option<([u32; 2], &'static Service)> = None;
-        for record in wire::records(batch.bytes.bytes()) {
-            let record = record.unwrap_or_else(|why| self.garbled(batch.from, why));
-            TOGETHER.set(several(&record));
-            let (service, from, answer) = match record.to {
-                To::Service { service, answer } => (service, batch.from, answer),
-                To::From { service, from } => (service, from, None),
-                To::Onward { service, from, to } => {
-                    if to.0 >= self.rank.size() {
-                        self.garbled(batch.from, "a record for a rank that there is not");
-                    }
-                    let own = record.size();
-                    bytes -= own;
-                    let (by, body) = (batch.from, record.body.to_vec());
-                    self.go_on(Parked { by, bytes: own, from, to, service, body });
-                    continue;
-                }
-                // The handler has seen to it.
-                To::Call { .. } => continue,
-            };
-            let service = match known {
-                Some((number, known)) if number == service => known,
-                _ => {
-                    let Some(found) = service::find(service) else {
-                        self.garbled(batch.from, "a record for a function that this program does not have");
-                    };
-                    known = Some((service, found));
-                    found
-                }
-            };
-            let (long_body, payloads) = self.take_payloads(batch.from, &record);
-            let reply = answer.map(|answer| Reply::new(self, answer));
-            let body = long_body.as_ref().map_or(record.body, Payload::bytes);
-            let incoming = Incoming { engine: self, from, reply, body, payloads };
-            if catch_unwind(AssertUnwindSafe(|| service.run(incoming))).is_err() {
-                let me = self.rank.id();
-                let name = service.name();
-                self.rank.fatal(&format!(
-                    "a function that rank {from} has sent to rank {me} has panicked there: {name}"
-                ));
-            }
-            served += 1;
-        }
-        context::set_reading(reading);
-        TOGETHER.set(before);
-        self.have_served(served);
-        bytes
-    }
-
-    /// Sends a record on, or keeps it until there is room.
-    fn go_on(&self, record: Parked) {
-        if !self.outbox.has_room(record.to) {
-            let mut parked = lock(&self.parked);
-            parked.push_back(record);
-            // Relaxed: a hint; the lock hands the records over.
-            self.parked_count.store(parked.len(), Ordering::Relaxed);
-            return;
-        }
-        let Parked { by, bytes, from, to, service, body } = record;
-        if self.outbox.append(to, &To::From { service, from }, &[], false, &body) {
-            self.flush_to(to);
-        }
-        self.outbox.has_served(by, bytes);
-    }
-
-    /// Looks again whether there is room for records on their way to others.
-    fn go_on_with_parked(&self) {
-        // Relaxed: a hint, as where it is stored.
-        if self.parked_count.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        let parked = {
-            let mut parked = lock(&self.parked);
-            self.parked_count.store(0, Ordering::Relaxed);
-            core::mem::take(&mut *parked)
-        };
-        parked.into_iter().for_each(|record| self.go_on(record));
     }
 
     /// One record less to be served.

@@ -84,6 +84,7 @@ impl Outbox {
         }
     }
 
+    #[inline]
     fn lane(&self, rank: RankId) -> &Lane {
         &self.lanes[rank.0 as usize]
     }
@@ -105,6 +106,7 @@ impl Outbox {
     }
 
     /// Whether some rank has something in its batch.
+    #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         // Relaxed: a hint, as where it is stored.
         self.dirty_count.load(Ordering::Relaxed) > 0
@@ -143,6 +145,7 @@ impl Outbox {
     }
 
     /// Counts bytes as sent.
+    #[inline]
     pub(crate) fn count(&self, to: RankId, bytes: usize) {
         // Relaxed: a count.
         self.lane(to).sent.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -155,10 +158,12 @@ impl Outbox {
     }
 
     /// Whether one who sends from the program may go on.
+    #[inline]
     pub(crate) fn has_room(&self, to: RankId) -> bool {
         let lane = self.lane(to);
         // Relaxed: counts.
-        lane.sent.load(Ordering::Relaxed) - lane.served.load(Ordering::Relaxed) < WINDOW_BYTES
+        // What is not sent after all may have been told of as served, by a rank that lies.
+        lane.sent.load(Ordering::Relaxed).saturating_sub(lane.served.load(Ordering::Relaxed)) < WINDOW_BYTES
     }
 
     /// Handler: so many bytes in all have been served.
@@ -187,6 +192,7 @@ impl Outbox {
     }
 
     /// Whether some rank is to be told what has been served of it.
+    #[inline]
     pub(crate) fn owes(&self) -> bool {
         // Relaxed: a hint, as where it is stored.
         self.owed_count.load(Ordering::Relaxed) > 0

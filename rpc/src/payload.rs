@@ -152,6 +152,7 @@ impl Payloads {
     }
 
     /// Whether records wait for puts to be started or to be over.
+    #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         // Relaxed: a hint, as where it is stored.
         self.busy.load(Ordering::Relaxed) > 0
@@ -159,10 +160,6 @@ impl Payloads {
 
     /// Starts puts that have been granted, and returns the records whose puts are over. Not in a handler.
     pub(crate) fn advance(&self, rank: &'static Rank) -> Vec<Ended> {
-        // Relaxed: a hint, as where it is stored.
-        if self.busy.load(Ordering::Relaxed) == 0 {
-            return Vec::new();
-        }
         let granted = core::mem::take(&mut *lock(&self.granted));
         let mut ended = Vec::new();
         for (held, keys) in granted {

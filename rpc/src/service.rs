@@ -85,19 +85,20 @@ struct Image {
 pub(crate) fn number(rank: &Rank, service: &'static Service) -> [u32; 2] {
     let image = image();
     let at = core::ptr::from_ref(service) as usize;
-    if !image.has(at) {
+    if at < image.from || at >= image.to {
         rank.fatal(&format!(
             "remote call of {}: only functions of the executable itself can be called, this one belongs to a shared library",
             service.name()
         ));
     }
     let distance = (at - image.from) as u32;
-    [distance, check(distance)]
+    [distance, check(image, distance)]
 }
 
 /// The check word of a number.
-fn check(distance: u32) -> u32 {
-    let mixed = (image().identity ^ u64::from(distance)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+#[inline]
+fn check(image: &Image, distance: u32) -> u32 {
+    let mixed = (image.identity ^ u64::from(distance)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 32) as u32
 }
 
@@ -105,7 +106,10 @@ fn check(distance: u32) -> u32 {
 pub(crate) fn find([distance, word]: [u32; 2]) -> Option<&'static Service> {
     let image = image();
     let at = image.from + distance as usize;
-    if distance == 0 || word != check(distance) || !at.is_multiple_of(align_of::<Service>()) || !image.has(at)
+    if distance == 0
+        || word != check(image, distance)
+        || !at.is_multiple_of(align_of::<Service>())
+        || !image.has(at)
     {
         return None;
     }
@@ -201,15 +205,18 @@ mod tests {
     fn only_services_are_found() {
         let image = image();
         let distance = (core::ptr::from_ref(&SERVICE) as usize - image.from) as u32;
-        let found = find([distance, check(distance)]).expect("it is one");
+        let found = find([distance, check(image, distance)]).expect("it is one");
         assert!(core::ptr::eq(found, &SERVICE));
         assert_eq!(found.name(), "nothing");
         for bit in 0..32 {
-            assert!(find([distance ^ 1 << bit, check(distance)]).is_none(), "bit {bit} of the number");
-            assert!(find([distance, check(distance) ^ 1 << bit]).is_none(), "bit {bit} of the check word");
+            assert!(find([distance ^ 1 << bit, check(image, distance)]).is_none(), "bit {bit} of the number");
+            assert!(
+                find([distance, check(image, distance) ^ 1 << bit]).is_none(),
+                "bit {bit} of the check word"
+            );
             let other = distance ^ 1 << bit;
             assert!(
-                find([other, check(other)]).is_none(),
+                find([other, check(image, other)]).is_none(),
                 "what lies {other:#x} into the executable is none"
             );
         }

@@ -43,6 +43,7 @@ impl Tasks {
     }
 
     /// Whether some can go on.
+    #[inline]
     pub(crate) fn can_go_on(&self) -> bool {
         // Relaxed: a hint, as where it is stored.
         self.count.load(Ordering::Relaxed) > 0

@@ -6,7 +6,7 @@
 //! wakes a crowd, a burst is served by one thread, and when that is held up by a service another takes over.
 
 use crate::Engine;
-use crate::prim::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, fence, lock, yield_now};
+use crate::prim::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Turns, fence, lock, turns, yield_now};
 use gasnet::Error;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -20,20 +20,20 @@ const LOOK: Duration = Duration::from_micros(100);
 /// What has arrived and waits to be served.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
-    items: Mutex<VecDeque<T>>,
+    items: Turns<VecDeque<T>>,
     /// Their number, for a look without the lock.
     waiting: AtomicUsize,
 }
 
 impl<T> Default for Inbox<T> {
     fn default() -> Inbox<T> {
-        Inbox { items: Mutex::default(), waiting: AtomicUsize::new(0) }
+        Inbox { items: turns(VecDeque::new()), waiting: AtomicUsize::new(0) }
     }
 }
 
 impl<T> Inbox<T> {
     pub(crate) fn push(&self, item: T) {
-        let mut items = lock(&self.items);
+        let mut items = self.items.take();
         items.push_back(item);
         // Relaxed: a hint; the lock hands the items over.
         self.waiting.store(items.len(), Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl<T> Inbox<T> {
         if self.is_empty() {
             return None;
         }
-        let mut items = lock(&self.items);
+        let mut items = self.items.take();
         let next = items.pop_front();
         // Relaxed: a hint, as where it is read.
         self.waiting.store(items.len(), Ordering::Relaxed);
@@ -51,6 +51,7 @@ impl<T> Inbox<T> {
     }
 
     /// Whether nothing waits, as far as can be told without the lock.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: a hint; who relies on it has a fence.
         self.waiting.load(Ordering::Relaxed) == 0

@@ -9,8 +9,13 @@
 //! 24  the keys of the payloads, 32 bytes each; then the body, and zeros up to a multiple of 8
 //! ```
 //! All ranks of a job have the same byte order.
+//!
+//! A batch travels as the payload of a message. A record that travels alone and has at most
+//! [`SMALL_WORDS`] words ([`Small`]) travels as the message's arguments: to a neighbour it is in one cache
+//! line then.
 
-use gasnet::{RankId, RegionKey};
+use gasnet::am::Kind;
+use gasnet::{Message, RankId, RegionKey};
 
 /// Bytes of a record before its body.
 pub(crate) const HEAD: usize = 24;
@@ -60,11 +65,6 @@ impl Buffer {
         &bytemuck::cast_slice(&self.words)[..self.len]
     }
 
-    #[cfg(test)]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
-    }
-
     pub(crate) fn copy_from(&mut self, bytes: &[u8]) {
         self.clear();
         self.append(bytes);
@@ -85,6 +85,83 @@ impl Buffer {
         }
         self.len = self.words.len() * 8;
     }
+}
+
+/// Words of the longest record that travels as arguments.
+pub(crate) const SMALL_WORDS: usize = 6;
+
+/// A record that travels as the arguments of a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Small {
+    words: [u64; SMALL_WORDS],
+    used: usize,
+}
+
+impl Small {
+    /// A record without payloads, if it is short enough.
+    #[inline]
+    pub(crate) fn new(what: &To, body: &[u8]) -> Option<Small> {
+        let mut words = [0; SMALL_WORDS];
+        let (head, rest) = words.split_at_mut(HEAD / 8);
+        bytemuck::cast_slice_mut(rest).get_mut(..body.len())?.copy_from_slice(body);
+        head.copy_from_slice(&self::head(what, 0, false, body.len()));
+        Some(Small { words, used: (HEAD + body.len()).div_ceil(8) })
+    }
+
+    /// What came as arguments.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Small> {
+        let mut words = [0; SMALL_WORDS];
+        bytemuck::cast_slice_mut(&mut words).get_mut(..bytes.len())?.copy_from_slice(bytes);
+        bytes.len().is_multiple_of(8).then_some(Small { words, used: bytes.len() / 8 })
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn len(&self) -> usize {
+        self.used * 8
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words[..self.used])
+    }
+
+    /// As it travels.
+    pub(crate) fn arguments(&self) -> &[u32] {
+        bytemuck::cast_slice(&self.words[..self.used])
+    }
+}
+
+/// A batch that has arrived, at an address that is a multiple of 8.
+#[derive(Debug)]
+pub(crate) enum Batch {
+    Small(Small),
+    Large(Buffer),
+}
+
+impl Batch {
+    /// Keeps what a message has brought; `buffer` makes room for what is not small.
+    pub(crate) fn keep(bytes: &[u8], buffer: impl FnOnce() -> Buffer) -> Batch {
+        match Small::from_bytes(bytes) {
+            Some(small) => Batch::Small(small),
+            None => {
+                let mut buffer = buffer();
+                buffer.copy_from(bytes);
+                Batch::Large(buffer)
+            }
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Batch::Small(small) => small.bytes(),
+            Batch::Large(buffer) => buffer.bytes(),
+        }
+    }
+}
+
+/// The records that a message brings.
+#[inline]
+pub(crate) fn bytes_of<'a>(m: &'a Message<'_>) -> &'a [u8] {
+    if m.kind == Kind::Short { bytemuck::cast_slice(m.args) } else { m.bytes() }
 }
 
 /// Names a call at the rank that made it.
@@ -134,6 +211,17 @@ impl Record<'_> {
         self.keys.is_empty() && !self.whole
     }
 
+    /// Whether the ranks that it names can be those of a record that comes to rank `me` of so many.
+    #[inline]
+    pub(crate) fn is_possible(&self, me: RankId, size: u32) -> bool {
+        match self.to {
+            To::Service { answer, .. } => answer.is_none_or(|answer| answer.origin.0 < size),
+            To::Onward { from, to, .. } => from.0 < size && to.0 < size,
+            To::From { from, .. } => from.0 < size,
+            To::Call { answer, .. } => answer.origin == me,
+        }
+    }
+
     /// Bytes that it takes.
     pub(crate) fn size(&self) -> usize {
         HEAD + self.keys.len() + self.body.len().next_multiple_of(8)
@@ -145,10 +233,11 @@ impl Record<'_> {
     }
 }
 
-/// Appends a record: fewer than 256 keys, and a body of less than 8 MiB.
-pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bool, body: &[u8]) {
-    debug_assert!(keys.len() < 256 && body.len() < WHOLE as usize, "parts of a word");
-    let len = (keys.len() as u32) << PAYLOADS_SHIFT | if whole { WHOLE } else { 0 } | body.len() as u32;
+/// The words before the keys and the body of a record: fewer than 256 keys, and less than 8 MiB.
+#[inline]
+fn head(to: &To, keys: usize, whole: bool, body: usize) -> [u64; HEAD / 8] {
+    debug_assert!(keys < 256 && body < WHOLE as usize, "parts of a word");
+    let len = (keys as u32) << PAYLOADS_SHIFT | if whole { WHOLE } else { 0 } | body as u32;
     let ([first, second], [origin, place, generation]) = match *to {
         To::Service { service, answer } => (service, answer.map_or([0; 3], Answer::words)),
         To::Onward { service, from, to } => (service, [from.0 + 1, to.0 + 1, 0]),
@@ -156,11 +245,16 @@ pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bo
         To::Call { answer, outcome } => ([0, u32::from(outcome)], answer.words()),
     };
     let pair = |low: u32, high: u32| bytemuck::cast::<[u32; 2], u64>([low, high]);
+    [pair(first, second), pair(len, place), pair(generation, origin)]
+}
+
+/// Appends a record.
+pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bool, body: &[u8]) {
     match to {
         To::Call { .. } => buffer.answers = true,
         _ => buffer.services = true,
     }
-    buffer.words.extend([pair(first, second), pair(len, place), pair(generation, origin)]);
+    buffer.words.extend(head(to, keys.len(), whole, body.len()));
     buffer.append(bytemuck::cast_slice(keys));
     buffer.append(body);
 }
@@ -207,50 +301,4 @@ fn take<'a>(rest: &mut &'a [u8]) -> Result<Record<'a>, &'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_come_back() {
-        let mut random = fastrand::Rng::with_seed(7);
-        for _ in 0..200 {
-            let mut buffer = Buffer::default();
-            let sent: Vec<(To, Vec<RegionKey>, Vec<u8>)> = (0..random.usize(1..9))
-                .map(|_| {
-                    let answer = Answer {
-                        origin: RankId(random.u32(..)),
-                        place: random.u32(..),
-                        generation: random.u32(1..),
-                    };
-                    let service = [random.u32(1..), random.u32(..)];
-                    let rank = |random: &mut fastrand::Rng| RankId(random.u32(..1000));
-                    let to = match random.u32(..5) {
-                        3 => To::From { service, from: rank(&mut random) },
-                        4 => To::Onward { service, from: rank(&mut random), to: rank(&mut random) },
-                        0 => To::Service { service, answer: None },
-                        1 => To::Service { service, answer: Some(answer) },
-                        _ => To::Call { answer, outcome: random.u8(..) },
-                    };
-                    let keys = vec![RegionKey::NONE; random.usize(..3)];
-                    (to, keys, (0..random.usize(..70)).map(|_| random.u8(..)).collect())
-                })
-                .collect();
-            for (to, keys, body) in &sent {
-                append(&mut buffer, to, keys, keys.len() == 2, body);
-            }
-            let all: Vec<_> = records(buffer.bytes()).map(Result::unwrap).collect();
-            assert_eq!(all.len(), sent.len());
-            for (record, (to, keys, body)) in all.iter().zip(&sent) {
-                assert_eq!((record.to, record.body, record.whole), (*to, &body[..], keys.len() == 2));
-                assert!(record.keys().eq(keys.iter().copied()));
-            }
-            assert_eq!(buffer.len(), all.iter().map(Record::size).sum::<usize>());
-            // Cut anywhere, and with any bit flipped, it is read without a panic.
-            let cut = random.usize(..buffer.len());
-            let _ = records(&buffer.bytes()[..cut]).count();
-            let bit = random.usize(..8 * buffer.len());
-            buffer.bytes_mut()[bit / 8] ^= 1 << (bit % 8);
-            let _ = records(buffer.bytes()).count();
-        }
-    }
-}
+mod tests;

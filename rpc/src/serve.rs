@@ -1,0 +1,233 @@
+//! What arrives, until it has been served: the handlers keep batches, and whoever serves takes them, runs
+//! the services that their records name, and sends records on that are for other ranks.
+
+use crate::calls::{Answered, Reply};
+use crate::lock::lock;
+use crate::outbox;
+use crate::payload::Payload;
+use crate::service::{self, Service};
+use crate::wire::{self, Batch, Record, To};
+use crate::{Engine, Incoming, SERVED};
+use core::cell::Cell;
+use gasnet::{RankId, context};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+/// Batches that one turn of serving takes at most.
+const TURN_BATCHES: usize = 64;
+
+thread_local! {
+    /// The thread serves several records that came together: their answers travel together, too.
+    pub(crate) static TOGETHER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A batch that has arrived.
+pub(crate) struct Arrived {
+    from: RankId,
+    batch: Batch,
+}
+
+/// A record on its way to another rank.
+pub(crate) struct Parked {
+    /// Who has sent it here, and as how many bytes.
+    by: RankId,
+    bytes: usize,
+    /// Who has sent it first, and whom it is for.
+    from: RankId,
+    to: RankId,
+    service: [u32; 2],
+    body: Vec<u8>,
+}
+
+impl Engine {
+    /// Handler: a batch without answers, or with answers that are done with.
+    pub(crate) fn keep(&self, from: RankId, bytes: &[u8]) {
+        self.inbox.push(Arrived { from, batch: Batch::keep(bytes, outbox::buffer) });
+        self.servers.work();
+    }
+
+    /// Handler: a batch.
+    pub(crate) fn receive(&self, from: RankId, bytes: &[u8]) {
+        let mut for_services = 0;
+        for record in wire::records(bytes) {
+            let record = self.checked(from, record);
+            let To::Call { answer, outcome } = record.to else {
+                for_services += 1;
+                continue;
+            };
+            let came = if record.is_short() {
+                Answered::new(record.body)
+            } else {
+                let (long_body, payloads) = self.take_payloads(from, &record);
+                Answered::with_payloads(record.body, long_body, payloads)
+            };
+            self.calls.complete(from, answer, outcome, came);
+        }
+        if for_services > 0 {
+            return self.keep(from, bytes);
+        }
+        // Tasks may have waited for these answers.
+        self.servers.work();
+    }
+
+    /// A record that a rank has sent, if it is one, and names ranks of this job.
+    #[inline]
+    fn checked<'a>(&self, from: RankId, record: Result<Record<'a>, &'static str>) -> Record<'a> {
+        let named = |record: &Record<'a>| record.is_possible(self.rank.id(), self.rank.size());
+        match record {
+            Ok(record) if named(&record) => record,
+            Ok(_) => {
+                self.garbled(from, "a record that names a rank that there is not, or another one's call")
+            }
+            Err(why) => self.garbled(from, why),
+        }
+    }
+
+    /// The long body and the other payloads of a record.
+    #[inline]
+    fn take_payloads(&self, from: RankId, record: &Record<'_>) -> (Option<Payload>, Vec<Payload>) {
+        if record.is_short() { Default::default() } else { self.take_rooms(from, record) }
+    }
+
+    fn take_rooms(&self, from: RankId, record: &Record<'_>) -> (Option<Payload>, Vec<Payload>) {
+        let mut payloads = Vec::new();
+        for key in record.keys() {
+            let Some(payload) = self.payloads.take(from, key) else {
+                self.garbled(from, "a record whose payload is not here");
+            };
+            self.outbox.has_served(from, payload.bytes().len());
+            payloads.push(payload);
+        }
+        match record.whole {
+            false => (None, payloads),
+            true if payloads.is_empty() => self.garbled(from, "a record without its body"),
+            true => (Some(payloads.remove(0)), payloads),
+        }
+    }
+
+    /// Serves what has arrived, gives tasks that can go on a turn, and sends what is queued. Returns how many
+    /// batches and tasks had their turn; nothing when the thread is serving already.
+    pub fn serve(&'static self) -> usize {
+        if context::serving() {
+            return 0;
+        }
+        let mut done = 0;
+        while done < TURN_BATCHES
+            && let Some(batch) = self.servers.take(&self.inbox)
+        {
+            self.serve_batch(batch);
+            done += 1;
+        }
+        if self.tasks.can_go_on() {
+            done += Engine::without_waiting(|| self.tasks.run());
+        }
+        done += self.advance_payloads();
+        self.go_on_with_parked();
+        self.flush();
+        self.outbox.tell_served(self.rank, SERVED);
+        done
+    }
+
+    /// Whether there is something for [`Engine::serve`] to do, as far as can be told without locks.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        // Relaxed: hints; who relies on them has a fence.
+        !self.inbox.is_empty()
+            || self.parked_count.load(Ordering::Relaxed) > 0
+            || self.tasks.can_go_on()
+            || self.payloads.is_busy()
+            || self.outbox.is_dirty()
+            || self.outbox.owes()
+    }
+
+    fn serve_batch(&'static self, batch: Arrived) {
+        let own_bytes = Engine::without_waiting(|| self.serve_records(&batch));
+        self.outbox.has_served(batch.from, own_bytes);
+        if let Batch::Large(buffer) = batch.batch {
+            outbox::recycle(buffer);
+        }
+    }
+
+    /// Serves the records of a batch; the bytes of those that do not go on to other ranks.
+    fn serve_records(&'static self, batch: &Arrived) -> usize {
+        let all = batch.batch.bytes();
+        let (mut bytes, mut served) = (all.len(), 0);
+        let before = TOGETHER.get();
+        let reading = context::set_reading(self.context());
+        // Records of a batch often name the same function.
+        let mut known: Option<([u32; 2], &'static Service)> = None;
+        for record in wire::records(all) {
+            let record = self.checked(batch.from, record);
+            TOGETHER.set(record.size() < all.len());
+            let (service, from, answer) = match record.to {
+                To::Service { service, answer } => (service, batch.from, answer),
+                To::From { service, from } => (service, from, None),
+                To::Onward { service, from, to } => {
+                    let own = record.size();
+                    bytes -= own;
+                    let (by, body) = (batch.from, record.body.to_vec());
+                    self.go_on(Parked { by, bytes: own, from, to, service, body });
+                    continue;
+                }
+                // The handler has seen to it.
+                To::Call { .. } => continue,
+            };
+            let service = match known {
+                Some((number, known)) if number == service => known,
+                _ => {
+                    let Some(found) = service::find(service) else {
+                        self.garbled(batch.from, "a record for a function that this program does not have");
+                    };
+                    known = Some((service, found));
+                    found
+                }
+            };
+            let (long_body, payloads) = self.take_payloads(batch.from, &record);
+            let reply = answer.map(|answer| Reply::new(self, answer));
+            let body = long_body.as_ref().map_or(record.body, Payload::bytes);
+            let incoming = Incoming { engine: self, from, reply, body, payloads };
+            if catch_unwind(AssertUnwindSafe(|| service.run(incoming))).is_err() {
+                let me = self.rank.id();
+                let name = service.name();
+                self.rank.fatal(&format!(
+                    "a function that rank {from} has sent to rank {me} has panicked there: {name}"
+                ));
+            }
+            served += 1;
+        }
+        context::set_reading(reading);
+        TOGETHER.set(before);
+        self.have_served(served);
+        bytes
+    }
+
+    /// Sends a record on, or keeps it until there is room.
+    fn go_on(&self, record: Parked) {
+        if !self.outbox.has_room(record.to) {
+            let mut parked = lock(&self.parked);
+            parked.push_back(record);
+            // Relaxed: a hint; the lock hands the records over.
+            self.parked_count.store(parked.len(), Ordering::Relaxed);
+            return;
+        }
+        let Parked { by, bytes, from, to, service, body } = record;
+        if self.outbox.append(to, &To::From { service, from }, &[], false, &body) {
+            self.flush_to(to);
+        }
+        self.outbox.has_served(by, bytes);
+    }
+
+    /// Looks again whether there is room for records on their way to others.
+    fn go_on_with_parked(&self) {
+        // Relaxed: a hint, as where it is stored.
+        if self.parked_count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let parked = {
+            let mut parked = lock(&self.parked);
+            self.parked_count.store(0, Ordering::Relaxed);
+            core::mem::take(&mut *parked)
+        };
+        parked.into_iter().for_each(|record| self.go_on(record));
+    }
+}
