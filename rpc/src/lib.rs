@@ -563,6 +563,14 @@ impl Engine {
         self.rank.fatal(&format!("remote calls: rank {from} has sent {why}"));
     }
 
+    /// Tells ranks what has been served of theirs.
+    #[inline]
+    pub(crate) fn tell_served(&self) {
+        if self.outbox.owes() {
+            self.outbox.tell_served(self.rank, SERVED);
+        }
+    }
+
     /// One record less to be served.
     pub(crate) fn has_served_one(&self) {
         self.have_served(1);

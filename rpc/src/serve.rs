@@ -7,7 +7,7 @@ use crate::outbox;
 use crate::payload::Payload;
 use crate::service::{self, Service};
 use crate::wire::{self, Batch, Record, To};
-use crate::{Engine, Incoming, SERVED};
+use crate::{Engine, Incoming};
 use core::cell::Cell;
 use gasnet::{RankId, context};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -124,7 +124,7 @@ impl Engine {
         done += self.advance_payloads();
         self.go_on_with_parked();
         self.flush();
-        self.outbox.tell_served(self.rank, SERVED);
+        self.tell_served();
         done
     }
 
