@@ -23,6 +23,8 @@
 //! - *window*: the 64 sequence numbers that a node may have under way to another. One number is one *credit*:
 //!   a position in the sequence and a slot of the other side's bounce buffer ([`window`]).
 //! - *notification*: an event count at a port, raised by a write after the data before it ([`notify`]).
+//! - *appended queue*: memory of a port in which the NIC gives messages of many senders their places
+//!   ([`append`]).
 //! - *triggered command*: a command that waits in the NIC until an event count of its port reaches a
 //!   threshold ([`nic`]).
 //!
@@ -50,6 +52,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod append;
 pub mod atomics;
 pub mod combine;
 pub mod host;

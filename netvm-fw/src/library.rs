@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
+use crate::append::{Fragment, room_for};
 use crate::atomics::{AtomicOp, REPLY_WORDS};
 use crate::combine::Combine;
 use crate::host::Segment;
@@ -143,6 +144,30 @@ impl Transfer {
     }
 }
 
+/// A message to an appended queue of another node, and its progress. No other message to that queue may be
+/// issued before all of this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Append {
+    local: (Handle, u64),
+    to: Handle,
+    queue: u32,
+    total: u32,
+    done: u32,
+}
+
+impl Append {
+    /// `len` bytes from `local` to queue number `queue` in the segment `to`. The bytes are in one page, or
+    /// begin at a page.
+    pub fn new(local: (Handle, u64), to: Handle, queue: u32, len: u32) -> Append {
+        Append { local, to, queue, total: len, done: 0 }
+    }
+
+    /// Bytes that have not become commands yet.
+    pub fn left(&self) -> u32 {
+        self.total - self.done
+    }
+}
+
 /// The condition of a triggered command: it is carried out as soon as this event of its port has been raised
 /// `count` times in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -223,7 +248,13 @@ impl Library {
 
     /// A fence that is passed when a full queue has a free slot.
     pub fn wait_for_room(&self) -> Fence {
-        Fence { which: Counter::Commands, count: self.issued[0].wrapping_sub(COMMAND_SLOTS - 1) }
+        self.wait_for_slots(1)
+    }
+
+    /// A fence that is passed when the queue has this many free slots, at most [`COMMAND_SLOTS`].
+    pub fn wait_for_slots(&self, slots: u32) -> Fence {
+        let count = self.issued[0].wrapping_sub(COMMAND_SLOTS.saturating_sub(slots));
+        Fence { which: Counter::Commands, count }
     }
 
     /// Issues as much of a transfer as there is room for. Returns true if that was all of it; a
@@ -429,6 +460,51 @@ impl Library {
         }
         self.put(head, &[]);
         Ok(())
+    }
+
+    /// Issues as much of a message to an appended queue as there is room for, like [`issue`](Self::issue).
+    pub fn append(
+        &mut self,
+        append: &mut Append,
+        mut bytes: impl FnMut(u64, &mut [u8]),
+    ) -> Result<bool, LibraryError> {
+        let (local, at) = append.local;
+        let aligned = at % u64::from(PAGE) + room_for(append.total) <= u64::from(PAGE);
+        if append.total == 0 || !(aligned || at.is_multiple_of(PAGE.into())) {
+            return Err(LibraryError::Range);
+        }
+        while append.left() > 0 {
+            if self.room() == 0 {
+                return Ok(false);
+            }
+            let len = append.left().min(PAGE);
+            let from = at + u64::from(append.done);
+            let (_, src) = self.segments.span(local, from, len)?;
+            if !src.in_page() {
+                return Err(LibraryError::Range);
+            }
+            let (node, segment) = self.segments.get(append.to)?;
+            let fragment = Fragment { queue: append.queue, index: append.done / PAGE, total: append.total };
+            let mut head = Head::new(HeadKind::Append, self.port, self.node, *node);
+            (head.src, head.dst, head.op) = (src, fragment.span(segment.key, len), append.queue);
+            let mut inline = [0; MAX_INLINE_BYTES];
+            let mut carried = 0;
+            if len as usize <= MAX_INLINE_BYTES {
+                head.flags |= INLINED;
+                carried = len as usize;
+                bytes(from, &mut inline[..carried]);
+            }
+            self.put(head, &inline[..carried]);
+            append.done += len;
+        }
+        Ok(true)
+    }
+
+    /// Tells the own NIC that there is room in an appended queue of this port:
+    /// [`Arrivals::free`](crate::append::Arrivals::free) says when.
+    pub fn room_freed(&mut self, queue: u32) -> Result<(), LibraryError> {
+        let op = queue;
+        self.put_when(None, Head { op, ..Head::new(HeadKind::Freed, self.port, self.node, self.node) })
     }
 
     /// Sends up to 96 bytes, and `tag`, to a port (0: the host) of a node.

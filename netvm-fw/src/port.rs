@@ -12,8 +12,9 @@
 //! have a full fence between. So a request for a count that was reached before is answered at once, and a
 //! count that is reached later updates the port's counter.
 
+use crate::append::{Arrivals, Entry, Stops};
 use crate::atomics::REPLY_WORDS;
-use crate::ids::PortId;
+use crate::ids::{Node, PortId};
 use crate::notify::Notifications;
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering, fence};
 use crate::wire::{HEAD_WORDS, MAX_INLINE_BYTES};
@@ -62,6 +63,22 @@ pub enum Post {
     /// The number of operations that were refused so far, because of a wrong key or of memory that is not
     /// exported.
     Refused(u32),
+    /// A message is in a queue of the port.
+    Appended {
+        /// The queue.
+        queue: u32,
+        /// Where the message is.
+        entry: Entry,
+    },
+    /// A queue of another node has no room for this port's messages, or has room again.
+    Room {
+        /// The node.
+        node: Node,
+        /// The queue.
+        queue: u32,
+        /// Number of the word, odd if there is no room.
+        number: u32,
+    },
 }
 
 /// The slot of a reply.
@@ -86,6 +103,9 @@ pub struct PortMemory {
     wanted: [AtomicU32; 3],
     replies: Box<[Reply]>,
     refused: AtomicU32,
+    /// The port's halves of its appended queues, and the words from those of other nodes.
+    queues: Box<[Arrivals]>,
+    stops: Stops,
 }
 
 impl PortMemory {
@@ -100,7 +120,28 @@ impl PortMemory {
             wanted: zeros(),
             replies: (0..REPLY_SLOTS).map(|_| Reply { words: zeros(), of: AtomicU64::new(0) }).collect(),
             refused: AtomicU32::new(0),
+            queues: Box::default(),
+            stops: Stops::new(0, 0),
         }
+    }
+
+    /// The same with appended queues of these sizes in bytes, and a place for words from such queues of
+    /// `nodes` nodes.
+    pub fn with_queues(self, bytes: &[u64], nodes: u32) -> PortMemory {
+        let queues = bytes.iter().map(|bytes| Arrivals::new(*bytes)).collect();
+        PortMemory { queues, stops: Stops::new(nodes, bytes.len() as u32), ..self }
+    }
+
+    /// The port's half of an appended queue.
+    #[inline]
+    pub fn queue(&self, queue: u32) -> Option<&Arrivals> {
+        self.queues.get(queue as usize)
+    }
+
+    /// Words from the appended queues of other nodes.
+    #[inline]
+    pub fn stops(&self) -> &Stops {
+        &self.stops
     }
 
     fn slot(&self, command: u32) -> &[AtomicU64] {
@@ -204,6 +245,12 @@ impl PortMemory {
                 place.of.store(u64::from(cookie) | mark, Ordering::Release);
             }
             Post::Refused(count) => self.refused.store(count, Ordering::Relaxed),
+            Post::Appended { queue, entry } => {
+                if let Some(queue) = self.queue(queue) {
+                    queue.push(entry);
+                }
+            }
+            Post::Room { node, queue, number } => self.stops.told(node, queue, number),
         }
     }
 }

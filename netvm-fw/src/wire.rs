@@ -9,6 +9,9 @@
 //! word 7-9 destination, likewise
 //! ```
 //!
+//! A fragment for an appended queue has the queue's number in `operation`; its destination has the fragment's number
+//! in the place of the page, and the message's length in that of the hash.
+//!
 //! A command that waits for a trigger has the event's number in `from`, and the count it waits for in `seq`.
 //!
 //! A library fills a head as a command. The NIC fills in `from` and `seq`, and the whole head of packets of
@@ -60,12 +63,19 @@ pub enum HeadKind {
     Combine = 12,
     /// A command to the own NIC: raise `notification` of the port.
     Raise = 13,
+    /// Append the source (mine) to a queue (yours). With a window number.
+    Append = 14,
+    /// The queue in `op` has no room for messages of this port, or has room again: the number of this word is
+    /// in `cookie`, odd if there is no room.
+    Room = 15,
+    /// A command to the own NIC: there is room in the port's queue `op`.
+    Freed = 16,
 }
 
 impl HeadKind {
     fn parse(byte: u8) -> Option<HeadKind> {
         use HeadKind::*;
-        const ALL: [HeadKind; 13] = [
+        const ALL: [HeadKind; 16] = [
             Write,
             Read,
             ReadReply,
@@ -79,25 +89,35 @@ impl HeadKind {
             EndLease,
             Combine,
             Raise,
+            Append,
+            Room,
+            Freed,
         ];
         ALL.get(usize::from(byte).checked_sub(1)?).copied()
     }
 
     /// Whether it has a window number, as everything that may have to wait in the bounce buffer.
     pub fn sequenced(self) -> bool {
-        use HeadKind::{Atomic, Combine, Message, Read, ReadReply, Write};
-        matches!(self, Write | Read | ReadReply | Atomic | Message | Combine)
+        use HeadKind::{Append, Atomic, Combine, Message, Read, ReadReply, Write};
+        matches!(self, Write | Read | ReadReply | Atomic | Message | Combine | Append)
     }
 
     /// Whether a port may issue it.
     pub fn is_command(self) -> bool {
-        use HeadKind::{Atomic, Combine, EndLease, Lease, Message, Raise, Read, Write};
-        matches!(self, Write | Read | Atomic | Message | Lease | EndLease | Combine | Raise)
+        use HeadKind::{Append, Atomic, Combine, EndLease, Freed, Lease, Message, Raise, Read, Write};
+        matches!(self, Write | Read | Atomic | Message | Lease | EndLease | Combine | Raise | Append | Freed)
     }
 
     /// Whether bytes follow the head.
     pub fn has_payload(self) -> bool {
-        matches!(self, HeadKind::Write | HeadKind::ReadReply | HeadKind::Message | HeadKind::Combine)
+        use HeadKind::{Append, Combine, Message, ReadReply, Write};
+        matches!(self, Write | ReadReply | Message | Combine | Append)
+    }
+
+    /// Whether it is a command for the own NIC, which no packet carries.
+    fn stays_here(self) -> bool {
+        use HeadKind::{EndLease, Freed, Lease, Raise};
+        matches!(self, Lease | EndLease | Raise | Freed)
     }
 }
 
@@ -316,7 +336,9 @@ impl Head {
     /// Bytes that follow it.
     pub fn payload_len(&self) -> usize {
         match self.kind {
-            HeadKind::Write | HeadKind::ReadReply | HeadKind::Combine => self.dst.len.into(),
+            HeadKind::Write | HeadKind::ReadReply | HeadKind::Combine | HeadKind::Append => {
+                self.dst.len.into()
+            }
             HeadKind::Message => self.src.len.into(),
             _ => 0,
         }
@@ -341,6 +363,10 @@ impl Head {
                 if whole(dst.len) && whole(dst.offset) { Ok(()) } else { Err(BadHead::Operation) }
             }
             HeadKind::Message => ends(self.src.in_page()),
+            HeadKind::Append => {
+                let agrees = crate::append::Fragment::of(self).is_some();
+                ends(self.src.in_page() && self.src.len == self.dst.len && agrees)
+            }
             HeadKind::Atomic => {
                 let op = crate::atomics::AtomicOp::parse(self.op).ok_or(BadHead::Operation)?;
                 let fits = usize::from(self.dst.len) == op.operand_bytes() && self.dst.in_page();
@@ -348,9 +374,8 @@ impl Head {
                 if fits && aligned { Ok(()) } else { Err(BadHead::Operation) }
             }
             HeadKind::Lease | HeadKind::EndLease => ends(self.dst.in_page()),
-            HeadKind::AtomicReply | HeadKind::Ack | HeadKind::Done | HeadKind::Refused | HeadKind::Raise => {
-                Ok(())
-            }
+            HeadKind::AtomicReply | HeadKind::Ack | HeadKind::Done | HeadKind::Refused => Ok(()),
+            HeadKind::Raise | HeadKind::Room | HeadKind::Freed => Ok(()),
         }
     }
 
@@ -367,12 +392,15 @@ impl Head {
         if self.flags & TRIGGERED != 0 && !(waits && self.flags & ACKNOWLEDGE == 0) {
             return Err(BadHead::Flags);
         }
+        if self.kind == HeadKind::Append && self.flags & (ACKNOWLEDGE | LEASED) != 0 {
+            return Err(BadHead::Flags);
+        }
         Ok(())
     }
 
     /// [`check`](Self::check) for a packet with `payload` bytes.
     pub fn check_packet(&self, nodes: u32, payload: usize) -> Result<(), BadHead> {
-        if matches!(self.kind, HeadKind::Lease | HeadKind::EndLease | HeadKind::Raise) {
+        if self.kind.stays_here() {
             return Err(BadHead::HeadKind);
         }
         if self.flags & TRIGGERED != 0 {

@@ -332,7 +332,8 @@ impl FirmwareCosts {
             NicWork::Unlock => self.unlock,
             NicWork::UnlockDirty => self.unlock_dirty,
             NicWork::Window => self.window,
-            NicWork::Raise => self.raise,
+            // Both count in memory of the NIC.
+            NicWork::Raise | NicWork::Append => self.raise,
             NicWork::Compute(op) => self.compute + self.compute_word * op.operand_words() as u64,
             NicWork::Fold(bytes) => self.compute + self.compute_word * u64::from(bytes.div_ceil(4)),
             NicWork::Host => self.reply,

@@ -20,6 +20,7 @@
 //! **Nothing waits inside.** A missing page becomes an interrupt. Everything under way is in a table here, or
 //! in the bounce buffer.
 
+mod append;
 mod atomic;
 mod count;
 mod receive;
@@ -36,9 +37,11 @@ use crate::ids::{FrameAddress, Node, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
 use crate::shadow::{Lease, LockError, NicTable};
 use crate::wire::{BadHead, Head, Span, Traffic};
+use append::Appended;
 use count::PortState;
 use send::Peer;
 
+pub use append::QueuePlace;
 pub use trigger::MAX_ARMED_COMMANDS;
 
 /// Time of the job in nanoseconds. The firmware reads no clock.
@@ -237,6 +240,8 @@ pub enum NicWork {
     UnlockDirty,
     /// Advanced a window.
     Window,
+    /// Gave a message its place in an appended queue.
+    Append,
     /// Counted a notification.
     Raise,
     /// Did an atomic operation.
@@ -285,6 +290,10 @@ pub struct NicStats {
     pub atomics: u64,
     /// Combining writes carried out here.
     pub folds: u64,
+    /// Messages in appended queues of this node.
+    pub appended: u64,
+    /// Fragments of messages that found no room in their queue.
+    pub kept: u64,
     /// Commands that were armed with a trigger.
     pub armed: u64,
     /// Armed commands that were carried out.
@@ -325,6 +334,17 @@ enum Pending {
     WriteBack { head: Head, ppn: Ppn },
     /// A lease that waits for its page.
     Lease { head: Head, command: u32 },
+    /// A fragment on its way to its place in an appended queue; the payload, if the page is missing.
+    Append { head: Head, message: u32, ppn: Option<Ppn>, payload: Vec<u8> },
+}
+
+/// What follows when a window number's turn has come.
+#[derive(Debug, Clone, Copy)]
+enum Note {
+    /// Raise this notification of a port.
+    Raise(PortId, u32),
+    /// The fragment at this place of the table takes effect.
+    Append(u32),
 }
 
 /// How a message from a peer came to be served.
@@ -353,6 +373,9 @@ pub struct Nic {
     atomics: HashMap<Ppn, VecDeque<(Head, Vec<u8>)>>,
     /// Payloads of combining writes whose page is missing; the host cannot carry them out.
     parked: Vec<(Traffic, u32, Vec<u8>)>,
+    queues: Vec<Option<Appended>>,
+    /// Fragments for appended queues that wait for messages before them.
+    appends: Slab<(Head, Vec<u8>)>,
     buffers: Vec<Vec<u8>>,
     stats: NicStats,
     now: Nanos,
@@ -370,6 +393,8 @@ impl Nic {
             early: Vec::new(),
             atomics: HashMap::new(),
             parked: Vec::new(),
+            queues: Vec::new(),
+            appends: Slab::new(),
             buffers: Vec::new(),
             stats: NicStats::default(),
             now: 0,
@@ -401,6 +426,9 @@ impl Nic {
     /// Unexport its segments first.
     pub fn close_port(&mut self, port: PortId) {
         self.ports.remove(&port);
+        for queue in &mut self.queues {
+            queue.take_if(|queue| queue.port() == port);
+        }
     }
 
     /// Its counters.
@@ -426,6 +454,8 @@ impl Nic {
             && self.early.is_empty()
             && self.atomics.is_empty()
             && self.parked.is_empty()
+            && self.appends.is_empty()
+            && self.queues.iter().flatten().all(Appended::is_idle)
             && self.peers.iter().flatten().all(|peer| peer.is_idle())
     }
 
@@ -485,6 +515,9 @@ impl Nic {
                 self.complete(head, true, out);
             }
             Pending::WriteBack { head, ppn } => self.written_back(head, ppn, out),
+            Pending::Append { head, message, ppn: Some(ppn), .. } => {
+                self.fragment_written(head, message, ppn, out);
+            }
             other => unreachable!("no DMA write was asked for by {other:?}"),
         }
     }

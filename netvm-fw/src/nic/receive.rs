@@ -1,8 +1,8 @@
 //! Packets: into memory, or to the bounce buffer; then window, notifications and acknowledgements.
 
-use super::{Interrupt, Nic, NicAction, NicWork, Origin, Pending};
+use super::{Interrupt, Nic, NicAction, NicWork, Note, Origin, Pending};
 use crate::ids::Ppn;
-use crate::port::Counter;
+use crate::port::{Counter, Post};
 use crate::shadow::LockError;
 use crate::window::Arrival;
 use crate::wire::{ACKNOWLEDGE, BadHead, Head, HeadKind, LEASED, Span};
@@ -75,7 +75,16 @@ impl Nic {
                 self.answer(head.port, head.cookie, Some([a, b, c]), out);
             }
             HeadKind::Refused => self.refused(head, out),
-            HeadKind::Lease | HeadKind::EndLease | HeadKind::Raise => unreachable!("checked: no packet"),
+            HeadKind::Append => self.appended(head, payload, out),
+            HeadKind::Room => {
+                let (node, queue, number) = (head.from, head.op, head.cookie);
+                if self.ports.contains_key(&head.port) {
+                    out.push(NicAction::Post(head.port, Post::Room { node, queue, number }));
+                }
+            }
+            HeadKind::Lease | HeadKind::EndLease | HeadKind::Raise | HeadKind::Freed => {
+                unreachable!("checked: no packet")
+            }
         }
     }
 
@@ -157,18 +166,9 @@ impl Nic {
 
     /// A message with a number has been carried out. `raise`: raises its notification too.
     pub(super) fn complete(&mut self, head: Head, raise: bool, out: &mut Vec<NicAction>) {
-        out.push(NicAction::NicWork(NicWork::Window));
         let to = if head.kind == HeadKind::Message { head.port } else { head.dst.vpn.port() };
-        let note = (raise && head.notification != 0).then_some((to, head.notification));
-        let mut notes = Vec::new();
-        let floor = self.peer(head.traffic_from()).recv.complete(head.seq, note, |note| notes.push(note));
-        for (port, number) in notes {
-            self.raise(port, number, out);
-        }
-        if let Some(floor) = floor {
-            self.stats.acks += 1;
-            self.send_answer(HeadKind::Ack, &head, |ack| ack.seq = floor, out);
-        }
+        let note = (raise && head.notification != 0).then_some(Note::Raise(to, head.notification));
+        self.advance(&head, note, out);
         match head.kind {
             HeadKind::Write | HeadKind::Combine if raise && head.flags & ACKNOWLEDGE != 0 => {
                 self.send_answer(HeadKind::Done, &head, |_| {}, out)
@@ -177,6 +177,23 @@ impl Nic {
                 self.count(head.port, Counter::Reads, head.cookie, out);
             }
             _ => {}
+        }
+    }
+
+    /// A number is done. What it waited for its turn with follows, and an acknowledgement of half a window.
+    pub(super) fn advance(&mut self, head: &Head, note: Option<Note>, out: &mut Vec<NicAction>) {
+        out.push(NicAction::NicWork(NicWork::Window));
+        let mut notes = Vec::new();
+        let floor = self.peer(head.traffic_from()).recv.complete(head.seq, note, |note| notes.push(note));
+        for note in notes {
+            match note {
+                Note::Raise(port, number) => self.raise(port, number, out),
+                Note::Append(place) => self.append(place, out),
+            }
+        }
+        if let Some(floor) = floor {
+            self.stats.acks += 1;
+            self.send_answer(HeadKind::Ack, head, |ack| ack.seq = floor, out);
         }
     }
 
@@ -193,9 +210,9 @@ impl Nic {
         self.complete(head, false, out);
     }
 
-    fn tell_refusal(&mut self, head: &Head, out: &mut Vec<NicAction>) {
-        let counted =
-            !matches!(head.kind, HeadKind::Write | HeadKind::Combine) || head.flags & ACKNOWLEDGE != 0;
+    pub(super) fn tell_refusal(&mut self, head: &Head, out: &mut Vec<NicAction>) {
+        let counted = !matches!(head.kind, HeadKind::Write | HeadKind::Combine | HeadKind::Append)
+            || head.flags & ACKNOWLEDGE != 0;
         let what = if counted { head.kind as u32 } else { 0 };
         self.send_answer(HeadKind::Refused, head, |answer| answer.op = what, out);
     }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Interrupt, Nic, NicAction, NicWork, OpId, Pending};
+use super::{Interrupt, Nic, NicAction, NicWork, Note, OpId, Pending};
 use crate::ids::PortId;
 use crate::port::Counter;
 use crate::shadow::{Lease, LockError};
@@ -40,7 +40,7 @@ struct Lane {
 #[derive(Debug, Default)]
 pub(super) struct Peer {
     send: SendWindow,
-    pub(super) recv: RecvWindow<(PortId, u32)>,
+    pub(super) recv: RecvWindow<Note>,
     lanes: Vec<Lane>,
     turn: usize,
     /// Entries that the NIC stores: ready and loading.
@@ -141,6 +141,13 @@ impl Nic {
             self.count(port, Counter::Commands, command, out);
             return;
         }
+        if head.kind == HeadKind::Freed {
+            if !self.freed(port, head.op, out) {
+                self.count_refusal(port, out);
+            }
+            self.count(port, Counter::Commands, command, out);
+            return;
+        }
         self.enqueue(head, payload, command, out);
         self.pump(head.traffic_to(), out);
     }
@@ -180,9 +187,7 @@ impl Nic {
         else {
             unreachable!("an entry is loaded once")
         };
-        let by_dma = matches!(head.kind, HeadKind::Write | HeadKind::Combine | HeadKind::Message)
-            && head.flags & INLINED == 0
-            && head.payload_len() > 0;
+        let by_dma = head.kind.has_payload() && head.flags & INLINED == 0 && head.payload_len() > 0;
         if by_dma {
             return self.load_source(head, command, entry, out);
         }
@@ -251,6 +256,10 @@ impl Nic {
                 out.push(NicAction::Interrupt(Interrupt::Settled(head.dst.vpn)));
             }
             Pending::Lease { head, command } => self.end_lease_command(head, command, None, out),
+            Pending::Append { mut head, message, ppn: None, payload } => {
+                head.dst.hash = head.dst.vpn.hash();
+                self.resume_fragment((head, message, payload), there, out);
+            }
             other => unreachable!("the host was not asked for {other:?}"),
         }
     }

@@ -2,6 +2,7 @@
 //! named after it; the decisions of `docs/netvm-hazards.md`, `hNN_...`; and the parts by themselves against
 //! slow and obvious twins.
 
+mod append;
 mod commands;
 mod faults;
 mod hazards;

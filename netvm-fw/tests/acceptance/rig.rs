@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use netvm_fw::host::{FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, KeySource, Segment};
-use netvm_fw::library::{Fence, Handle, Library, Transfer};
+use netvm_fw::library::{Append, Fence, Handle, Library, Transfer};
 use netvm_fw::nic::{Interrupt, Nic, NicAction, NicConfig, NicEvent, NicWork, OpId, Stretch};
 use netvm_fw::port::{Counter, Doorbell, PortMemory, Post};
 use netvm_fw::shadow::{Geometry, table};
@@ -16,6 +16,9 @@ use netvm_fw::wire::Head;
 use netvm_fw::{FrameAddress, Node, PAGE, PageMemory, PortId, Ppn, Vpn};
 
 pub const P: u64 = PAGE as u64;
+
+/// Bytes of an appended queue; a port has room for the entries of two.
+pub const QUEUE_BYTES: u64 = 8 * P;
 
 /// So many seeds; `NETVM_FW_SEEDS` times as many in a long run.
 pub fn seeds(n: u64) -> std::ops::Range<u64> {
@@ -204,7 +207,8 @@ impl Rig {
         how: fn(&mut Nic, PortId, Arc<PortMemory>),
     ) -> Area {
         let id = PortId(port);
-        let memory = Arc::new(PortMemory::new(1024, 64));
+        let nodes = self.nodes.len() as u32;
+        let memory = Arc::new(PortMemory::new(1024, 64).with_queues(&[QUEUE_BYTES; 2], nodes));
         let mut out = Vec::new();
         let computer = &mut self.nodes[node];
         how(&mut computer.nic, id, memory.clone());
@@ -335,6 +339,17 @@ impl Rig {
         if transfer.left() < before {
             self.ring(me.node);
         }
+        done
+    }
+
+    /// Issues what there is room for of a message to an appended queue.
+    pub fn try_append(&mut self, me: Area, append: &mut Append) -> bool {
+        let mut library = self.nodes[me.node].libraries.remove(&me.port).expect("an open port");
+        let done = library
+            .append(append, |offset, into| into.copy_from_slice(&self.peek(me, offset, into.len())))
+            .expect("a good message");
+        self.nodes[me.node].libraries.insert(me.port, library);
+        self.ring(me.node);
         done
     }
 
