@@ -13,26 +13,27 @@
 //! ```
 //!
 //! **Places.** A message starts at a multiple of 64 bytes. One of at most a page does not cross the end of a
-//! page; a longer one starts at a page. No message crosses the end of the queue. So a fragment is in one page,
-//! at both ends, as senders lay their messages out by the same rule ([`start_of`]).
+//! page; a longer one starts at a page. No message crosses the end of the queue. So a fragment is in one
+//! page, at both ends, as senders lay their messages out by the same rule ([`start_of`]).
 //!
 //! **Order.** Fragments take effect in the order of the sender's window, after all that it sent before is in
 //! place. So the messages of a sender are read in the order of its commands, and a message is read only after
 //! the writes before it.
 //!
 //! **No room.** The fragment is *kept* beside the queue, and so is all that comes after it while anything is
-//! kept. When the port frees room, one message of each sender has its turn. The window does not wait for this:
-//! the number of a kept fragment is done, because a full queue must not hold up writes, reads, and messages
-//! to other queues of the same node. In place of the window, the NIC tells a sender to *stop* when it keeps the first of its
-//! fragments, and to *go on* when it keeps none. At most what the sender had given to its NIC by then is kept.
+//! kept. When the port frees room, one message of each sender has its turn. The window does not wait for
+//! this: the number of a kept fragment is done, because a full queue must not hold up writes, reads, and
+//! messages to other queues of the same node. In place of the window, the NIC tells a sender to *stop* when
+//! it keeps the first of its fragments, and to *go on* when it keeps none. At most what the sender had given
+//! to its NIC by then is kept.
 //!
 //! **A message without its end** (the sender's page was refused) is *lost*: its place is passed over.
 
 use std::collections::VecDeque;
 
-use crate::ids::{Hash, Key, Node, PAGE, PortId, Vpn};
+use crate::ids::{Node, PAGE, PortId};
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering, fence};
-use crate::wire::{Head, Span};
+use crate::wire::AppendPart;
 
 /// Messages start at multiples of this many bytes.
 pub const APPEND_ALIGNMENT_BYTES: u64 = 64;
@@ -51,43 +52,12 @@ pub const fn start_of(at: u64, len: u32, bytes: u64) -> u64 {
     if room > left { at + left } else { at }
 }
 
-/// A part of a message, as the head of a packet describes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fragment {
-    /// The queue of the receiving node.
-    pub queue: u32,
-    /// Its number in the message; all but the last have a page's bytes.
-    pub index: u32,
-    /// Bytes of the whole message.
-    pub total: u32,
-}
-
-impl Fragment {
-    /// The destination of a fragment of `len` bytes, with the key of the queue's segment.
-    pub fn span(self, key: Key, len: u32) -> Span {
-        Span { vpn: Vpn(self.index.into()), key, hash: Hash(self.total), offset: 0, len: len as u16 }
-    }
-
-    /// The fragment of an append's head, if its numbers agree.
-    pub fn of(head: &Head) -> Option<Fragment> {
-        let (index, total) = (u32::try_from(head.dst.vpn.0).ok()?, head.dst.hash.0);
-        let fragment = Fragment { queue: head.op, index, total };
-        let begin = u64::from(index) * u64::from(PAGE);
-        let len = u64::from(total).checked_sub(begin)?.min(PAGE.into());
-        (len > 0 && len == u64::from(head.dst.len)).then_some(fragment)
-    }
-
-    fn is_last(self) -> bool {
-        (u64::from(self.index) + 1) * u64::from(PAGE) >= u64::from(self.total)
-    }
-}
-
 /// The port of a node that sends.
 pub type Sender = (Node, PortId);
 
 /// A message that the port may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct AppendEntry {
     /// Where it starts.
     pub at: u64,
     /// The node that sent it.
@@ -98,7 +68,7 @@ pub struct Entry {
     pub lost: bool,
 }
 
-impl Entry {
+impl AppendEntry {
     /// The position behind it: where the queue is free when it has been read.
     pub fn end(&self) -> u64 {
         self.at + room_for(self.len)
@@ -108,7 +78,7 @@ impl Entry {
 /// A message that has a place.
 #[derive(Debug)]
 struct Placed {
-    entry: Entry,
+    entry: AppendEntry,
     /// Bytes that are not in place.
     missing: u32,
     /// The number of the next fragment.
@@ -158,7 +128,7 @@ pub struct AppendQueue<T> {
     /// Numbers of those that wait for more fragments. There are few, so they are searched.
     open: Vec<(Sender, u32)>,
     /// Fragments without room, by sender; the sender at the front has its turn.
-    kept: VecDeque<(Sender, VecDeque<(Fragment, T)>)>,
+    kept: VecDeque<(Sender, VecDeque<(AppendPart, T)>)>,
 }
 
 impl<T> AppendQueue<T> {
@@ -204,13 +174,13 @@ impl<T> AppendQueue<T> {
         self.kept.front().and_then(|(_, items)| items.front()).map(|(fragment, _)| fragment.total)
     }
 
-    /// Whether every message that has a place has been posted, and none is kept.
+    /// Whether every message that has a place has been posted. What is kept waits for the port.
     pub fn is_idle(&self) -> bool {
-        self.placed.is_empty() && self.kept.is_empty()
+        self.placed.is_empty()
     }
 
     /// A fragment takes effect. Fragments of a sender come in its order.
-    pub fn offer(&mut self, sender: Sender, fragment: Fragment, item: T) -> Verdict<T> {
+    pub fn offer(&mut self, sender: Sender, fragment: AppendPart, item: T) -> Verdict<T> {
         if let Some((_, items)) = self.kept.iter_mut().find(|(who, _)| *who == sender) {
             items.push_back((fragment, item));
             return Verdict::Kept { first: false };
@@ -249,7 +219,7 @@ impl<T> AppendQueue<T> {
     }
 
     /// A message that has not come whole when the sender's next one begins is lost.
-    fn begin(&mut self, sender: Sender, fragment: Fragment) {
+    fn begin(&mut self, sender: Sender, fragment: AppendPart) {
         if fragment.index == 0
             && let Some(i) = self.open.iter().position(|(who, _)| *who == sender)
         {
@@ -259,12 +229,12 @@ impl<T> AppendQueue<T> {
     }
 
     /// Gives a fragment its place; there is room.
-    fn place(&mut self, sender: Sender, fragment: Fragment, item: T) -> Verdict<T> {
-        let Fragment { index, total, .. } = fragment;
+    fn place(&mut self, sender: Sender, fragment: AppendPart, item: T) -> Verdict<T> {
+        let AppendPart { index, total, .. } = fragment;
         let open = self.open.iter().position(|(who, _)| *who == sender);
         if index == 0 {
             let at = start_of(self.written, total, self.bytes);
-            let entry = Entry { at, from: sender.0, len: total, lost: false };
+            let entry = AppendEntry { at, from: sender.0, len: total, lost: false };
             self.written = entry.end();
             let message = self.first.wrapping_add(self.placed.len() as u32);
             self.placed.push_back(Placed { entry, missing: total, next: 1 });
@@ -310,7 +280,7 @@ impl<T> AppendQueue<T> {
     }
 
     /// The next message that the port may read.
-    pub fn post(&mut self) -> Option<Entry> {
+    pub fn post(&mut self) -> Option<AppendEntry> {
         if self.placed.front()?.missing > 0 {
             return None;
         }
@@ -325,7 +295,7 @@ impl<T> AppendQueue<T> {
 /// position and then looks whether the NIC waits; both have a full fence between. So the NIC finds the room,
 /// or the port finds that it has to ring.
 #[derive(Debug)]
-pub struct Arrivals {
+pub struct QueuePort {
     /// Two words for each: the position; sender (32), length (31), lost (1). As many as there can be messages
     /// in the queue, so an entry has been read before its words are used again.
     entries: Box<[AtomicU64]>,
@@ -340,11 +310,11 @@ pub struct Arrivals {
 
 const LOST: u64 = 1 << 63;
 
-impl Arrivals {
+impl QueuePort {
     /// The port's half of a queue of so many bytes.
-    pub fn new(bytes: u64) -> Arrivals {
+    pub fn new(bytes: u64) -> QueuePort {
         let entries = (bytes / APPEND_ALIGNMENT_BYTES).max(1).next_power_of_two();
-        Arrivals {
+        QueuePort {
             entries: prim::wide(2 * entries as usize),
             pushed: AtomicU32::new(0),
             popped: AtomicU32::new(0),
@@ -361,7 +331,7 @@ impl Arrivals {
     // ---- the NIC's side
 
     /// Writes an entry (by DMA).
-    pub(crate) fn push(&self, entry: Entry) {
+    pub(crate) fn push(&self, entry: AppendEntry) {
         let number = self.pushed.load(Ordering::Relaxed);
         let (at, rest) = self.words(number);
         at.store(entry.at, Ordering::Relaxed);
@@ -400,7 +370,7 @@ impl Arrivals {
 
     /// Takes the next entry. One thread of the port at a time.
     #[inline]
-    pub fn pop(&self) -> Option<Entry> {
+    pub fn pop(&self) -> Option<AppendEntry> {
         let number = self.popped.load(Ordering::Relaxed);
         // ORDER: Acquire; pairs with Release in `push`.
         if number == self.pushed.load(Ordering::Acquire) {
@@ -410,7 +380,7 @@ impl Arrivals {
         let (at, rest) = (at.load(Ordering::Relaxed), rest.load(Ordering::Relaxed));
         self.popped.store(number.wrapping_add(1), Ordering::Relaxed);
         let (from, len) = (Node(rest as u32), ((rest & !LOST) >> 32) as u32);
-        Some(Entry { at, from, len, lost: rest & LOST != 0 })
+        Some(AppendEntry { at, from, len, lost: rest & LOST != 0 })
     }
 
     /// The port has read everything before this position. Returns whether the NIC waits for room: then
@@ -448,7 +418,7 @@ impl Stops {
     /// A word came (by DMA).
     pub(crate) fn told(&self, node: Node, queue: u32, number: u32) {
         if let Some(last) = self.word(node, queue)
-            && crate::port::reached(number, last.load(Ordering::Relaxed))
+            && number.wrapping_sub(last.load(Ordering::Relaxed)) <= u32::MAX / 2
         {
             last.store(number, Ordering::Relaxed);
         }

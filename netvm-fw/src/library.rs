@@ -7,14 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-use crate::append::{Fragment, room_for};
+use crate::append::room_for;
 use crate::atomics::{AtomicOp, REPLY_WORDS};
 use crate::combine::Combine;
 use crate::host::Segment;
 use crate::ids::{Node, PAGE, PortId, Vpn};
 use crate::port::{COMMAND_SLOTS, Counter, Doorbell, PortMemory, REPLY_SLOTS, reached};
 use crate::shadow::Lease;
-use crate::wire::{ACKNOWLEDGE, Head, HeadKind, INLINED, LEASED, MAX_INLINE_BYTES, Span, TRIGGERED};
+use crate::wire::{
+    ACKNOWLEDGE, AppendPart, Head, HeadKind, INLINED, LEASED, MAX_INLINE_BYTES, Span, TRIGGERED,
+};
 
 /// An entry of the segment map: an export of this process, or an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -484,7 +486,7 @@ impl Library {
                 return Err(LibraryError::Range);
             }
             let (node, segment) = self.segments.get(append.to)?;
-            let fragment = Fragment { queue: append.queue, index: append.done / PAGE, total: append.total };
+            let fragment = AppendPart { queue: append.queue, index: append.done / PAGE, total: append.total };
             let mut head = Head::new(HeadKind::Append, self.port, self.node, *node);
             (head.src, head.dst, head.op) = (src, fragment.span(segment.key, len), append.queue);
             let mut inline = [0; MAX_INLINE_BYTES];
@@ -501,7 +503,7 @@ impl Library {
     }
 
     /// Tells the own NIC that there is room in an appended queue of this port:
-    /// [`Arrivals::free`](crate::append::Arrivals::free) says when.
+    /// [`QueuePort::free`](crate::append::QueuePort::free) says when.
     pub fn room_freed(&mut self, queue: u32) -> Result<(), LibraryError> {
         let op = queue;
         self.put_when(None, Head { op, ..Head::new(HeadKind::Freed, self.port, self.node, self.node) })

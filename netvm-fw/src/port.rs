@@ -12,7 +12,7 @@
 //! have a full fence between. So a request for a count that was reached before is answered at once, and a
 //! count that is reached later updates the port's counter.
 
-use crate::append::{Arrivals, Entry, Stops};
+use crate::append::{AppendEntry, QueuePort, Stops};
 use crate::atomics::REPLY_WORDS;
 use crate::ids::{Node, PortId};
 use crate::notify::Notifications;
@@ -68,7 +68,7 @@ pub enum Post {
         /// The queue.
         queue: u32,
         /// Where the message is.
-        entry: Entry,
+        entry: AppendEntry,
     },
     /// A queue of another node has no room for this port's messages, or has room again.
     Room {
@@ -104,7 +104,7 @@ pub struct PortMemory {
     replies: Box<[Reply]>,
     refused: AtomicU32,
     /// The port's halves of its appended queues, and the words from those of other nodes.
-    queues: Box<[Arrivals]>,
+    queues: Box<[QueuePort]>,
     stops: Stops,
 }
 
@@ -128,13 +128,13 @@ impl PortMemory {
     /// The same with appended queues of these sizes in bytes, and a place for words from such queues of
     /// `nodes` nodes.
     pub fn with_queues(self, bytes: &[u64], nodes: u32) -> PortMemory {
-        let queues = bytes.iter().map(|bytes| Arrivals::new(*bytes)).collect();
+        let queues = bytes.iter().map(|bytes| QueuePort::new(*bytes)).collect();
         PortMemory { queues, stops: Stops::new(nodes, bytes.len() as u32), ..self }
     }
 
     /// The port's half of an appended queue.
     #[inline]
-    pub fn queue(&self, queue: u32) -> Option<&Arrivals> {
+    pub fn queue(&self, queue: u32) -> Option<&QueuePort> {
         self.queues.get(queue as usize)
     }
 

@@ -9,8 +9,8 @@
 //! word 7-9 destination, likewise
 //! ```
 //!
-//! A fragment for an appended queue has the queue's number in `operation`; its destination has the fragment's number
-//! in the place of the page, and the message's length in that of the hash.
+//! A fragment of a message for an appended queue has the queue's number in `operation`. Its destination has
+//! the fragment's number in the place of the page, and the message's length in that of the hash.
 //!
 //! A command that waits for a trigger has the event's number in `from`, and the count it waits for in `seq`.
 //!
@@ -203,6 +203,38 @@ impl Span {
     }
 }
 
+/// A part of a message to an appended queue, as its head describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppendPart {
+    /// The queue of the receiving node.
+    pub queue: u32,
+    /// Its number in the message; all but the last have a page's bytes.
+    pub index: u32,
+    /// Bytes of the whole message.
+    pub total: u32,
+}
+
+impl AppendPart {
+    /// The destination of a fragment of `len` bytes, with the key of the queue's segment.
+    pub fn span(self, key: Key, len: u32) -> Span {
+        Span { vpn: Vpn(self.index.into()), key, hash: Hash(self.total), offset: 0, len: len as u16 }
+    }
+
+    /// The fragment of an append's head, if its numbers agree.
+    pub fn of(head: &Head) -> Option<AppendPart> {
+        let (index, total) = (u32::try_from(head.dst.vpn.0).ok()?, head.dst.hash.0);
+        let fragment = AppendPart { queue: head.op, index, total };
+        let begin = u64::from(index) * u64::from(PAGE);
+        let len = u64::from(total).checked_sub(begin)?.min(PAGE.into());
+        (len > 0 && len == u64::from(head.dst.len)).then_some(fragment)
+    }
+
+    /// Whether the message ends with it.
+    pub fn is_last(self) -> bool {
+        (u64::from(self.index) + 1) * u64::from(PAGE) >= u64::from(self.total)
+    }
+}
+
 /// A decoded head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Head {
@@ -364,7 +396,7 @@ impl Head {
             }
             HeadKind::Message => ends(self.src.in_page()),
             HeadKind::Append => {
-                let agrees = crate::append::Fragment::of(self).is_some();
+                let agrees = AppendPart::of(self).is_some();
                 ends(self.src.in_page() && self.src.len == self.dst.len && agrees)
             }
             HeadKind::Atomic => {

@@ -6,13 +6,14 @@ use crate::desk::Desks;
 use crate::early::Early;
 use crate::engine::{Card, HostHalf, PORT, shift};
 use crate::far::Far;
+use crate::lanes::{self, CONTROL_LANE, MAIL_BYTES, MAX_FRAME_BYTES};
 use crate::lending::LendingPlan;
-use crate::mail::{self, CONTROL_LANE, Claim, Inbox, Mail, lock};
+use crate::mail::{Claim, Inbox, Mail, lock};
 use crate::modes::{Driver, Registration, Setup};
 use crate::pager::store::peers::Lent;
 use crate::region::ExportedMemory;
 use crate::settings::Settings;
-use crate::side::{SLOT_BYTES, Side, Start};
+use crate::side::{MAIL_OFFSET, SLOT_BYTES, Side, Start};
 use crate::sys;
 use core::ptr::NonNull;
 use firehose::StrategyKind;
@@ -72,13 +73,6 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
             "the netvm conduit owns the memory of segments: it needs GASNET_NEIGHBORHOOD=off",
         ));
     }
-    if cx.size > mail::most_ranks() {
-        return Err(Error::job(format!(
-            "the netvm conduit has jobs of at most {} ranks, and this one has {}",
-            mail::most_ranks(),
-            cx.size
-        )));
-    }
     let settings = Settings::read()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // Each rank has a program's threads and a NIC's.
@@ -91,9 +85,8 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
     let behind = OpenContext { shm_offset: FrameGrid::end(&behind, WIRE_RING_BYTES), ..behind };
     // SAFETY: as for the wire, behind it.
     let early = unsafe { Early::open(&behind) }?;
-    let events = mail::events(cx.size);
     let far = |news: BorrowedFd<'_>| far(cx, network, news);
-    let card = Card::new(cx.rank.0, desks, wire, events, crowded, cx.config.progress_thread, far)?;
+    let card = Card::new(cx.rank.0, desks, wire, cx.size, crowded, cx.config.progress_thread, far)?;
     Ok(Some(Box::new(Live {
         me: cx.rank.0,
         size: cx.size,
@@ -103,7 +96,7 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         // A rank alone has no peers.
         lending: if cx.size > 1 { settings.lending } else { LendingPlan::default() },
         card: Arc::new(card),
-        mail: Mail::new(cx.rank.0, cx.size),
+        mail: Mail::new(),
         early,
         attached: OnceLock::new(),
         threads: Mutex::default(),
@@ -209,8 +202,7 @@ impl Live {
     fn drive(&self, driver: &mut Driver, at: &Attached) -> usize {
         let mut done = driver.progress(&at.side);
         let mut came = Vec::new();
-        // The next poll will report an error of the mail as well.
-        let _ = self.take(CONTROL_LANE, MAX_CONTROL_MESSAGES_PER_POLL, &mut |from, data, len| {
+        self.take(CONTROL_LANE, MAX_CONTROL_MESSAGES_PER_POLL, &mut |from, data, len| {
             // SAFETY: a frame's bytes are valid during its delivery.
             came.push((from, unsafe { core::slice::from_raw_parts(data.as_ptr(), len) }.to_vec()));
         });
@@ -219,13 +211,13 @@ impl Live {
             driver.receive(&at.side, from, &bytes);
         }
         done += driver.outgoing.send(|to, bytes| {
-            let Some(claim) = self.mail.claim(&self.card.port, to, CONTROL_LANE, bytes.len()) else {
-                return false;
-            };
             let mut side = lock(&at.side);
-            self.mail.fill(&claim, &side, bytes);
-            self.mail.send(claim, &mut side, &self.card);
-            true
+            let claim = Claim::new(&self.card.port, &mut side, to, CONTROL_LANE, bytes.len());
+            if let Some(claim) = claim {
+                claim.fill(&side, bytes);
+                claim.send(&mut side, &self.card.desks);
+            }
+            claim.is_some()
         });
         driver.flush();
         if driver.failed().is_some() {
@@ -238,20 +230,18 @@ impl Live {
     }
 
     /// Delivers the frames of a lane.
-    fn take(
-        &self,
-        lane: usize,
-        budget: usize,
-        deliver: &mut dyn FnMut(u32, NonNull<u8>, usize),
-    ) -> Result<usize, Error> {
+    fn take(&self, lane: usize, budget: usize, deliver: &mut dyn FnMut(u32, NonNull<u8>, usize)) -> usize {
         let raised = self.card.raised();
         if self.mail.is_empty(lane, raised) {
-            return Ok(0);
+            return 0;
         }
-        let Some(at) = self.attached() else { return Ok(0) };
-        let mut credit = |peer: u32| self.mail.give(peer, lane, &mut lock(&at.side), &self.card);
-        let inbox = Inbox { port: &self.card.port, region: at.region, segment: at.segment };
-        self.mail.poll(inbox, lane, (budget, raised), deliver, &mut credit)
+        let Some(at) = self.attached() else { return 0 };
+        let mut freed = || {
+            lock(&at.side).room_freed(lane as u32);
+            self.card.work();
+        };
+        let inbox = Inbox { port: &self.card.port, region: at.region, mail: at.segment + MAIL_OFFSET };
+        self.mail.poll(inbox, lane, (budget, raised), deliver, &mut freed)
     }
 
     fn start(&self, start: &Start) -> bool {
@@ -295,31 +285,29 @@ fn not_attached() -> Error {
     )
 }
 
-// SAFETY: 1. A slot is a claim on this rank's ring: 64-byte aligned memory behind its segment that nobody
-// else uses until it comes back. 2. A frame's bytes are in its sender's ring at this rank. The sender reuses
-// them only after a credit, which is given after the delivery; the sender's core has filled them.
+// SAFETY: 1. A slot is one of this rank's drafts: 64-byte aligned memory behind its segment that nobody else
+// uses until it comes back. 2. A frame's bytes are in a queue of this rank. Its NIC writes over them only
+// after they are freed, which is after the delivery; the sender's core has filled them.
 unsafe impl Conduit for Live {
     fn name(&self) -> &'static str {
         "netvm"
     }
 
     fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(mail::MAX_FRAME_BYTES)
+        Limits::new(MAX_FRAME_BYTES)
     }
 
     fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
-        if len > mail::MAX_FRAME_BYTES || to.rank.0 >= self.size {
+        if len > MAX_FRAME_BYTES || to.rank.0 >= self.size {
             return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
         }
         if let Some(early) = self.early.as_ref().filter(|early| !early.is_over()) {
             return Ok(early.reserve(to, channel, len));
         }
         let Some(at) = self.attached() else { return Err(not_attached()) };
-        let Some(claim) = self.mail.claim(&self.card.port, to.rank.0, channel as usize, len) else {
-            return Ok(None);
-        };
-        let buf = self.mail.buffer(&claim, &lock(&at.side));
-        Ok(Some(RawSlot { buf, len, cookie: pack(&claim) }))
+        let mut side = lock(&at.side);
+        let claim = Claim::new(&self.card.port, &mut side, to.rank.0, channel as usize, len);
+        Ok(claim.map(|claim| RawSlot { buf: claim.buffer(&side), len, cookie: claim.pack() }))
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
@@ -327,8 +315,8 @@ unsafe impl Conduit for Live {
             // SAFETY: owed by the caller.
             return unsafe { early.commit(slot) };
         }
-        let claim = unpack(&slot);
-        self.side(|side| self.mail.send(claim, side, &self.card));
+        let claim = Claim::unpack(slot.cookie, slot.len);
+        self.side(|side| claim.send(side, &self.card.desks));
         self.card.work();
     }
 
@@ -337,7 +325,7 @@ unsafe impl Conduit for Live {
             // SAFETY: owed by the caller.
             return unsafe { early.cancel(slot) };
         }
-        self.mail.cancel(unpack(&slot));
+        self.side(|side| Claim::unpack(slot.cookie, slot.len).cancel(side));
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
@@ -359,11 +347,11 @@ unsafe impl Conduit for Live {
         if early > 0 {
             return Ok(early);
         }
-        self.take(channel as usize, budget, &mut |from, data, len| {
+        Ok(self.take(channel as usize, budget, &mut |from, data, len| {
             self.taken.fetch_add(1, Ordering::Relaxed);
             let from = Peer { rank: RankId(from), endpoint: 0 };
             deliver(Frame { from, channel, data: data.as_ptr(), len });
-        })
+        }))
     }
 
     fn sends_before_attach(&self) -> bool {
@@ -371,7 +359,7 @@ unsafe impl Conduit for Live {
     }
 
     fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
-        let behind = mail::bytes_behind(self.size) as usize;
+        let behind = MAIL_OFFSET + MAIL_BYTES;
         let (segment, allowed) = (len as u64, self.allowed(len as u64));
         // This mode pins beyond the bound, and its pins are reported.
         let unbounded = self.mode == Registration::Pinned(StrategyKind::RendezvousNoUnpin);
@@ -379,7 +367,7 @@ unsafe impl Conduit for Live {
             rank: self.me,
             size: self.size,
             segment,
-            behind: behind as u64,
+            behind,
             budget: if unbounded { segment } else { allowed },
             folder: self.folder.clone(),
             lending: self.lending,
@@ -396,7 +384,8 @@ unsafe impl Conduit for Live {
             far.greet(&export, len as u64);
         }
         let host = backing.clone() as Arc<dyn HostHalf>;
-        *lock(&self.threads) = self.card.start(nic, self.size, backing.memory(), host)?;
+        let places = lanes::places(&export, segment + MAIL_OFFSET);
+        *lock(&self.threads) = self.card.start(nic, &places, self.size, backing.memory(), host)?;
         let limit = if self.mode.pins() { sys::pin_limit() } else { None };
         let setup = Setup {
             mode: self.mode,
@@ -545,6 +534,8 @@ unsafe impl Conduit for Live {
             ("refused", nic.refused + u64::from(refused)),
             ("malformed", nic.malformed),
             ("notifications", nic.notifications),
+            ("messages", nic.appended),
+            ("messages kept for lack of room", nic.kept),
             ("atomics", nic.atomics),
             ("backlogged", count(&counts.backlogged)),
             ("wakes", count(&counts.wakes)),
@@ -596,14 +587,4 @@ unsafe impl Rma for Live {
             }
         }
     }
-}
-
-fn pack(claim: &Claim) -> [u64; 2] {
-    let (at, skipped) = claim.position();
-    [at, u64::from(claim.to) | (claim.lane as u64) << 32 | skipped << 36]
-}
-
-fn unpack(slot: &RawSlot) -> Claim {
-    let [at, rest] = slot.cookie;
-    Claim::of(rest as u32, (rest >> 32 & 0xf) as usize, slot.len, at, rest >> 36)
 }

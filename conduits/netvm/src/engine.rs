@@ -14,13 +14,14 @@
 
 use crate::desk::Desks;
 use crate::far::Far;
+use crate::lanes::QUEUE_BYTES;
 use crate::lending::{PAGER_PORT, PagerPort};
 use crate::news::News;
 use crate::sys::{refused, spawn};
 use gasnet::conduit::{Channel, Peer};
 use gasnet::{Error, FrameGrid, RankId};
 use gasnet_sys::fd::Bell;
-use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork};
+use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork, QueuePlace};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::{HEAD_BYTES, Head, Span};
@@ -34,6 +35,8 @@ use std::time::Duration;
 
 /// The port of a rank on its NIC.
 pub(crate) const PORT: PortId = PortId(1);
+/// The first event count of the core; 0 is no event.
+pub(crate) const FIRST_EVENT: u32 = 1;
 /// Most events that one call handles before it lets others have the engine.
 const MAX_EVENTS_PER_TURN: usize = 256;
 /// Packets taken from the wire in one go.
@@ -74,7 +77,7 @@ pub(crate) struct Card {
     waiting_replies: AtomicBool,
     /// The engine has events or packets that it did not handle yet.
     left: AtomicBool,
-    /// Approximate number of notifications raised in the port: it changes after each.
+    /// Approximate number of notifications and messages that came: it changes after each.
     raised: AtomicU64,
     /// Readable when the rank should poll.
     news: News,
@@ -131,12 +134,13 @@ impl Card {
         me: u32,
         desks: Desks,
         wire: FrameGrid,
-        events: u32,
+        size: u32,
         crowded: bool,
         shared: bool,
         far: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> Result<Option<Far>, Error>,
     ) -> Result<Card, Error> {
         // With a progress thread, one thread may sleep while another polls.
+        let events = FIRST_EVENT + gasnet::sync::port::EVENTS;
         let news = News::new(Bell::new().map_err(refused("event descriptor"))?, shared);
         Ok(Card {
             me,
@@ -145,7 +149,7 @@ impl Card {
             far: far(news.bell().as_fd())?,
             broken: OnceLock::new(),
             bell: Arc::new(Doorbell::new(2)),
-            port: Arc::new(PortMemory::new(events, 64)),
+            port: Arc::new(PortMemory::new(events, 64).with_queues(&QUEUE_BYTES, size)),
             pager: Arc::new(PagerPort::new()),
             engine: Mutex::new(None),
             again: AtomicBool::new(false),
@@ -164,11 +168,15 @@ impl Card {
     pub(crate) fn start(
         self: &Arc<Card>,
         mut nic: Nic,
+        queues: &[QueuePlace],
         size: u32,
         memory: Arc<dyn PageMemory + Send + Sync>,
         host: Arc<dyn HostHalf>,
     ) -> Result<Vec<JoinHandle<()>>, Error> {
         nic.open_port(PORT, self.port.clone());
+        for place in queues {
+            nic.open_queue(*place);
+        }
         nic.open_pager_port(PAGER_PORT, self.pager.memory.clone());
         *self.engine() = Some(NicEngine {
             nic,
@@ -229,11 +237,12 @@ impl Card {
             || self.far.is_some()
     }
 
-    /// Changes with every notification in the port: a caller that has handled all of them need not look again
-    /// while it stays the same.
+    /// Changes with every notification and message of the port: a caller that has handled all of them need
+    /// not look again while it stays the same.
     #[inline]
     pub(crate) fn raised(&self) -> u64 {
-        // ORDER: Acquire; pairs with Release in `act`; the count of the notification.
+        // ORDER: Acquire; pairs with Release in `NicEngine::raised`; the count of the notification, the entry
+        // of the message.
         self.raised.load(Ordering::Acquire)
     }
 
@@ -489,12 +498,7 @@ impl NicEngine {
 
     fn act(&mut self, card: &Card, action: NicAction) {
         match action {
-            NicAction::NicWork(NicWork::Raise) => {
-                self.news = true;
-                // ORDER: Release; pairs with Acquire in `raised`. Only the thread that has the engine writes
-                // it.
-                card.raised.store(card.raised.load(Ordering::Relaxed) + 1, Ordering::Release);
-            }
+            NicAction::NicWork(NicWork::Raise) => self.raised(card),
             NicAction::NicWork(_) => {}
             NicAction::DmaRead { op, from, mut into } => {
                 into.resize(from.len as usize, 0);
@@ -524,6 +528,10 @@ impl NicEngine {
                 }
             }
             NicAction::Post(PAGER_PORT, post) => card.pager.posted(post),
+            NicAction::Post(_, post @ Post::Appended { .. }) => {
+                card.port.apply(post);
+                self.raised(card);
+            }
             NicAction::Post(_, post) => {
                 self.news |= !matches!(post, Post::Mirror { .. });
                 card.port.apply(post);
@@ -534,6 +542,14 @@ impl NicEngine {
                 self.interrupted = true;
             }
         }
+    }
+
+    /// A notification or a message has come.
+    fn raised(&mut self, card: &Card) {
+        self.news = true;
+        // ORDER: Release; pairs with Acquire in `Card::raised`. Only the thread that has the engine writes
+        // it.
+        card.raised.store(card.raised.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
     /// Sends packets of the backlog.
@@ -648,12 +664,12 @@ mod tests {
         };
         // SAFETY: the file is new, and behind the desks nothing else uses it.
         let wire = unsafe { FrameGrid::open(&cx, 32 << 10) }.expect("a wire");
-        let card = Arc::new(Card::new(0, desks, wire, 8, true, false, |_| Ok(None)).expect("a card"));
+        let card = Arc::new(Card::new(0, desks, wire, 2, true, false, |_| Ok(None)).expect("a card"));
         let (mut host, table) = table(Geometry::new(4), 1);
         let key = Key(5);
         host.map(Vpn::of(PORT, 0), Ppn::at(0), key);
         let nic = Nic::new(netvm_fw::nic::NicConfig::new(Node(0), 2), table);
-        let threads = card.start(nic, 2, Arc::new(Nobody), Arc::new(Nobody)).expect("threads");
+        let threads = card.start(nic, &[], 2, Arc::new(Nobody), Arc::new(Nobody)).expect("threads");
         let mut library = Library::new(Node(0), PORT, card.port.clone(), card.bell.clone());
         for node in [0, 1] {
             library

@@ -16,7 +16,7 @@
 //! - *desk*: the state of a rank that the NICs of a host share in memory.
 //! - *wire*: a ring in shared memory for every ordered pair of NICs of a host; a network between hosts.
 //! - *side*: the rank's half of its port: the user library, and the transfers under way.
-//! - *mail*: frames of active messages, sent as writes with notifications.
+//! - *mail*: frames of active messages, appended to queues of their receivers.
 //! - *attend*: to do the NIC's work in a thread of the rank that polls.
 //! - *lending*: memory of a rank for the pages of others; *donor*, *borrower*: its owner, its user.
 //! - *news*: a change that a sleeping rank must be woken for.
@@ -53,6 +53,7 @@ mod desk;
 mod early;
 mod engine;
 mod far;
+mod lanes;
 mod lending;
 mod mail;
 mod modes;

@@ -2,7 +2,7 @@
 //! atomics at their home. Boards are behind segments.
 
 use crate::conduit::Live;
-use crate::mail::FIRST_EVENT;
+use crate::engine::FIRST_EVENT;
 
 use core::ops::Range;
 use gasnet::RankId;
@@ -82,7 +82,7 @@ impl NicPort for Live {
     }
 
     fn events(&self) -> Range<u32> {
-        FIRST_EVENT - EVENTS..FIRST_EVENT
+        FIRST_EVENT..FIRST_EVENT + EVENTS
     }
 
     fn count(&self, event: u32) -> u32 {

@@ -2,17 +2,18 @@
 //!
 //! **Layout of exported memory** behind the segment: the *board* (memory that the NICs of all ranks reach at
 //! the same offset), the *slots* (copies of sources and destinations outside of the segment), and the *mail*
-//! ([`crate::mail`]).
+//! ([`crate::lanes`]).
 //!
-//! **Order.** Commands for one peer leave in the order of the posts, on which notifications rely. Commands
-//! that find no room in the command queue wait here, in one line.
+//! **Order.** Commands for one peer leave in the order of the posts. Frames that find no room in the command
+//! queue wait here, in one line.
 
 use crate::desk::Desks;
 use crate::engine::PORT;
+use crate::lanes::{Draft, Drafts};
 use crate::region::ExportedMemory;
 use gasnet::conduit::Completion;
 use netvm_fw::host::Segment;
-use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
+use netvm_fw::library::{Append, Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::Counter;
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::MAX_INLINE_BYTES;
@@ -65,6 +66,24 @@ pub(crate) struct Start {
     pub(crate) lease: Option<Lease>,
 }
 
+/// What waits for room in the command queue.
+enum Outbound {
+    /// A frame, in its draft.
+    Frame(Append, Draft),
+    /// Word to the own NIC that there is room in this queue.
+    Room(u32),
+}
+
+impl Outbound {
+    /// Commands that it takes.
+    fn commands(&self) -> u32 {
+        match self {
+            Outbound::Frame(append, _) => append.left().div_ceil(PAGE),
+            Outbound::Room(_) => 1,
+        }
+    }
+}
+
 /// The state of the side; one thread of the rank at a time uses it.
 pub(crate) struct Side {
     pub(crate) library: Library,
@@ -76,7 +95,10 @@ pub(crate) struct Side {
     writes: VecDeque<(Fence, PendingTransfer)>,
     reads: VecDeque<(Fence, PendingTransfer)>,
     free: Vec<u32>,
-    waiting: VecDeque<Transfer>,
+    drafts: Drafts,
+    /// Drafts that the NIC may not have read yet.
+    sent: VecDeque<(Fence, Draft)>,
+    waiting: VecDeque<Outbound>,
     done: VecDeque<(u64, Completion)>,
 }
 
@@ -99,6 +121,8 @@ impl Side {
             writes: VecDeque::new(),
             reads: VecDeque::new(),
             free: (0..SLOT_COUNT).collect(),
+            drafts: Drafts::new(),
+            sent: VecDeque::new(),
             waiting: VecDeque::new(),
             done: VecDeque::new(),
         }
@@ -127,6 +151,11 @@ impl Side {
         self.segment + offset
     }
 
+    /// The offset of something in the own mail.
+    pub(crate) fn mail(&self, offset: u64) -> u64 {
+        self.behind(MAIL_OFFSET + offset)
+    }
+
     /// The library, with the own board and that of a peer (which may be the own rank): handles and offsets of
     /// their first bytes.
     pub(crate) fn boards<R>(
@@ -140,39 +169,71 @@ impl Side {
         f(&mut self.library, here, there)
     }
 
-    /// Posts a write from exported memory (at an offset). It is issued at once or as soon as there is room.
-    pub(crate) fn write(
-        &mut self,
-        desks: &Desks,
-        from: u64,
-        peer: u32,
-        to: PeerLocation,
-        len: u64,
-        notification: u32,
-    ) {
-        let remote = self.remote(desks, peer, to);
-        self.waiting.push_back(Transfer::write((self.own, from), remote, len).notify(notification));
+    /// A free draft of a lane for `len` bytes.
+    pub(crate) fn draft(&mut self, lane: usize, len: usize) -> Option<Draft> {
+        self.drafts.take(lane, len).or_else(|| {
+            while let Some((read, draft)) = self.sent.front()
+                && self.library.want(*read)
+            {
+                self.drafts.give(*draft);
+                self.sent.pop_front();
+            }
+            self.drafts.take(lane, len)
+        })
+    }
+
+    /// A draft was not used.
+    pub(crate) fn give_draft(&mut self, draft: Draft) {
+        self.drafts.give(draft);
+    }
+
+    /// Posts a frame to a peer's queue of its lane. It is issued at once or as soon as there is room.
+    pub(crate) fn append(&mut self, desks: &Desks, draft: Draft, peer: u32, len: u32) {
+        let (to, _) = self.peer(desks, peer);
+        let append = Append::new((self.own, self.mail(draft.offset())), to, draft.lane(), len);
+        self.waiting.push_back(Outbound::Frame(append, draft));
         self.advance();
     }
 
-    /// Posts waiting commands as far as there is room; returns how many.
+    /// Tells the own NIC that there is room in a queue.
+    pub(crate) fn room_freed(&mut self, queue: u32) {
+        self.waiting.push_back(Outbound::Room(queue));
+        self.advance();
+    }
+
+    /// Posts what waits as far as there is room; returns how much.
     pub(crate) fn advance(&mut self) -> usize {
         let mut posted = 0;
-        while let Some(transfer) = self.waiting.front_mut() {
-            let before = transfer.left();
-            let all = issue(&mut self.library, transfer, self.region);
-            posted += usize::from(transfer.left() < before);
-            if !all {
+        while let Some(first) = self.waiting.front() {
+            let commands = first.commands();
+            if self.library.room() < commands {
                 // Commands may have ended without being counted: ask for an update.
-                let room = self.library.wait_for_room();
-                if self.library.want(room) {
-                    continue;
+                let room = self.library.wait_for_slots(commands);
+                if !self.library.want(room) {
+                    break;
                 }
-                break;
             }
-            self.waiting.pop_front();
+            match self.waiting.pop_front() {
+                Some(Outbound::Frame(append, draft)) => self.issue_frame(append, draft),
+                Some(Outbound::Room(queue)) => {
+                    self.library.room_freed(queue).expect("there was room for a command");
+                }
+                None => break,
+            }
+            posted += 1;
         }
         posted
+    }
+
+    fn issue_frame(&mut self, mut append: Append, draft: Draft) {
+        let inline = append.left() as usize <= MAX_INLINE_BYTES;
+        let all = self.library.append(&mut append, |offset, into| self.region.read(offset, into));
+        assert_eq!(all, Ok(true), "there was room for all of it");
+        if inline {
+            self.drafts.give(draft);
+        } else {
+            self.sent.push_back((self.library.fence(Counter::Commands), draft));
+        }
     }
 
     /// Starts a put or get; `false` if it would block. Sources in the segment are read in place, and

@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn loom_no_room_is_overlooked() {
     loom::model(|| {
-        let arrivals = Arc::new(Arrivals::new(64));
+        let arrivals = Arc::new(QueuePort::new(64));
         let nic = arrivals.clone();
         let t = thread::spawn(move || nic.want_room());
         let waits = arrivals.free(64);
@@ -22,10 +22,10 @@ fn loom_no_room_is_overlooked() {
 #[test]
 fn loom_an_entry_publishes_its_message() {
     loom::model(|| {
-        let arrivals = Arc::new(Arrivals::new(64));
+        let arrivals = Arc::new(QueuePort::new(64));
         let bytes = Arc::new(AtomicU64::new(0));
         let (nic, memory) = (arrivals.clone(), bytes.clone());
-        let entry = Entry { at: 64, from: Node(7), len: 5, lost: false };
+        let entry = AppendEntry { at: 64, from: Node(7), len: 5, lost: false };
         let t = thread::spawn(move || {
             memory.store(9, Ordering::Relaxed);
             nic.push(entry);

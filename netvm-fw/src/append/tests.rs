@@ -1,11 +1,13 @@
 use super::*;
+use crate::ids::{Hash, Vpn};
+use crate::wire::{Head, Span};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
 const BYTES: u64 = 16 * PAGE as u64;
 
-fn fragments(total: u32) -> impl Iterator<Item = Fragment> {
-    (0..total.div_ceil(PAGE)).map(move |index| Fragment { queue: 0, index, total })
+fn fragments(total: u32) -> impl Iterator<Item = AppendPart> {
+    (0..total.div_ceil(PAGE)).map(move |index| AppendPart { queue: 0, index, total })
 }
 
 fn sender(n: u32) -> Sender {
@@ -13,7 +15,7 @@ fn sender(n: u32) -> Sender {
 }
 
 /// Bytes of a fragment.
-fn len(of: Fragment) -> u32 {
+fn len(of: AppendPart) -> u32 {
     (of.total - of.index * PAGE).min(PAGE)
 }
 
@@ -40,9 +42,9 @@ fn heads_with_numbers_that_disagree_are_no_fragments() {
     let head = |index: u64, total, len| {
         let mut head = Head::new(crate::wire::HeadKind::Append, PortId(1), Node(0), Node(1));
         head.dst = Span { vpn: Vpn(index), hash: Hash(total), len, ..Span::NONE };
-        Fragment::of(&head)
+        AppendPart::of(&head)
     };
-    assert_eq!(head(1, PAGE + 5, 5), Some(Fragment { queue: 0, index: 1, total: PAGE + 5 }));
+    assert_eq!(head(1, PAGE + 5, 5), Some(AppendPart { queue: 0, index: 1, total: PAGE + 5 }));
     for (index, total, len) in [(0, 0, 0), (0, 5, 4), (1, PAGE, 1), (1 << 32, 5, 5), (u64::MAX, u32::MAX, 9)]
     {
         assert_eq!(head(index, total, len), None, "{index} {total} {len}");
@@ -75,14 +77,14 @@ fn step() -> impl Strategy<Value = Step> {
 struct Twin {
     queue: AppendQueue<u32>,
     /// For each sender: fragments of its message that it did not send yet, and the number of its message.
-    left: HashMap<u32, (VecDeque<Fragment>, u32)>,
+    left: HashMap<u32, (VecDeque<AppendPart>, u32)>,
     stopped: HashMap<u32, bool>,
-    under_way: VecDeque<(u32, Fragment)>,
+    under_way: VecDeque<(u32, AppendPart)>,
     /// Messages whose loss a sender or the memory caused.
     broken: Vec<(u32, u32)>,
     /// Message numbers by the queue's.
     names: HashMap<u32, (u32, u32)>,
-    posted: VecDeque<(Entry, (u32, u32))>,
+    posted: VecDeque<(AppendEntry, (u32, u32))>,
     read: Vec<(u32, u32)>,
     posts: u32,
 }
@@ -102,7 +104,7 @@ impl Twin {
         }
     }
 
-    fn settle(&mut self, who: u32, of: Fragment, verdict: Verdict<u32>) {
+    fn settle(&mut self, who: u32, of: AppendPart, verdict: Verdict<u32>) {
         match verdict {
             Verdict::Place { item, at, message } => {
                 let name = (who, item);
@@ -173,7 +175,7 @@ impl Twin {
 }
 
 impl<T> AppendQueue<T> {
-    fn next_fragment(&self) -> Option<(Sender, Fragment)> {
+    fn next_fragment(&self) -> Option<(Sender, AppendPart)> {
         let (sender, items) = self.kept.front()?;
         Some((*sender, items.front()?.0))
     }
@@ -218,7 +220,7 @@ proptest! {
 #[test]
 fn net_07_no_sender_starves_another() {
     let mut queue = AppendQueue::new(u64::from(PAGE));
-    let message = Fragment { queue: 0, index: 0, total: 2048 };
+    let message = AppendPart { queue: 0, index: 0, total: 2048 };
     let place = |queue: &mut AppendQueue<u32>, who: u32| queue.offer(sender(who), message, who);
     for _ in 0..20 {
         place(&mut queue, 0);
@@ -242,9 +244,9 @@ fn net_07_no_sender_starves_another() {
 #[test]
 fn what_can_never_fit_is_refused() {
     let mut queue = AppendQueue::new(BYTES);
-    let long = Fragment { queue: 0, index: 0, total: BYTES as u32 / 2 + 1 };
+    let long = AppendPart { queue: 0, index: 0, total: BYTES as u32 / 2 + 1 };
     assert_eq!(queue.offer(sender(1), long, 5), Verdict::Refused(5));
-    let orphan = Fragment { queue: 0, index: 1, total: 2 * PAGE };
+    let orphan = AppendPart { queue: 0, index: 1, total: 2 * PAGE };
     assert_eq!(queue.offer(sender(1), orphan, 6), Verdict::Refused(6));
     assert!(queue.is_idle());
 }
@@ -253,7 +255,7 @@ fn what_can_never_fit_is_refused() {
 #[test]
 fn positions_that_cannot_be_right_are_ignored() {
     let mut queue = AppendQueue::new(u64::from(PAGE));
-    let message = Fragment { queue: 0, index: 0, total: 2048 };
+    let message = AppendPart { queue: 0, index: 0, total: 2048 };
     for _ in 0..2 {
         assert!(matches!(queue.offer(sender(1), message, ()), Verdict::Place { .. }));
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Interrupt, Nic, NicAction, NicWork, Note, Pending};
-use crate::append::{AppendQueue, Fragment, Resumed, Sender, Verdict};
+use super::{Due, Interrupt, Nic, NicAction, NicWork, Pending};
+use crate::append::{AppendQueue, Resumed, Sender, Verdict};
 use crate::ids::{Key, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
 use crate::shadow::LockError;
-use crate::wire::{Head, HeadKind, Span};
+use crate::wire::{AppendPart, Head, HeadKind, Span};
 
 /// The memory of an appended queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Nic {
     /// A fragment has arrived. Its number is done at once; it takes effect when all before it are done.
     pub(super) fn appended(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         let place = self.appends.insert((head, payload));
-        self.advance(&head, Some(Note::Append(place as u32)), out);
+        self.advance(&head, Some(Due::Append(place as u32)), out);
     }
 
     /// A fragment takes effect.
@@ -92,7 +92,7 @@ impl Nic {
         let (head, payload) = self.appends.remove(place as usize);
         out.push(NicAction::NicWork(NicWork::Append));
         let number = head.op as usize;
-        let fragment = Fragment::of(&head);
+        let fragment = AppendPart::of(&head);
         let queue = self.queues.get_mut(number).and_then(Option::as_mut);
         let (Some(fragment), Some(to)) = (fragment, queue.filter(|q| q.place.key == head.dst.key)) else {
             return self.refuse_fragment(head, payload, out);

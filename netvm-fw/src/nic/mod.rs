@@ -340,7 +340,7 @@ enum Pending {
 
 /// What follows when a window number's turn has come.
 #[derive(Debug, Clone, Copy)]
-enum Note {
+enum Due {
     /// Raise this notification of a port.
     Raise(PortId, u32),
     /// The fragment at this place of the table takes effect.

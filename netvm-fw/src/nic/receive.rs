@@ -1,6 +1,6 @@
 //! Packets: into memory, or to the bounce buffer; then window, notifications and acknowledgements.
 
-use super::{Interrupt, Nic, NicAction, NicWork, Note, Origin, Pending};
+use super::{Due, Interrupt, Nic, NicAction, NicWork, Origin, Pending};
 use crate::ids::Ppn;
 use crate::port::{Counter, Post};
 use crate::shadow::LockError;
@@ -167,7 +167,7 @@ impl Nic {
     /// A message with a number has been carried out. `raise`: raises its notification too.
     pub(super) fn complete(&mut self, head: Head, raise: bool, out: &mut Vec<NicAction>) {
         let to = if head.kind == HeadKind::Message { head.port } else { head.dst.vpn.port() };
-        let note = (raise && head.notification != 0).then_some(Note::Raise(to, head.notification));
+        let note = (raise && head.notification != 0).then_some(Due::Raise(to, head.notification));
         self.advance(&head, note, out);
         match head.kind {
             HeadKind::Write | HeadKind::Combine if raise && head.flags & ACKNOWLEDGE != 0 => {
@@ -181,14 +181,14 @@ impl Nic {
     }
 
     /// A number is done. What it waited for its turn with follows, and an acknowledgement of half a window.
-    pub(super) fn advance(&mut self, head: &Head, note: Option<Note>, out: &mut Vec<NicAction>) {
+    pub(super) fn advance(&mut self, head: &Head, note: Option<Due>, out: &mut Vec<NicAction>) {
         out.push(NicAction::NicWork(NicWork::Window));
         let mut notes = Vec::new();
         let floor = self.peer(head.traffic_from()).recv.complete(head.seq, note, |note| notes.push(note));
         for note in notes {
             match note {
-                Note::Raise(port, number) => self.raise(port, number, out),
-                Note::Append(place) => self.append(place, out),
+                Due::Raise(port, number) => self.raise(port, number, out),
+                Due::Append(place) => self.append(place, out),
             }
         }
         if let Some(floor) = floor {

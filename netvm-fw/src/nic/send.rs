@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Interrupt, Nic, NicAction, NicWork, Note, OpId, Pending};
+use super::{Due, Interrupt, Nic, NicAction, NicWork, OpId, Pending};
 use crate::ids::PortId;
 use crate::port::Counter;
 use crate::shadow::{Lease, LockError};
@@ -40,7 +40,7 @@ struct Lane {
 #[derive(Debug, Default)]
 pub(super) struct Peer {
     send: SendWindow,
-    pub(super) recv: RecvWindow<Note>,
+    pub(super) recv: RecvWindow<Due>,
     lanes: Vec<Lane>,
     turn: usize,
     /// Entries that the NIC stores: ready and loading.

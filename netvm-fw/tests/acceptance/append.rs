@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netvm_fw::append::{Entry, room_for};
+use netvm_fw::append::{AppendEntry, room_for};
 use netvm_fw::library::{Append, Transfer};
 use netvm_fw::nic::QueuePlace;
 use netvm_fw::port::{Counter, PortMemory};
@@ -54,7 +54,7 @@ fn letter(from: usize, number: u32, len: usize) -> Vec<u8> {
 }
 
 /// Reads the next message of a queue, and frees it.
-fn read(rig: &mut Rig, at: Area, queue: u32) -> Option<(Entry, Vec<u8>)> {
+fn read(rig: &mut Rig, at: Area, queue: u32) -> Option<(AppendEntry, Vec<u8>)> {
     let port = memory(rig, at);
     let arrivals = port.queue(queue).expect("it has queues");
     let entry = arrivals.pop()?;
