@@ -83,13 +83,23 @@ impl Nic {
 
     /// A fragment has arrived. Its number is done at once; it takes effect when all before it are done.
     pub(super) fn appended(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
+        if self.peer(head.traffic_from()).recv.floor() == head.seq {
+            // The usual case: it is the next one.
+            self.append(head, payload, out);
+            return self.advance(&head, None, out);
+        }
         let place = self.appends.insert((head, payload));
         self.advance(&head, Some(Due::Append(place as u32)), out);
     }
 
-    /// A fragment takes effect.
-    pub(super) fn append(&mut self, place: u32, out: &mut Vec<NicAction>) {
+    /// The turn of a fragment that waited has come.
+    pub(super) fn append_parked(&mut self, place: u32, out: &mut Vec<NicAction>) {
         let (head, payload) = self.appends.remove(place as usize);
+        self.append(head, payload, out);
+    }
+
+    /// A fragment takes effect.
+    fn append(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         out.push(NicAction::NicWork(NicWork::Append));
         let number = head.op as usize;
         let fragment = AppendPart::of(&head);

@@ -188,7 +188,7 @@ impl Nic {
         for note in notes {
             match note {
                 Due::Raise(port, number) => self.raise(port, number, out),
-                Due::Append(place) => self.append(place, out),
+                Due::Append(place) => self.append_parked(place, out),
             }
         }
         if let Some(floor) = floor {
