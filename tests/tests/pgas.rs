@@ -110,6 +110,23 @@ mistakes! {
     a_panic_in_a_pool_ends_the_job: COLLECTIONS, [], ["panic-in-pool"], "as it is meant to";
 }
 
+/// A function's name is its place in the executable: of two executables, each would run something else than
+/// the other has asked for.
+#[test]
+fn ranks_of_different_builds_are_told() {
+    let folder =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("builds-{}", std::process::id()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gasnetrun-for-tests"));
+    // The rank that comes first has made the folder.
+    let one_of_both = r#"if mkdir "$0" 2>/dev/null; then exec "$1"; else exec "$2"; fi"#;
+    command.args(["-n", "2", "sh", "-c", one_of_both]).arg(&folder).args([PGAS.1, COLLECTIONS.1]);
+    let outcome = run(command, "", HANGS).expect("the launcher starts");
+    std::fs::remove_dir(folder).expect("a rank has made it");
+    let said = ["ranks 0 and 1 run different builds of the program", "ranks 1 and 0 run different builds"];
+    let told = said.iter().any(|said| outcome.stderr.contains(said));
+    assert!(outcome.status != Some(0) && told, "{}", outcome.report());
+}
+
 /// Many updates make few messages, and `GASNET_STATS` says so.
 #[test]
 fn batches_are_counted() {
