@@ -1,5 +1,5 @@
-//! Slices of a rank's own part of an array, and updates of parts that are mapped here.
-#![expect(unsafe_code, reason = "makes slices of memory that phases guard, and updates it")]
+//! Slices of a rank's own part of an array; reads and updates of parts that are mapped here.
+#![expect(unsafe_code, reason = "makes slices of memory that phases guard, reads and updates it")]
 
 use crate::args::Plain;
 use crate::array::Array;
@@ -31,6 +31,54 @@ pub(crate) fn shared_part<T: Plain>(array: &Array<T>, len: usize) -> &[T] {
     unsafe { core::slice::from_raw_parts(at, len) }
 }
 
+/// The first byte of each rank's part; null where it is not mapped here.
+fn parts<T: Plain>(array: &Array<T>) -> Box<[*mut u8]> {
+    let world = array.world;
+    // As long as each rank's part may be: all of it is inside the segment.
+    let len = array.map.largest_part();
+    let first = |rank| if len == 0 { None } else { world.0.rank.address(array.first.on(RankId(rank)), len) };
+    world.ranks().map(|rank| first(rank).map_or(core::ptr::null_mut(), |at| at.cast())).collect()
+}
+
+/// Elements whose memory is mapped here, in a phase in which nobody writes them.
+pub(crate) struct Mapped<'a, T: Plain> {
+    array: &'a Array<T>,
+    parts: Box<[*mut u8]>,
+}
+
+// SAFETY: addresses of memory that is only read in this phase, from whatever thread.
+unsafe impl<T: Plain> Send for Mapped<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for Mapped<'_, T> {}
+
+impl<T: Plain> core::fmt::Debug for Mapped<'_, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Mapped").finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Plain> Mapped<'a, T> {
+    /// In the phase `read` of an array.
+    pub(crate) fn new(array: &'a Array<T>) -> Self {
+        Mapped { array, parts: parts(array) }
+    }
+
+    /// The element of number `at` on a rank, where [`Map::place`](crate::layout::Map::place) has placed one;
+    /// `None` if that is not mapped here.
+    #[inline]
+    pub(crate) fn get(&self, rank: u32, at: usize) -> Option<T> {
+        let part = self.parts[rank as usize];
+        if part.is_null() {
+            return None;
+        }
+        debug_assert!(at < self.array.map.part(rank), "the map places elements in parts");
+        // SAFETY: as in `Window::make`: the map has placed the element in its part, ranks have agreed on the
+        // map, and `largest_part` elements are mapped as long as the array is borrowed. Any bytes are a value,
+        // and parts begin at multiples of 64, so it is aligned. In this phase nobody writes.
+        Some(unsafe { part.cast::<T>().add(at).read() })
+    }
+}
+
 /// Updates that are decided and not made: their words are on their way into the cache.
 const DEPTH: usize = 64;
 
@@ -39,7 +87,6 @@ const DEPTH: usize = 64;
 /// had better be there.
 pub(crate) struct Window<'a, T: Word> {
     array: &'a Array<T>,
-    /// The first byte of each rank's part; null where it is not mapped.
     parts: Box<[*mut u8]>,
     function: Function,
     /// A ring; null where there is none.
@@ -59,16 +106,9 @@ impl<T: Word> core::fmt::Debug for Window<'_, T> {
 impl<'a, T: Word> Window<'a, T> {
     /// In the phase `update` of an array.
     pub(crate) fn new(array: &'a Array<T>) -> Self {
-        let world = array.world;
-        // As long as each rank's part may be: all of it is inside the segment.
-        let len = array.map.largest_part();
-        let first = |rank| world.0.rank.address(array.first.on(RankId(rank)), len);
-        let part = |rank| if len == 0 { None } else { first(rank) };
-        let parts =
-            world.ranks().map(|rank| part(rank).map_or(core::ptr::null_mut(), |at| at.cast())).collect();
         Window {
             array,
-            parts,
+            parts: parts(array),
             function: Function::Add,
             waiting: [(core::ptr::null_mut(), 0); DEPTH],
             next: 0,

@@ -7,7 +7,7 @@
 use crate::args::{Plain, lend};
 use crate::array::{Array, Part};
 use crate::meeting::Meeting;
-use crate::memory::Window;
+use crate::memory::{Mapped, Window};
 use crate::world::World;
 use crate::{memory, remote};
 use gasnet::atomics::{Function, Operation};
@@ -44,7 +44,7 @@ impl<T: Plain> Array<T> {
     /// Ends the job when ranks are in different collective calls.
     pub fn read<R>(&mut self, f: impl FnOnce(&Reading<'_, T>) -> R) -> R {
         self.enter(Meeting::Read);
-        let result = f(&Reading { array: self, copy: self.copy_of_part() });
+        let result = f(&Reading { array: self, mapped: Mapped::new(self), copy: self.copy_of_part() });
         self.leave(Meeting::ReadEnd);
         result
     }
@@ -144,6 +144,7 @@ impl<T: Number> Array<T> {
 #[derive(Debug)]
 pub struct Reading<'a, T: Plain> {
     pub(crate) array: &'a Array<T>,
+    mapped: Mapped<'a, T>,
     copy: Option<Vec<T>>,
 }
 
@@ -155,7 +156,8 @@ impl<T: Plain> Reading<'_, T> {
     #[inline]
     #[track_caller]
     pub fn get(&self, i: usize) -> T {
-        self.array.world.0.rank.read(self.array.pointer(i))
+        let (rank, at) = self.array.map.place(i);
+        self.mapped.get(rank, at).unwrap_or_else(|| self.array.world.0.rank.read(self.array.at(rank, at)))
     }
 
     /// These elements, in this order. Elements of other hosts come in batches.
@@ -176,8 +178,10 @@ impl<T: Plain> Reading<'_, T> {
         };
         for (i, &index) in indices.iter().enumerate() {
             let (rank, at) = array.map.place(index);
-            if world.is_neighbour(rank) {
-                values[i] = world.0.rank.read(array.pointer(index));
+            if let Some(value) = self.mapped.get(rank, at) {
+                values[i] = value;
+            } else if world.is_neighbour(rank) {
+                values[i] = world.0.rank.read(array.at(rank, at));
             } else if let Some(full) = lanes.push(rank, (i, at as u64)) {
                 coming.push(ask(rank, &full));
             }

@@ -1,5 +1,5 @@
-// error: E0451
-// says: fields `array` and `copy` of struct `Reading` are private
+// error: none
+// says: with struct literal syntax due to private fields
 //! Only a phase gives what it permits.
 pub fn case(array: &pgas::Array<u32>) {
     #[cfg(not(fixed))]
