@@ -6,8 +6,8 @@
 use pgas::{DistVec, Layout, Shared, World, lend};
 use std::collections::VecDeque;
 use std::hint::black_box;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 /// Nonzeros of a row, but the diagonal.
@@ -296,20 +296,31 @@ fn triangle_alone(world: World, count: usize) -> (f64, usize) {
 
 /// A rank's rows and columns of a matrix that can be made triangular.
 struct Part {
-    /// Of each column: the rows that have something in it.
-    columns: Vec<Vec<u64>>,
+    name: OnceLock<Shared<Part>>,
+    /// Rows that have something in a column: those of its column `at` from `starts[at]` to `starts[at + 1]`.
+    starts: Vec<usize>,
+    entries: Vec<u64>,
     rows: Mutex<Rows>,
-    /// Rows and their columns, by the step in which they were found.
-    order: DistVec<(u64, u64, u64)>,
 }
 
-/// Of each row: how many columns are left, their sum, and the step after the one in which the latest was
-/// taken.
-#[derive(Default)]
+/// Of each row: how many columns are left, their sum, the step after the one in which the latest was taken,
+/// and the column that the row has taken.
 struct Rows {
     left: Vec<u32>,
     sum: Vec<u64>,
     step: Vec<u64>,
+    column: Vec<u64>,
+}
+
+impl Rows {
+    /// A row loses a column, in a step; whether one is left then.
+    fn lose(&mut self, at: usize, column: u64, step: u64) -> bool {
+        self.left[at] -= 1;
+        self.sum[at] -= column;
+        self.step[at] = self.step[at].max(step + 1);
+        // The row that took the column has none left.
+        self.left[at] == 1
+    }
 }
 
 /// Row number `i` of a triangular matrix, and its columns, after rows and columns have been permuted. `n` is
@@ -319,43 +330,65 @@ fn permuted(i: u64, n: u64) -> (u64, Vec<u64>) {
     (place(i, 0x85eb_ca6b), row(i).into_iter().chain([i]).map(|j| place(j, 0x9e37_79b1)).collect())
 }
 
-/// Finds an order of rows and columns that makes a matrix triangular: a row with one column left is next, and
-/// its column is taken out of all other rows.
-fn toposort(world: World, count: usize) -> (f64, usize) {
-    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
-    let n = (count as u64 * ranks).next_power_of_two();
+/// A rank's part of the matrix, and its nonzeros.
+fn permuted_part(n: u64, ranks: u64, me: u64) -> (Part, Vec<(u64, u64)>) {
     let places = n.div_ceil(ranks) as usize;
-    let (mut columns, mut rows) = (vec![Vec::new(); places], Rows::default());
-    (rows.left, rows.sum, rows.step) = (vec![0; places], vec![0; places], vec![0; places]);
+    let mut columns = vec![Vec::new(); places];
+    let (mut left, mut sum) = (vec![0; places], vec![0; places]);
     let mut mine = Vec::new();
     for (r, taken) in (0..n).map(|i| permuted(i, n)) {
         for &c in taken.iter().filter(|&c| c % ranks == me) {
             columns[(c / ranks) as usize].push(r);
         }
         if r % ranks == me {
-            rows.left[(r / ranks) as usize] = taken.len() as u32;
-            rows.sum[(r / ranks) as usize] = taken.iter().sum();
+            left[(r / ranks) as usize] = taken.len() as u32;
+            sum[(r / ranks) as usize] = taken.iter().sum();
             mine.extend(taken.into_iter().map(|c| (r, c)));
         }
     }
-    let ready: Vec<u64> =
-        mine.iter().map(|&(r, _)| r).filter(|r| rows.left[(r / ranks) as usize] == 1).collect();
-    let order = DistVec::new(world);
-    let part = world.share(Part { columns, rows: Mutex::new(rows), order });
-    let (ns, ()) = timed(world, || {
-        take(part, ready);
-        world.settle();
-        order.sort();
+    let ends = columns.iter().scan(0, |end, rows| {
+        *end += rows.len();
+        Some(*end)
     });
-    // Where rows and columns are in the order; then each rank looks at its nonzeros.
+    let starts = std::iter::once(0).chain(ends).collect();
+    let rows = Rows { left, sum, step: vec![0; places], column: vec![0; places] };
+    let part = Part { name: OnceLock::new(), starts, entries: columns.concat(), rows: Mutex::new(rows) };
+    (part, mine)
+}
+
+/// Finds an order of rows and columns that makes a matrix triangular: a row with one column left is next, and
+/// its column is taken out of all other rows.
+fn toposort(world: World, count: usize) -> (f64, usize) {
+    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    let n = (count as u64 * ranks).next_power_of_two();
+    let (part, mine) = permuted_part(n, ranks, me);
+    let mine_of_rows = (n - me).div_ceil(ranks) as usize;
+    let ready: Vec<usize> = {
+        let rows = part.rows.lock().unwrap();
+        (0..mine_of_rows).filter(|&at| rows.left[at] == 1).collect()
+    };
+    let part = world.share(part);
+    part.name.get_or_init(|| part);
     let mut place_of_row = world.array::<u64>(n as usize, Layout::Cyclic);
     let mut place_of_column = world.array::<u64>(n as usize, Layout::Cyclic);
-    let found = order.take_local();
-    let before: u64 = world.gather_all(found.len() as u64)[..me as usize].iter().sum();
-    let in_order = || (before..).zip(&found);
-    place_of_row.exchange(|rows| in_order().for_each(|(at, &(_, r, _))| rows.put(r as usize, at)));
-    place_of_column.exchange(|columns| in_order().for_each(|(at, &(.., c))| columns.put(c as usize, at)));
-    assert_eq!(world.reduce(found.len() as u64, |a, b| a + b), n, "rows are missing");
+    let (ns, ()) = timed(world, || {
+        advance(part, ready, Vec::new());
+        world.settle();
+        let rows = part.rows.lock().unwrap();
+        let step = &rows.step[..mine_of_rows];
+        let mut next = first_places(world, step);
+        place_of_row.local(|places| {
+            for (place, &step) in places.iter_mut().zip(step) {
+                *place = next[step as usize];
+                next[step as usize] += 1;
+            }
+            place_of_column.exchange(|columns| {
+                places.iter().zip(&rows.column).for_each(|(&at, &c)| columns.put(c as usize, at));
+            });
+        });
+    });
+    assert!(part.rows.lock().unwrap().left.iter().all(|&left| left == 0), "rows are missing");
+    // Each rank looks at its nonzeros.
     let (of, at): (Vec<usize>, Vec<usize>) = mine.iter().map(|&(r, c)| (r as usize, c as usize)).unzip();
     let rows = place_of_row.read(|rows| rows.gather(&of));
     let columns = place_of_column.read(|columns| columns.gather(&at));
@@ -363,58 +396,76 @@ fn toposort(world: World, count: usize) -> (f64, usize) {
     (ns, mine.len())
 }
 
-/// These rows have one column left: it is taken out of the others.
-fn take(part: Shared<Part>, ready: Vec<u64>) {
-    let world = part.world();
-    let ranks = u64::from(world.size());
-    let mut lanes = vec![Vec::new(); world.size() as usize];
-    {
-        let rows = part.rows.lock().unwrap();
-        for r in ready {
-            let at = (r / ranks) as usize;
-            let (c, step) = (rows.sum[at], rows.step[at]);
-            part.order.push((step, r, c));
-            lanes[(c % ranks) as usize].push((c, step));
-        }
-    }
-    for (rank, taken) in (0..).zip(lanes).filter(|(_, taken)| !taken.is_empty()) {
-        world.send(rank, |_, (part, taken)| is_taken(part, taken), (part, taken));
-    }
+/// For each step: where the first of this rank's rows of that step is in the order.
+fn first_places(world: World, step: &[u64]) -> Vec<u64> {
+    let ranks = world.size() as usize;
+    let steps = 1 + world.reduce(step.iter().copied().max().unwrap_or(0), u64::max) as usize;
+    let mut mine = vec![0; steps];
+    step.iter().for_each(|&step| mine[step as usize] += 1);
+    let mut counts = world.array::<u64>(steps * ranks, Layout::Block);
+    let me = world.rank() as usize;
+    counts.exchange(|counts| {
+        mine.iter().enumerate().for_each(|(step, &rows)| counts.put(step * ranks + me, rows));
+    });
+    counts.read(|counts| {
+        let before = counts.iter().scan(0, |sum, rows| Some(core::mem::replace(sum, *sum + rows)));
+        before.skip(me).step_by(ranks).collect()
+    })
 }
 
-/// These columns are taken, in these steps: their rows are told.
-fn is_taken(part: Shared<Part>, taken: Vec<(u64, u64)>) {
+/// Goes on from rows that have one column left, and columns that are taken, as far as this rank can; what
+/// concerns others is sent to them together.
+fn advance(part: Shared<Part>, mut ready: Vec<usize>, mut taken: Vec<(usize, u64)>) {
     let world = part.world();
-    let ranks = u64::from(world.size());
-    let mut lanes = vec![Vec::new(); world.size() as usize];
-    for (c, step) in taken {
-        let rows = &part.columns[(c / ranks) as usize];
-        rows.iter().for_each(|r| lanes[(r % ranks) as usize].push((*r, c, step)));
-    }
-    for (rank, lost) in (0..).zip(lanes).filter(|(_, lost)| !lost.is_empty()) {
-        world.send(rank, |_, (part, lost)| lose(part, lost), (part, lost));
-    }
-}
-
-/// These rows lose a column each.
-fn lose(part: Shared<Part>, lost: Vec<(u64, u64, u64)>) {
-    let ranks = u64::from(part.world().size());
-    let mut ready = Vec::new();
+    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    let mut columns_away = vec![Vec::new(); ranks as usize];
+    let mut rows_away = vec![Vec::new(); ranks as usize];
     {
-        let mut rows = part.rows.lock().unwrap();
-        for (r, c, step) in lost {
-            let at = (r / ranks) as usize;
-            // The row that took the column has none left then.
-            rows.left[at] -= 1;
-            rows.sum[at] -= c;
-            rows.step[at] = rows.step[at].max(step + 1);
-            if rows.left[at] == 1 {
-                ready.push(r);
+        let rows = &mut *part.rows.lock().unwrap();
+        while !(ready.is_empty() && taken.is_empty()) {
+            for at in ready.drain(..) {
+                let (c, step) = (rows.sum[at], rows.step[at]);
+                rows.column[at] = c;
+                match (c / ranks, c % ranks) {
+                    (at, rank) if rank == me => taken.push((at as usize, step)),
+                    (at, rank) => columns_away[rank as usize].extend([at, step]),
+                }
+            }
+            for (at, step) in taken.drain(..) {
+                let c = at as u64 * ranks + me;
+                for &r in &part.entries[part.starts[at]..part.starts[at + 1]] {
+                    match ((r / ranks) as usize, r % ranks) {
+                        (at, rank) if rank != me => rows_away[rank as usize].extend([at as u64, c, step]),
+                        (at, _) if rows.lose(at, c, step) => ready.push(at),
+                        _ => {}
+                    }
+                }
             }
         }
     }
+    for (rank, words) in (0..).zip(columns_away).filter(|(_, words)| !words.is_empty()) {
+        part.send(rank, columns_are_taken, lend(&words[..]));
+    }
+    for (rank, words) in (0..).zip(rows_away).filter(|(_, words)| !words.is_empty()) {
+        part.send(rank, rows_lose, lend(&words[..]));
+    }
+}
+
+/// These columns are taken, in these steps.
+fn columns_are_taken(part: &'static Part, words: &[u64]) {
+    let taken = words.as_chunks().0.iter().map(|&[at, step]| (at as usize, step)).collect();
+    advance(part.name.get().copied().expect("it is named before anything is sent"), Vec::new(), taken);
+}
+
+/// These rows lose a column each.
+fn rows_lose(part: &'static Part, words: &[u64]) {
+    let ready: Vec<usize> = {
+        let mut rows = part.rows.lock().unwrap();
+        let lost = words.as_chunks().0.iter().map(|&[at, c, step]| (at as usize, c, step));
+        lost.filter(|&(at, c, step)| rows.lose(at, c, step)).map(|lost| lost.0).collect()
+    };
     if !ready.is_empty() {
-        take(part, ready);
+        advance(part.name.get().copied().expect("it is named before anything is sent"), ready, Vec::new());
     }
 }
 
