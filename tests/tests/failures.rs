@@ -112,6 +112,35 @@ fn safe_code_cannot_send_the_runtimes_own_messages() {
     }
 }
 
+/// What no engine of remote calls sends is dropped, or ends the job with a message that names who sent it.
+#[test]
+fn forged_remote_calls_are_dropped_or_told() {
+    let (mut dropped, mut told) = (0, 0);
+    for seed in 1..=40 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_forged"));
+        command.arg(format!("{seed}")).env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "1M");
+        if seed % 2 == 0 {
+            command.env("GASNET_NEIGHBORHOOD", "off");
+        }
+        let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
+        assert!(!outcome.timed_out, "seed {seed}: {}", outcome.report());
+        match outcome.status {
+            Some(0) => {
+                assert_eq!(outcome.stdout, "all dropped\n".repeat(2), "seed {seed}: {}", outcome.report());
+                dropped += 1;
+            }
+            _ => {
+                let names =
+                    outcome.stderr.contains("remote calls: rank ") && outcome.stderr.contains("has sent");
+                assert!(outcome.status == Some(1) && names, "seed {seed}: {}", outcome.report());
+                told += 1;
+            }
+        }
+    }
+    println!("dropped {dropped}, told {told}");
+    assert!(told > 0);
+}
+
 #[test]
 fn accesses_outside_a_segment_name_everything() {
     // 1 MiB segments: offset 0xffff8 is the last word.
