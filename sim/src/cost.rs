@@ -223,7 +223,8 @@ impl CostModel {
     }
 
     /// The names of all models.
-    pub const NAMES: [&'static str; 4] = ["gm-myrinet2000", "lanai9-netvm", "modern-ib", "this-host"];
+    pub const NAMES: [&'static str; 6] =
+        ["gm-myrinet2000", "lanai9-netvm", "modern-ib", "this-host", "clan-piii", "trapeze-alpha"];
 
     /// The model with that name.
     pub fn named(name: &str) -> Option<CostModel> {
@@ -232,6 +233,8 @@ impl CostModel {
             "lanai9-netvm" => CostModel::lanai9_netvm(),
             "modern-ib" => CostModel::modern_ib(),
             "this-host" => CostModel::this_host(&crate::measure::Measured::take()),
+            "clan-piii" => CostModel::clan_piii(),
+            "trapeze-alpha" => CostModel::trapeze_alpha(),
             _ => return None,
         })
     }

@@ -15,6 +15,8 @@ pub(crate) enum WorldEvent {
     Done(u32),
     /// An event inside a rank's NIC.
     Nic(u32, u64),
+    /// An event of the device of a simulation without the runtime.
+    Device(u64),
 }
 
 /// The part of an event that a NIC handles.

@@ -19,12 +19,15 @@
 //! locals of its own, must not block outside of the runtime, and waits for peers by calls of the runtime
 //! only.
 
+mod bare;
 mod boot;
 mod card;
 mod cell;
+mod clan;
 mod cluster;
 mod conduit;
 mod cost;
+mod device;
 mod event;
 mod firmware;
 mod leases;
@@ -39,14 +42,20 @@ mod rng;
 mod shared;
 mod sim_nic;
 mod time;
+mod trapeze;
 mod turn;
 mod watchdog;
 mod world;
 
+pub use bare::{Bare, Machine};
 pub use card::Stage;
 pub use cell::{Bound, Cell};
+pub use clan::{
+    Arbitration, Burst, ClanCards, ClanCosts, ClanInputs, ClanStats, ENTRY, Immediate, Plan, Request, WORD,
+};
 pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
+pub use device::{Clock, Device, Station};
 pub use firehose::StrategyKind;
 pub use firmware::{FirmwareCosts, LanaiInputs};
 pub use gasnet_netvm::Budget;
@@ -60,4 +69,8 @@ pub use pinning::{PutTimes, Registered, Registration, registration, remap};
 pub use rng::{Rng, Zipf};
 pub use shared::{compute, now};
 pub use time::Time;
+pub use trapeze::{
+    Access, Call, FileCosts, Finished, Interface, PageFile, Payload, Reply, Trapeze, TrapezeCosts,
+    TrapezeInputs,
+};
 pub use world::Stats;

@@ -8,6 +8,7 @@
 //! one-sided **op** is started by its initiator, and done when the initiator knows that it is.
 
 use crate::card::SimCard;
+use crate::device::Events;
 use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, OneSidedOp, Owner, WorldEvent};
 use crate::memory::RankMemory;
 use crate::net::{Network, Port};
@@ -131,7 +132,9 @@ pub(crate) struct World {
     pub(crate) put_back: Time,
     /// NICs with firmware.
     pub(crate) cards: Vec<Option<Box<SimCard>>>,
-    /// The ranks' sides of them.
+    /// The hardware of a simulation without the runtime.
+    pub(crate) device: Option<Box<dyn Events>>,
+    /// The ranks' sides of the NICs.
     pub(crate) pagings: Vec<Option<Arc<Paging>>>,
     /// The time until which the processor of each rank is busy, where the program shares it.
     processors: Option<Vec<Time>>,
@@ -177,6 +180,7 @@ impl World {
             credits: vec![0; n * n * 2],
             put_back,
             cards: (0..n).map(|_| None).collect(),
+            device: None,
             pagings: (0..n).map(|_| None).collect(),
             processors: None,
         }
@@ -321,6 +325,14 @@ impl World {
             WorldEvent::Nic(rank, tag) => {
                 self.record(9, u64::from(rank), 0);
                 Some(Left::Nic(rank, tag))
+            }
+            WorldEvent::Device(tag) => {
+                self.record(11, tag, 0);
+                if let Some(mut device) = self.device.take() {
+                    device.happen(self, tag);
+                    self.device = Some(device);
+                }
+                None
             }
         }
     }

@@ -13,7 +13,8 @@ usage: netvm-run -n N [options] PROGRAM [arguments]
 PROGRAM is a shared object, a .c file that includes gasnet.h, or a .upc file. Sources are compiled first.
 
   -n N              number of ranks
-  --model NAME      simulated machine: gm-myrinet2000, lanai9-netvm, modern-ib (default), this-host
+  --model NAME      simulated machine: gm-myrinet2000, lanai9-netvm, modern-ib (default), this-host,
+                    clan-piii, trapeze-alpha
   --mode NAME       registration mode: none (default), shadow-lock, firehose, firehose-over-locks, pin-everything, rendezvous,
                     rendezvous-nounpin, bounce, pindown-cache
   --seed N          seed of the random numbers (default 1)
