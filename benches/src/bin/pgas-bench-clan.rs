@@ -7,7 +7,10 @@ use gasnet_clan::{
     Access, ActiveSources, Aperture, Endpoint, Endpoints, EventQueue, Mode, Notification, Posted, PostedTx,
     RdmaEngine, Stream, StreamConfig, Streams, Upcalls, Watch,
 };
-use gasnet_via::{Address, Agent, Descriptor, MemoryAttributes, Reliability, Segment, ViAttributes};
+use gasnet_via::{
+    Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, Polled, Reliability, Segment, ViAttributes,
+    ViId,
+};
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -32,6 +35,7 @@ fn main() {
             "endpoints" => endpoints(rank),
             "upcall_rtt" => upcall_rtt(rank),
             "vi_rtt" => vi_rtt(rank),
+            "vi_calls" => vi_calls(rank),
             "pages" => pages(rank),
             other => Err(format!("no task `{other}`").into()),
         };
@@ -469,53 +473,124 @@ fn upcall_rtt(rank: &'static Rank) -> Outcome {
     })
 }
 
-/// A message of 8 bytes there and back between two virtual interfaces, with reliable delivery.
-fn vi_rtt(rank: &'static Rank) -> Outcome {
-    const BYTES: u32 = 8;
-    const RECEIVES: u32 = 4;
-    let nic = Agent::start(rank)?.open();
-    let tag = nic.create_tag();
-    let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
-    let memory = nic.register(vec![0; (BYTES * (RECEIVES + 1)) as usize], attributes)?;
-    let reliability = Reliability::Delivery;
-    let attributes = ViAttributes {
-        reliability,
-        max_transfer: PAGE as u32,
-        qos: 0,
-        tag,
-        rdma_write: false,
-        rdma_read: false,
-    };
-    let vi = nic.create_vi(attributes, None, None)?;
-    let part = |i: u32| Descriptor::message(vec![Segment { memory, at: (BYTES * i).into(), len: BYTES }]);
-    (0..RECEIVES).try_for_each(|i| nic.post_receive(vi, part(i)))?;
-    if rank.id().0 == 1 {
-        let listener = nic.listen(b"rtt")?;
-        rank.barrier();
-        nic.accept(nic.next_request(listener, None)?.id, vi)?;
-    } else {
-        rank.barrier();
-        nic.connect(vi, nic.address(*b"client"), Address::new(1, *b"rtt"), None)?;
+/// Bytes of a message between two virtual interfaces.
+const MESSAGE: u32 = 8;
+
+/// A virtual interface that is connected to the other rank's, with reliable delivery.
+struct Connected {
+    nic: Nic,
+    vi: ViId,
+    memory: MemoryId,
+}
+
+impl Connected {
+    /// Connects both ranks, with receives posted for the first messages.
+    fn new(rank: &'static Rank, receives: u32) -> Result<Connected, Box<dyn Error>> {
+        let nic = Agent::start(rank)?.open();
+        let tag = nic.create_tag();
+        let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
+        let memory = nic.register(vec![0; (MESSAGE * (receives + 1)) as usize], attributes)?;
+        let reliability = Reliability::Delivery;
+        let attributes = ViAttributes {
+            reliability,
+            max_transfer: PAGE as u32,
+            qos: 0,
+            tag,
+            rdma_write: false,
+            rdma_read: false,
+        };
+        let vi = nic.create_vi(attributes, None, None)?;
+        let ends = Connected { nic, vi, memory };
+        (0..receives).try_for_each(|i| ends.nic.post_receive(vi, ends.part(i)))?;
+        if rank.id().0 == 1 {
+            let listener = ends.nic.listen(b"rtt")?;
+            rank.barrier();
+            ends.nic.accept(ends.nic.next_request(listener, None)?.id, vi)?;
+        } else {
+            rank.barrier();
+            ends.nic.connect(vi, ends.nic.address(*b"client"), Address::new(1, *b"rtt"), None)?;
+        }
+        Ok(ends)
     }
+
+    fn part(&self, i: u32) -> Descriptor {
+        Descriptor::message(vec![Segment { memory: self.memory, at: (MESSAGE * i).into(), len: MESSAGE }])
+    }
+}
+
+/// A message of 8 bytes there and back between two virtual interfaces.
+fn vi_rtt(rank: &'static Rank) -> Outcome {
+    const RECEIVES: u32 = 4;
+    let ends = Connected::new(rank, RECEIVES)?;
+    let (nic, vi) = (&ends.nic, ends.vi);
     let count = 20_000;
     let mut next = 0;
     batches(rank, || {
         let start = Instant::now();
         for _ in 0..count {
             if rank.id().0 == 0 {
-                nic.post_send(vi, part(RECEIVES))?;
+                nic.post_send(vi, ends.part(RECEIVES))?;
             }
             let got = nic.wait_receive(vi, None)?;
-            assert!(got.errors.is_none() && got.len == BYTES);
-            nic.post_receive(vi, part(next % RECEIVES))?;
+            assert!(got.errors.is_none() && got.len == MESSAGE);
+            nic.post_receive(vi, ends.part(next % RECEIVES))?;
             next += 1;
             if rank.id().0 == 1 {
-                nic.post_send(vi, part(RECEIVES))?;
+                nic.post_send(vi, ends.part(RECEIVES))?;
             }
             let sent = nic.wait_send(vi, None)?;
             assert!(sent.errors.is_none());
         }
         Ok(vec![("rtt", ns_each(start, count))])
+    })
+}
+
+/// The calls of a virtual interface, one by one: those of Table 5.2 in Riddoch's thesis. Descriptors are made
+/// before the clock starts. Messages have arrived before their receiver looks; the first look at sends also takes
+/// their acknowledgements.
+fn vi_calls(rank: &'static Rank) -> Outcome {
+    const MANY: u32 = 32;
+    let ends = Connected::new(rank, MANY)?;
+    let (nic, vi) = (&ends.nic, ends.vi);
+    let parts = || (0..MANY).map(|i| ends.part(i)).collect::<Vec<Descriptor>>();
+    let looks = 20_000;
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..looks {
+            assert_eq!(black_box(nic.receive_done(vi)?), Polled::NotDone);
+        }
+        let mut times = vec![("receive_not_done", ns_each(start, looks))];
+        rank.barrier();
+        let mut timed = |key: &'static str, call: &mut dyn FnMut() -> Outcome| -> Outcome {
+            let start = Instant::now();
+            call()?;
+            times.push((key, ns_each(start, MANY as usize)));
+            Ok(())
+        };
+        let done = |polled: Polled| matches!(polled, Polled::Done(done) if done.errors.is_none());
+        // Either rank sends what the other one has posted receives for.
+        let sends = parts();
+        timed("post_send", &mut || Ok(sends.iter().try_for_each(|d| nic.post_send(vi, d.clone()))?))?;
+        // Whoever is in a barrier takes what has come.
+        rank.barrier();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        rank.barrier();
+        for (key, look) in [("send_done", true), ("receive_done", false)] {
+            timed(key, &mut || {
+                for _ in 0..MANY {
+                    let polled = if look { nic.send_done(vi)? } else { nic.receive_done(vi)? };
+                    if !done(polled) {
+                        return Err(format!("{key}: {polled:?}").into());
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let receives = parts();
+        timed("post_receive", &mut || {
+            Ok(receives.iter().try_for_each(|d| nic.post_receive(vi, d.clone()))?)
+        })?;
+        Ok(times)
     })
 }
 

@@ -91,6 +91,10 @@ fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
     ]
 }
 
+/// What stands beside tables of the thesis.
+const TABLES: &str = "endpoint_cold stands beside Table 4.1 of Riddoch's thesis (115 us; a TCP socket 11 us), with a TCP socket of this \
+                      machine as floor; vi_* beside Table 5.2 (0.07 to 0.83 us at 650 MHz), with a mutex as floor (there 0.26 us).";
+
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {
     let clan = |env, args: &str| Probe { program: Program::Clan, args: words(args), ranks: 2, env };
@@ -129,6 +133,19 @@ pub fn all(_: &Options) -> Vec<Group> {
         round_trip("vi_rtt", &[], "vi_rtt", "reported"),
         round_trip("vi_rtt_udp", UDP, "vi_rtt", "reported"),
         round_trip("vi_rtt_netvm", NETVM, "vi_rtt", "ratio <= 1.5"),
+        beside(
+            floor("calls", ""),
+            clan(&[], "endpoints"),
+            us(Figure { bar: "reported", ..time("endpoint_cold", "us", 2, "cold", &["socket"]) }),
+        ),
+        Group {
+            probes: vec![floor("calls", ""), clan(&[], "vi_calls")],
+            figures: ["post_send", "send_done", "post_receive", "receive_done", "receive_not_done"]
+                .map(|key| Figure { bar: "reported", ..time(&format!("vi_{key}"), "ns", 2, key, &["mutex"]) })
+                .into(),
+            rounds: 0,
+            note: Some(TABLES.into()),
+        },
         Group {
             probes: vec![clan(PEERS, "pages"), floor("fault", "4096")],
             figures: vec![
