@@ -44,6 +44,8 @@ Sets that are measured on this machine (default: smp and upc)
 Sets that are simulated in virtual time, beside the figures that the papers published
   registration       Firehose and its rivals: Table 3, Figures 3 to 5, and all modes on the same puts
   netvm              NetVM: Tables 24 to 31, Figures 9 and 22 to 28
+  clan-paper         CLAN: Tables 4.1, 5.1, 5.2 and 6.1, rates, crossovers, the switch (the set clan prints these, too)
+  trapeze            Trapeze: Table 1, cut-through delivery, Figures 4 and 5
 
       --filter TEXT  measure only figures whose name contains TEXT; may be repeated
       --list         print the names of the figures that would be measured
@@ -59,7 +61,7 @@ The exit status is 1 if a figure is missing, or differs from a paper by more tha
 ";
 
 /// The sets of [`sim`].
-const SIMULATED: &[&str] = &["registration", "netvm", "netvm-live"];
+const SIMULATED: &[&str] = &["registration", "netvm", "netvm-live", "clan-paper", "trapeze"];
 
 fn main() -> ExitCode {
     let options = match options() {
@@ -69,10 +71,13 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let (simulated, measured): (Vec<_>, Vec<_>) =
-        options.sets.iter().partition(|set| SIMULATED.contains(&set.as_str()));
+    let (mut simulated, measured): (Vec<&str>, Vec<&str>) =
+        options.sets.iter().map(String::as_str).partition(|set| SIMULATED.contains(set));
+    if measured.contains(&"clan") && !options.list {
+        simulated.push("clan-paper");
+    }
     let mut failed = false;
-    for set in &simulated {
+    for set in simulated {
         match sim::run(set, &options) {
             Ok(0) => {}
             Ok(n) => {
@@ -105,10 +110,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if groups.is_empty() {
-        let sets: Vec<&str> = measured.iter().map(|set| set.as_str()).collect();
         eprintln!(
             "pgas-bench: no figure of {} has a name with {}; --list names them",
-            sets.join(", "),
+            measured.join(", "),
             options.filters.join(" or ")
         );
         return ExitCode::from(2);

@@ -1,10 +1,10 @@
 //! The network CLAN (Riddoch, 2002): cards that write into the memory of other hosts, and switches.
 //!
 //! **A card** sends what its processor stores into an outgoing aperture at once, word by word, in program
-//! order; the processor waits until a store is on the bus ([`ClanCards::store`] says for how long). It also has
-//! an *engine* that takes [`Request`]s one after the other: it fetches a request's octets from memory, sends
-//! them, and only then looks at the next one. An [`Immediate`] is a word inside its request. Nothing orders the
-//! two: a store overtakes what the engine has not sent.
+//! order; the processor waits until a store is on the bus ([`ClanCards::store`] says for how long). It also
+//! has an *engine* that takes [`Request`]s one after the other: it fetches a request's octets from memory,
+//! sends them, and only then looks at the next one. An [`Immediate`] is a word inside its request. Nothing
+//! orders the two: a store overtakes what the engine has not sent.
 //!
 //! **A program** sees memory only: it reads its own, and asks the card to be told when an address was written
 //! to (a *watch*, which costs an interrupt for each write).
@@ -444,8 +444,8 @@ impl Device for ClanCards {
 }
 
 impl CostModel {
-    /// `clan-piii`: Pentium III hosts at 650 MHz on CLAN with one switch. The card reaches all memory, and the
-    /// paper prices no registration: those costs are of hosts of the same time (`lanai9-netvm`).
+    /// `clan-piii`: Pentium III hosts at 650 MHz on CLAN with one switch. The card reaches all memory, and
+    /// the paper prices no registration: those costs are of hosts of the same time (`lanai9-netvm`).
     pub fn clan_piii() -> CostModel {
         let c = ClanCosts::new(&ClanInputs::PAPER);
         let same_time = CostModel::lanai9_netvm();

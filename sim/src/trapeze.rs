@@ -13,8 +13,8 @@
 //! **Cut-through.** A payload goes in chunks, each of which is on the link as soon as it is on the NIC. A
 //! chunk has 1 KiB and a sixteenth of the payload; a payload of up to 1 KiB is one chunk.
 //!
-//! **Inputs** ([`TrapezeInputs`]) are rows of Table 1 without payload, differences between its rows, the copy,
-//! bus and link. What a step takes follows from them ([`TrapezeCosts::new`]).
+//! **Inputs** ([`TrapezeInputs`]) are rows of Table 1 without payload, differences between its rows, the
+//! copy, bus and link. What a step takes follows from them ([`TrapezeCosts::new`]).
 
 mod file;
 
@@ -371,8 +371,8 @@ impl Device for Trapeze {
 }
 
 impl CostModel {
-    /// `trapeze-alpha`: the machines of the Trapeze paper. Its hosts register nothing, and the paper prices no
-    /// registration: those costs are of hosts five years younger (`lanai9-netvm`).
+    /// `trapeze-alpha`: the machines of the Trapeze paper. Its hosts register nothing, and the paper prices
+    /// no registration: those costs are of hosts five years younger (`lanai9-netvm`).
     pub fn trapeze_alpha() -> CostModel {
         let c = TrapezeCosts::new(&TrapezeInputs::PAPER);
         let younger = CostModel::lanai9_netvm();

@@ -33,7 +33,7 @@ usage: cargo xtask TASK [options]
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries, manual pages
   package deb                               makes a Debian package of the same files
   bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex [--json]  measures
-  bench registration|netvm [--json]         simulates the measurements of the papers
+  bench registration|netvm|clan-paper|trapeze [--json]  simulates the measurements of the papers
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        runs random and long tests
 
@@ -61,10 +61,10 @@ usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdi
 const BENCH_HELP: &str = "\
 Runs the benchmarks (program pgas-bench in benches/). Each figure is printed beside a floor measured in the same run.
 
-usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex|registration|netvm|netvm-live [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex|registration|netvm|netvm-live|clan-paper|trapeze [--json] [options of pgas-bench]
 
-registration and netvm simulate the measurements of the papers, print paper | here | difference, and write
-plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
+registration, netvm, clan-paper and trapeze simulate the measurements of the papers, print paper | here | difference,
+and write plots and values under target/bench/plots. clan prints what clan-paper does before its own figures. netvm-live measures the same modes on real memory.
 
 'cargo xtask bench smp --help' describes each set and the options: --list, --filter TEXT, --quick, --rounds N, ...
 ";
@@ -187,6 +187,8 @@ const SUITES: &[(&str, Needs)] = &[
     ("registration", Needs::Nothing),
     ("netvm", Needs::Nothing),
     ("netvm-live", Needs::Nothing),
+    ("clan-paper", Needs::Nothing),
+    ("trapeze", Needs::Nothing),
 ];
 
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {

@@ -546,8 +546,8 @@ fn vi_rtt(rank: &'static Rank) -> Outcome {
 }
 
 /// The calls of a virtual interface, one by one: those of Table 5.2 in Riddoch's thesis. Descriptors are made
-/// before the clock starts. Messages have arrived before their receiver looks; the first look at sends also takes
-/// their acknowledgements.
+/// before the clock starts. Messages have arrived before their receiver looks; the first look at sends also
+/// takes their acknowledgements.
 fn vi_calls(rank: &'static Rank) -> Outcome {
     const MANY: u32 = 32;
     let ends = Connected::new(rank, MANY)?;

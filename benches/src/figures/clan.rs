@@ -92,7 +92,7 @@ fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
 }
 
 /// What stands beside tables of the thesis.
-const TABLES: &str = "endpoint_cold stands beside Table 4.1 of Riddoch's thesis (115 us; a TCP socket 11 us), with a TCP socket of this \
+const TABLES: &str = "endpoint_cold (made, a message each way, closed) stands beside Table 4.1 of Riddoch's thesis (115 us; a TCP socket 11 us), with a TCP socket of this \
                       machine as floor; vi_* beside Table 5.2 (0.07 to 0.83 us at 650 MHz), with a mutex as floor (there 0.26 us).";
 
 /// All of them.

@@ -1,6 +1,7 @@
 //! What the papers measured, on the simulated cluster: predictions beside published figures.
 
 pub mod chart;
+pub mod clan;
 pub mod crossover;
 pub mod live;
 pub mod netvm;
@@ -8,6 +9,7 @@ mod plot;
 pub mod programs;
 pub mod registration;
 pub mod table;
+pub mod trapeze;
 
 use crate::options::Options;
 use chart::Chart;
@@ -20,6 +22,8 @@ pub fn run(set: &str, options: &Options) -> Result<usize, String> {
         "registration" => registration(options)?,
         "netvm" => netvm(options)?,
         "netvm-live" => netvm_live(options)?,
+        "trapeze" => trapeze(options)?,
+        "clan-paper" => clan(options)?,
         other => return Err(format!("no comparisons called {other}")),
     };
     let wanted =
@@ -96,4 +100,34 @@ fn netvm(options: &Options) -> Result<Outcome, String> {
 fn netvm_live(options: &Options) -> Result<Outcome, String> {
     let mut progress = Progress::new(live::steps());
     live::run(options, &mut progress)
+}
+
+fn trapeze(options: &Options) -> Result<Outcome, String> {
+    let setup = trapeze::Setup::paper(options.quick);
+    let mut progress = Progress::new(3);
+    progress.step("Table 1");
+    let mut rows = trapeze::table_1(&setup)?;
+    progress.step("cut-through");
+    let (saved, chart) = trapeze::cut_through(&setup)?;
+    rows.extend(saved);
+    progress.step("Figures 4 and 5");
+    let mut charts = trapeze::file_figures(&setup)?;
+    rows.extend(trapeze::file_rows(&setup)?);
+    charts.push(chart);
+    Ok((rows, charts, vec![("Where the paper's numbers disagree:", trapeze::contradictions())]))
+}
+
+fn clan(options: &Options) -> Result<Outcome, String> {
+    let setup = clan::Setup::paper(options.quick);
+    let mut progress = Progress::new(4);
+    progress.step("Tables 4.1, 5.1 and 5.2");
+    let mut rows = clan::tables(&setup)?;
+    progress.step("rates");
+    rows.extend(clan::rate_rows(&setup)?);
+    progress.step("crossovers, the switch");
+    rows.extend(clan::crossover_rows(&setup)?);
+    rows.extend(clan::switch_rows(&setup)?);
+    progress.step("curves");
+    let charts = clan::figures(&setup)?;
+    Ok((rows, charts, vec![("Besides:", clan::notes())]))
 }

@@ -26,6 +26,11 @@ impl Row {
         Row { name: name.into(), unit, here, paper: None, explained: None, ranks }
     }
 
+    /// A published figure of something that is not here.
+    pub fn published(name: impl Into<String>, unit: &'static str, paper: f64) -> Row {
+        Row::new(name, unit, 0, f64::NAN).paper(paper).explained("published only: not modelled here")
+    }
+
     /// Beside the published one.
     pub fn paper(mut self, paper: f64) -> Row {
         self.paper = Some(paper);
@@ -40,7 +45,7 @@ impl Row {
 
     /// By how many percent it differs from the published figure.
     pub fn difference(&self) -> Option<f64> {
-        self.paper.map(|p| (self.here - p) / p * 100.0)
+        self.paper.map(|p| (self.here - p) / p * 100.0).filter(|d| d.is_finite())
     }
 
     /// Within 10 %, or explained.
@@ -53,7 +58,7 @@ impl Row {
         let mut text = format!(
             "{{\"name\":\"{}\",\"value\":{},\"unit\":\"{}\",\"floor\":null,\"ratio\":null,\"ranks\":{}",
             self.name,
-            number(self.here),
+            if self.here.is_nan() { "null".into() } else { number(self.here) },
             self.unit,
             self.ranks
         );
@@ -76,7 +81,8 @@ impl Row {
             (None, false) => "NOT EXPLAINED".into(),
             _ => String::new(),
         };
-        format!("| {} | {paper} | {} | {} | {difference} | {why} |", self.name, number(self.here), self.unit)
+        let here = if self.here.is_nan() { "-".into() } else { number(self.here) };
+        format!("| {} | {paper} | {here} | {} | {difference} | {why} |", self.name, self.unit)
     }
 }
 
@@ -139,6 +145,9 @@ mod tests {
         assert!(row.holds() && row.line().contains("+7.1 %"));
         assert!(!Row::new("put", "us", 2, 16.0).paper(14.0).holds());
         assert!(Row::new("put", "us", 2, 16.0).paper(14.0).explained("why").holds());
+        let only = Row::published("nfs", "MB/s", 13.5);
+        assert!(only.holds() && only.line().starts_with("| nfs | 13.50 | - | MB/s | - |"), "{}", only.line());
+        assert!(only.json().contains("\"value\":null"));
         assert_eq!(
             row.json(),
             "{\"name\":\"put\",\"value\":15.00,\"unit\":\"us\",\"floor\":null,\"ratio\":null,\"ranks\":2,\"paper\":14.00}"

@@ -1,10 +1,10 @@
 //! Links and switches: every transmitter of a link is a *line* with queues, one for each input that feeds it.
 //!
-//! A host's card is a line with one input, an output of a switch is a line with an input for each port. A line
-//! sends one *block* at a time, and takes the inputs in turn, so an input waits for at most one block of each
-//! other input. A block may leave a switch before its last octet has come (cut-through). Behind each link
-//! there is room for one block, and for what is under way on the link: a line does not send more before
-//! something has been passed on.
+//! A host's card is a line with one input, an output of a switch is a line with an input for each port. A
+//! line sends one *block* at a time, and takes the inputs in turn, so an input waits for at most one block
+//! of each other input. A block may leave a switch before its last octet has come (cut-through). Behind
+//! each link there is room for one block, and for what is under way on the link: a line does not send more
+//! before something has been passed on.
 
 use super::burst::Burst;
 use crate::time::Time;
