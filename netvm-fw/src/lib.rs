@@ -78,4 +78,8 @@ pub trait PageMemory {
     fn read(&self, at: FrameAddress, into: &mut [u8]);
     /// Copies into a frame. `at.offset + from.len() <= PAGE`.
     fn write(&self, at: FrameAddress, from: &[u8]);
+    /// Whether a copy may have to wait for the paging thread, although the frame keeps its page.
+    fn may_wait(&self, _at: FrameAddress) -> bool {
+        false
+    }
 }

@@ -12,6 +12,7 @@ use netvm_fw::port::Counter;
 use netvm_fw::{Key, Node, PAGE, PortId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// A command that waits for room.
 #[derive(Debug)]
@@ -32,7 +33,13 @@ pub(crate) struct NicCarrier {
     waiting: VecDeque<Command>,
     /// Writes and reads under way, and the number of refusals when each began.
     under: [VecDeque<(Fence, Buffer, u32)>; 2],
+    /// When this thread began to wait for reads without having done anything for them.
+    waits: Option<Instant>,
 }
+
+/// How long the paging thread looks after reads before it sleeps: about as long as a sleep and the wakes of the
+/// NIC's thread and of this one take.
+const PATIENCE: Duration = Duration::from_micros(50);
 
 impl NicCarrier {
     /// The carrier of a port, for the paging thread.
@@ -47,6 +54,7 @@ impl NicCarrier {
             handles: HashMap::new(),
             waiting: VecDeque::new(),
             under: [VecDeque::new(), VecDeque::new()],
+            waits: None,
         }
     }
 
@@ -110,9 +118,6 @@ impl NicCarrier {
         if !some {
             return;
         }
-        if let Some(card) = self.card.upgrade() {
-            card.wake();
-        }
         // The NIC reports only what it was asked for.
         let fronts = self.under.iter().filter_map(|under| under.front());
         let fences: Vec<Fence> = fronts.map(|&(fence, ..)| fence).collect();
@@ -123,6 +128,28 @@ impl NicCarrier {
 }
 
 impl Carrier for NicCarrier {
+    fn attend(&mut self) -> bool {
+        let Some(card) = self.card.upgrade() else { return false };
+        if self.under.iter().all(VecDeque::is_empty) && !card.bell.is_rung() {
+            return false;
+        }
+        if card.work_for_pager() {
+            self.waits = None;
+            return true;
+        }
+        // Nobody waits for writes.
+        if !self.under[usize::from(true)].is_empty()
+            && self.waits.get_or_insert_with(Instant::now).elapsed() < PATIENCE
+        {
+            if card.is_crowded() {
+                std::thread::yield_now();
+            }
+            return true;
+        }
+        self.waits = None;
+        card.leave_to_thread()
+    }
+
     fn trays(&self) -> usize {
         TRAYS
     }

@@ -2,8 +2,11 @@
 //!
 //! **Who runs it.** Any thread that finds the engine free: the engine's own, or a thread of the rank that
 //! polls. A thread that finds it taken leaves a mark ([`Card::again`]), and the thread that releases it looks
-//! at the mark. So work that was left before an attempt that failed is always done. The host's paging thread
-//! never runs the engine, because the firmware may touch pages that only that thread can bring.
+//! at the mark. So work that was left before an attempt that failed is always done.
+//!
+//! The host's paging thread runs it too, while pages are on their way from or to peers: it saves a change of
+//! threads for each. But the firmware may touch a page that only that thread can bring (the program has
+//! dropped it). So it leaves DMA of paged memory to the other threads ([`Runner`]): DMA may end in any order.
 //!
 //! **DMA** is an immediate copy of bytes in a frame that the firmware has locked. The host may have protected
 //! such a page against writes for a moment; the host's thread then lifts the protection without asking the
@@ -47,6 +50,15 @@ const EMPTY_TURNS_BEFORE_SLEEP: [u32; 2] = [2000, 20];
 
 /// How long the listener sleeps when others run the NIC.
 const LISTENER_BACKOFF: Duration = Duration::from_micros(50);
+
+/// Who runs the NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    /// A thread that may wait for a page.
+    Waiter,
+    /// The paging thread. It carries out no DMA that may have to wait for a page, and needs no ring.
+    Pager,
+}
 
 /// The receiver of the firmware's interrupts.
 pub(crate) trait HostHalf: Send + Sync {
@@ -117,6 +129,8 @@ pub(crate) struct NicEngine {
     host: Arc<dyn HostHalf>,
     events: VecDeque<NicEvent>,
     out: Vec<NicAction>,
+    /// DMA of paged memory that the paging thread has left to others.
+    put_off: VecDeque<NicAction>,
     /// Packets that found no room on the wire, by peer.
     backlog: Vec<VecDeque<Packet>>,
     backlogged: usize,
@@ -184,6 +198,7 @@ impl Card {
             host,
             events: VecDeque::new(),
             out: Vec::new(),
+            put_off: VecDeque::new(),
             backlog: (0..size).map(|_| VecDeque::new()).collect(),
             backlogged: 0,
             reached: Vec::new(),
@@ -246,8 +261,13 @@ impl Card {
         self.raised.load(Ordering::Acquire)
     }
 
-    /// Runs the NIC unless another thread does; returns how many events it handled.
+    /// Runs the NIC unless another thread does; returns how many events it handled, and whether there is news
+    /// for the rank.
     fn run(&self) -> (usize, bool) {
+        self.run_as(Runner::Waiter)
+    }
+
+    fn run_as(&self, runner: Runner) -> (usize, bool) {
         let (mut done, mut news) = (0, false);
         loop {
             let mut guard = match self.engine.try_lock() {
@@ -266,7 +286,7 @@ impl Card {
                 }
             };
             if let Some(engine) = guard.as_mut() {
-                done += engine.turn(self);
+                done += engine.turn(self, runner);
                 news |= core::mem::take(&mut engine.news);
             }
             drop(guard);
@@ -364,12 +384,36 @@ impl Card {
         self.desks.ring(self.me);
     }
 
-    /// Wakes the NIC's thread for commands of the paging thread: a rank that waits for a page does not
-    /// attend.
-    pub(crate) fn wake(&self) {
-        // ORDER: SeqCst; pairs with the fence in Desks::sleep.
-        fence(Ordering::SeqCst);
-        self.desks.rouse(self.me);
+    /// Does the NIC's work on the paging thread, unless its own thread is awake and has a processor for it.
+    /// Returns whether something was done.
+    pub(crate) fn work_for_pager(&self) -> bool {
+        if !self.has_work() || !self.crowded && self.desks.awake() {
+            return false;
+        }
+        let (done, news) = self.run_as(Runner::Pager);
+        if news {
+            self.tell();
+        }
+        if done > 0 && self.left.load(Ordering::Relaxed) {
+            // ORDER: SeqCst; pairs with the fence in Desks::sleep.
+            fence(Ordering::SeqCst);
+            self.desks.rouse(self.me);
+        }
+        done > 0
+    }
+
+    /// The paging thread is about to sleep while transfers of its own are under way: from now on work for the
+    /// NIC wakes the NIC's thread, because a rank that waits for a page does not attend. Returns whether
+    /// there was work.
+    pub(crate) fn leave_to_thread(&self) -> bool {
+        // It has a fence.
+        self.desks.depart();
+        self.work_for_pager()
+    }
+
+    /// Whether there are more threads than processors.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowded
     }
 
     /// The listener's thread.
@@ -431,9 +475,12 @@ impl Card {
 
 impl NicEngine {
     /// Handles what came from all sources, until there is nothing left or the turn is over.
-    fn turn(&mut self, card: &Card) -> usize {
+    fn turn(&mut self, card: &Card, runner: Runner) -> usize {
         let mut done = 0;
         self.flush(card);
+        if runner == Runner::Waiter {
+            core::mem::take(&mut self.put_off).into_iter().for_each(|dma| self.act(card, dma, runner));
+        }
         while done < MAX_EVENTS_PER_TURN {
             self.collect(card);
             if self.events.is_empty() {
@@ -443,7 +490,7 @@ impl NicEngine {
                 done += 1;
                 let mut out = core::mem::take(&mut self.out);
                 self.nic.handle(0, event, &mut out);
-                out.drain(..).for_each(|action| self.act(card, action));
+                out.drain(..).for_each(|action| self.act(card, action, runner));
                 self.out = out;
             }
         }
@@ -455,7 +502,8 @@ impl NicEngine {
                 card.desks.ring(to);
             }
         }
-        card.left.store(!self.events.is_empty() || self.backlogged > 0, Ordering::Relaxed);
+        let left = !self.events.is_empty() || self.backlogged > 0 || !self.put_off.is_empty();
+        card.left.store(left, Ordering::Relaxed);
         done
     }
 
@@ -496,7 +544,15 @@ impl NicEngine {
         }
     }
 
-    fn act(&mut self, card: &Card, action: NicAction) {
+    fn act(&mut self, card: &Card, action: NicAction, runner: Runner) {
+        let waits = match &action {
+            NicAction::DmaRead { from, .. } => self.memory.may_wait(from.at),
+            NicAction::DmaWrite { to, .. } => self.memory.may_wait(*to),
+            _ => false,
+        };
+        if waits && runner == Runner::Pager {
+            return self.put_off.push_back(action);
+        }
         match action {
             NicAction::NicWork(NicWork::Raise) => self.raised(card),
             NicAction::NicWork(_) => {}
@@ -527,6 +583,8 @@ impl NicEngine {
                     self.reached.push(to);
                 }
             }
+            // It looks when it has run the NIC.
+            NicAction::Post(PAGER_PORT, post) if runner == Runner::Pager => card.pager.memory.apply(post),
             NicAction::Post(PAGER_PORT, post) => card.pager.posted(post),
             NicAction::Post(_, post @ Post::Appended { .. }) => {
                 card.port.apply(post);
@@ -644,9 +702,23 @@ mod tests {
         fn write(&self, _: FrameAddress, _: &[u8]) {}
     }
 
+    /// Memory that a thread may have to wait for, and the threads that have read it.
+    #[derive(Default)]
+    struct Paged(Mutex<Vec<std::thread::ThreadId>>);
+
+    impl PageMemory for Paged {
+        fn read(&self, _: FrameAddress, _: &mut [u8]) {
+            self.0.lock().expect("no panic").push(std::thread::current().id());
+        }
+        fn write(&self, _: FrameAddress, _: &[u8]) {}
+        fn may_wait(&self, _: FrameAddress) -> bool {
+            true
+        }
+    }
+
     /// The card of rank 0 of two; rank 1 takes no packets.
     #[expect(unsafe_code, reason = "opens a grid of links")]
-    fn card() -> (Arc<Card>, Library, Vec<JoinHandle<()>>) {
+    fn card(memory: Arc<dyn PageMemory + Send + Sync>) -> (Arc<Card>, Library, Vec<JoinHandle<()>>) {
         let file = crate::desk::tests::memory();
         let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("desks");
         let config = Config::default();
@@ -669,7 +741,7 @@ mod tests {
         let key = Key(5);
         host.map(Vpn::of(PORT, 0), Ppn::at(0), key);
         let nic = Nic::new(netvm_fw::nic::NicConfig::new(Node(0), 2), table);
-        let threads = card.start(nic, &[], 2, Arc::new(Nobody), Arc::new(Nobody)).expect("threads");
+        let threads = card.start(nic, &[], 2, memory, Arc::new(Nobody)).expect("threads");
         let mut library = Library::new(Node(0), PORT, card.port.clone(), card.bell.clone());
         for node in [0, 1] {
             library
@@ -678,11 +750,36 @@ mod tests {
         (card, library, threads)
     }
 
+    /// The paging thread would wait for itself.
+    #[test]
+    fn the_paging_thread_leaves_dma_of_paged_memory_to_others() {
+        let memory = Arc::new(Paged::default());
+        let (card, mut library, threads) = card(memory.clone());
+        while !card.desks.sleeps_without_limit() {
+            std::thread::yield_now();
+        }
+        let here = library.lookup(Node(0), PORT, 0).expect("added");
+        let there = library.lookup(Node(1), PORT, 0).expect("added");
+        let mut write = Transfer::write(here, there, PAGE.into());
+        assert_eq!(library.issue(&mut write, |_, _| ()), Ok(true));
+        assert!(card.work_for_pager() && !card.bell.is_rung(), "it has taken the command");
+        while memory.0.lock().expect("no panic").is_empty() {
+            std::thread::yield_now();
+        }
+        assert!(!memory.0.lock().expect("no panic").contains(&std::thread::current().id()));
+        while !card.is_idle() {
+            std::thread::yield_now();
+        }
+        card.stop();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        card.end();
+    }
+
     /// A rank sends more than the wire has room for and then computes: its NIC's thread must send the rest,
     /// because nobody rings when there is room.
     #[test]
     fn a_backlog_is_handed_over() {
-        let (card, mut library, threads) = card();
+        let (card, mut library, threads) = card(Arc::new(Nobody));
         while !card.desks.sleeps_without_limit() {
             std::thread::yield_now();
         }

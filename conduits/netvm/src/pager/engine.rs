@@ -198,8 +198,9 @@ impl PagerEngine {
         let mut faults = Vec::new();
         loop {
             let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
+            let attends = self.store.attend();
             let timeout = match (self.parts.full, self.host.next_deadline()) {
-                _ if self.queue.rest(hungry) => Some(Duration::ZERO),
+                _ if self.queue.rest(hungry) || attends => Some(Duration::ZERO),
                 // A write that ends frees frames for them.
                 _ if !self.parts.announced.is_empty() && self.parts.writes == 0 => Some(Duration::ZERO),
                 (Some(_), _) => Some(FULL_RETRY_INTERVAL),
@@ -211,7 +212,7 @@ impl PagerEngine {
             // Commands that were not rung for are taken too, and first: they may release pages that faults
             // need.
             self.queue.take(rung, &mut commands);
-            let idle = !faulted && commands.is_empty();
+            let idle = !faulted && commands.is_empty() && !attends;
             if self.finish()? {
                 self.carry_out(false)?;
             }

@@ -240,6 +240,11 @@ impl PageMemory for PagedMemory {
         // SAFETY: as in `read`.
         unsafe { gasnet::bytes::store(to, from.as_ptr(), from.len()) }
     }
+
+    /// The program may have dropped a page of the segment.
+    fn may_wait(&self, at: FrameAddress) -> bool {
+        self.page(at.ppn) < self.paged()
+    }
 }
 
 impl Drop for PagedMemory {

@@ -70,6 +70,12 @@ pub(super) trait Store: Send {
     /// The next request that has finished, of those that were to finish later.
     fn finished(&mut self) -> Option<(Tag, io::Result<()>)>;
 
+    /// Does work for what is under way. Returns whether something will probably finish sooner than a thread
+    /// sleeps and wakes.
+    fn attend(&mut self) -> bool {
+        false
+    }
+
     /// Pages that are in it.
     fn stored(&self) -> u64;
 

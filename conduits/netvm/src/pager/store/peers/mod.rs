@@ -117,6 +117,11 @@ pub(crate) trait Carrier: Send {
     fn send(&mut self, to: u32, message: Message);
     /// What has happened since.
     fn next(&mut self) -> Option<Report>;
+    /// Does work for what is under way. Returns whether a read will probably end sooner than a thread sleeps
+    /// and wakes.
+    fn attend(&mut self) -> bool {
+        false
+    }
 }
 
 /// How much is borrowed and lent.
@@ -862,6 +867,10 @@ impl<C: Carrier> Store for PeerStore<C> {
             self.shown = Some((tag, tray, TRAY_PAGES));
         }
         Some((tag, result))
+    }
+
+    fn attend(&mut self) -> bool {
+        self.carrier.attend()
     }
 
     fn stored(&self) -> u64 {
