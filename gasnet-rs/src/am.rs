@@ -653,6 +653,9 @@ impl Rank {
     ) -> Result<Result<(), Refused>, Error> {
         let grid = self.grid.as_ref().expect("a neighbour has links");
         let carried = if out.kind == Kind::Medium { out.len } else { 0 };
+        if immediate && grid.is_full(index, channel, carried, out.args.len()) {
+            return Ok(Err(Refused));
+        }
         let placed = if out.kind == Kind::Long && out.len > 0 {
             match self.segments.mapped_at(to, out.dst, out.len) {
                 Some(Place::Here(at)) => Some(at),

@@ -120,6 +120,10 @@ impl Rank {
         if let (Route::Neighbour(index), Kind::Medium) = (self.route(to), kind)
             && !self.has_left(to)
         {
+            let grid = self.grid.as_ref().expect("a neighbour has links");
+            if immediate && grid.is_full(index, channel, in_arena(len), nargs) {
+                return Ok(None);
+            }
             match self.claim_in_link(channel, index, (len, nargs)) {
                 Some((at, end)) => {
                     return Ok(Some(self.prepared(
@@ -183,8 +187,7 @@ impl Rank {
     ) -> Option<(*mut u8, u64)> {
         let grid = self.grid.as_ref().expect("a neighbour has links");
         let mut sending = grid.sending(index, channel);
-        // So large that it lies in the arena, where it can be filled in.
-        let claim = sending.claim(len.max(INLINE_BYTES + 1), nargs)?;
+        let claim = sending.claim(in_arena(len), nargs)?;
         sending.suspend();
         Some((claim.payload, claim.end()))
     }
@@ -215,6 +218,11 @@ impl Rank {
             _ => Ok(Some(Room::own(len))),
         }
     }
+}
+
+/// The length of a payload, but so large that it lies in the arena, where it can be filled in.
+fn in_arena(len: usize) -> usize {
+    len.max(INLINE_BYTES + 1)
 }
 
 impl Room {

@@ -9,6 +9,10 @@
 //! something come: what a rank does and touches at start does not depend on how many others there are, but
 //! for a word or two for each.
 //!
+//! **Full links.** A sender that finds no room leaves a note beside the link's lock: where the receiver was,
+//! and how large a message was refused. Until the receiver moves or somebody sends, a message of that size or
+//! more finds no room either, which [`Grid::is_full`] says without the lock.
+//!
 //! **Fairness.** A poll that uses up its budget is continued by the next one behind the sender it stopped at,
 //! so a sender that fills its link as fast as it is drained cannot keep others waiting for more than a round.
 #![expect(
@@ -16,7 +20,7 @@
     reason = "lays out links in shared memory and gives out their exclusive ends under locks"
 )]
 
-use super::link::{Claim, Inbox, Msg, Outbox, Received, Shape};
+use super::link::{self, Claim, Inbox, Msg, Outbox, Received, Shape};
 use super::map;
 use super::ring::Ring;
 use crate::conduit::Channel;
@@ -122,6 +126,56 @@ unsafe impl Send for Base {}
 // SAFETY: as above.
 unsafe impl Sync for Base {}
 
+/// The sending end of a link.
+struct OutLink {
+    outbox: Locked<Outbox>,
+    /// The link's ring, to see where the receiver is.
+    ring: Ring<Msg>,
+    full: Full,
+}
+
+/// The note of the last claim that found no room, until one finds some: [`Full::NOTED`], the receiver's
+/// position, and the fewest arena bytes that are refused. 0: no note.
+struct Full(AtomicU64);
+
+impl Full {
+    const NOTED: u64 = 1 << 63;
+    const BYTES_BITS: u32 = 20;
+
+    fn word(head: u64, arena_bytes: usize) -> u64 {
+        let bytes = (arena_bytes as u64).min((1 << Full::BYTES_BITS) - 1);
+        // A note lasts while the receiver is less than a ring behind: so many bits of the position will do.
+        Full::NOTED | (head << Full::BYTES_BITS | bytes) & !Full::NOTED
+    }
+
+    /// Whether a message with so many arena bytes would be refused. Relaxed, as all accesses: the sender's
+    /// position does not change while there is a note, and the receiver's only grows. So if the receiver is
+    /// where it was, the answer was right at that moment.
+    #[inline]
+    fn refuses(&self, head: impl FnOnce() -> u64, arena_bytes: usize) -> bool {
+        let note = self.0.load(Ordering::Relaxed);
+        if note == 0 {
+            return false;
+        }
+        let refused = note & ((1 << Full::BYTES_BITS) - 1);
+        arena_bytes as u64 >= refused && Full::word(head(), refused as usize) == note
+    }
+
+    /// Under the outbox's lock: a claim found no room.
+    #[cold]
+    fn note(&self, head: u64, arena_bytes: usize) {
+        self.0.store(Full::word(head, arena_bytes), Ordering::Relaxed);
+    }
+
+    /// Under the outbox's lock: a claim found room.
+    #[inline]
+    fn clear(&self) {
+        if self.0.load(Ordering::Relaxed) != 0 {
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 /// One rank's ends of its links.
 pub(crate) struct Grid {
     me: u32,
@@ -129,7 +183,7 @@ pub(crate) struct Grid {
     base: Base,
     threading: Threading,
     /// `out[channel][to]`, made when first used; never for this rank itself.
-    out: [Outboxes; 2],
+    out: [OutLinks; 2],
     inn: [Locked<Inboxes>; 2],
     /// Rings of the incoming links, to see without the lock that nothing came; empty when there are pending
     /// words.
@@ -139,7 +193,7 @@ pub(crate) struct Grid {
 }
 
 /// The sending ends of one channel, by receiver.
-type Outboxes = Box<[OnceLock<Box<Locked<Outbox>>>]>;
+type OutLinks = Box<[OnceLock<Box<OutLink>>]>;
 
 /// The receiving ends of one channel.
 struct Inboxes {
@@ -152,7 +206,7 @@ struct Inboxes {
 /// Exclusive use of an outbox. Dropping it without sending costs nothing.
 pub(crate) struct Sending<'a> {
     grid: &'a Grid,
-    slot: &'a Locked<Outbox>,
+    link: &'a OutLink,
     to: u32,
     channel: Channel,
 }
@@ -185,30 +239,40 @@ impl Grid {
         Ok(Grid { me, layout: l, base, threading, out, inn, rings, pending })
     }
 
-    /// The outbox to `to`.
+    /// The sending end of the link to `to`.
     #[inline]
-    fn outbox(&self, to: u32, channel: Channel) -> &Locked<Outbox> {
+    fn out_link(&self, to: u32, channel: Channel) -> &OutLink {
         let slot = &self.out[channel as usize][to as usize];
         match slot.get() {
             Some(made) => made,
-            None => slot.get_or_init(|| self.make_outbox(to, channel)),
+            None => slot.get_or_init(|| self.make_out_link(to, channel)),
         }
     }
 
     #[cold]
-    fn make_outbox(&self, to: u32, channel: Channel) -> Box<Locked<Outbox>> {
+    fn make_out_link(&self, to: u32, channel: Channel) -> Box<OutLink> {
         assert!(to != self.me, "no link to oneself");
         let at = self.layout.link(self.base.0, self.me, to, channel);
         // SAFETY: laid out inside the mapping; each rank makes this end once, before its first message.
-        Box::new(Locked::new(self.threading, unsafe { Outbox::new(self.layout.shape, at) }))
+        let outbox = unsafe { Outbox::new(self.layout.shape, at) };
+        let ring = outbox.ring();
+        Box::new(OutLink { outbox: Locked::new(self.threading, outbox), ring, full: Full(AtomicU64::new(0)) })
+    }
+
+    /// Whether a message was refused for want of room, and one with `len` payload bytes and `nargs` arguments
+    /// would be now. It takes no lock.
+    #[inline]
+    pub(crate) fn is_full(&self, to: u32, channel: Channel, len: usize, nargs: usize) -> bool {
+        let link = self.out[channel as usize][to as usize].get();
+        link.is_some_and(|l| l.full.refuses(|| l.ring.head(), link::arena_bytes(len, nargs)))
     }
 
     /// Takes the outbox to `to`; waits for another thread of this rank that has it.
     #[inline]
     pub(crate) fn sending(&self, to: u32, channel: Channel) -> Sending<'_> {
-        let slot = self.outbox(to, channel);
-        slot.lock.lock();
-        Sending { grid: self, slot, to, channel }
+        let link = self.out_link(to, channel);
+        link.outbox.lock.lock();
+        Sending { grid: self, link, to, channel }
     }
 
     /// Offers up to `budget` messages of one channel to `take`, oldest first per sender; a message for which
@@ -361,13 +425,21 @@ impl Sending<'_> {
     #[inline]
     fn outbox(&mut self) -> &mut Outbox {
         // SAFETY: `self` holds the lock.
-        unsafe { &mut *self.slot.value.get() }
+        unsafe { &mut *self.link.outbox.value.get() }
     }
 
     /// See [`Outbox::claim`].
     #[inline]
     pub(crate) fn claim(&mut self, len: usize, nargs: usize) -> Option<Claim> {
-        self.outbox().claim(len, nargs)
+        let claim = self.outbox().claim(len, nargs);
+        match claim {
+            Some(_) => self.link.full.clear(),
+            None => {
+                let (head, no_slot) = self.outbox().receiver_seen();
+                self.link.full.note(head, if no_slot { 0 } else { link::arena_bytes(len, nargs) });
+            }
+        }
+        claim
     }
 
     /// See [`Outbox::reclaim`].
@@ -417,15 +489,15 @@ impl Grid {
     /// # Safety
     /// 1. Exactly one `resume` per [`Sending::suspend`], with the same peer and channel (owed by the caller).
     pub(crate) unsafe fn resume(&self, to: u32, channel: Channel) -> Sending<'_> {
-        let slot = self.outbox(to, channel);
-        Sending { grid: self, slot, to, channel }
+        let link = self.out_link(to, channel);
+        Sending { grid: self, link, to, channel }
     }
 }
 
 impl Drop for Sending<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.slot.lock.unlock();
+        self.link.outbox.lock.unlock();
     }
 }
 
@@ -472,6 +544,7 @@ mod loom_tests {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::am::frame::MAX_ARGUMENTS;
     use crate::shm::link::Body;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
@@ -556,6 +629,42 @@ mod tests {
         // SAFETY: a page-aligned part of the mapping, and an entry for each of its pages.
         assert_eq!(unsafe { libc::mincore(first.cast(), bytes, pages.as_mut_ptr()) }, 0);
         pages.iter().filter(|p| **p & 1 == 1).count()
+    }
+
+    /// Messages of random sizes, and polls: a link that says it is full refuses, one that refused says so to
+    /// messages of that size until the receiver moves, and one that took a message says nothing.
+    #[test]
+    fn a_full_link_says_so() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let all = grids(2);
+        let mut told = 0;
+        for _ in 0..20_000 {
+            if rng.u32(..24) == 0 {
+                all[1].poll(Channel::Request, rng.usize(1..64), &mut |_, _| true);
+            }
+            let (len, nargs) = (*rng.choice(&[0, 64, 65, 1000, 4096]).unwrap(), rng.usize(..=MAX_ARGUMENTS));
+            let full = all[0].is_full(1, Channel::Request, len, nargs);
+            let mut sending = all[0].sending(1, Channel::Request);
+            let claim = sending.claim(len, nargs);
+            assert!(!(full && claim.is_some()), "seed {seed}: it said full and was not");
+            let refused = claim.is_none();
+            if let Some(claim) = claim {
+                let bytes = [0; 64];
+                let body = match (len, claim.payload.is_null()) {
+                    (0, _) => Body::Empty,
+                    (_, true) => Body::Inline(bytes.as_ptr(), len),
+                    (_, false) => Body::Arena(len),
+                };
+                // SAFETY: the claim just made; an inline payload has at most 64 bytes.
+                unsafe { sending.publish(claim, 0, 0, &[0; MAX_ARGUMENTS][..nargs], body) };
+            }
+            drop(sending);
+            assert_eq!(all[0].is_full(1, Channel::Request, len, nargs), refused, "seed {seed}");
+            told += u32::from(full);
+        }
+        assert!(told > 500, "seed {seed}: {told} times");
     }
 
     /// A message that is refused stays where it is and is offered again.

@@ -130,6 +130,13 @@ pub(crate) struct Outbox {
 // producer side.
 unsafe impl Send for Outbox {}
 
+/// Arena bytes of a message with `len` payload bytes and `nargs` arguments. A message that finds no room
+/// leaves none for one with as many or more.
+#[inline]
+pub(crate) fn arena_bytes(len: usize, nargs: usize) -> usize {
+    if len <= INLINE_BYTES && nargs <= INLINE_ARGS { 0 } else { len }
+}
+
 /// Room for one message: where its payload goes (dangling for none), and the private bookkeeping.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
@@ -177,10 +184,21 @@ impl Outbox {
         if !self.ring.has_room() {
             return None;
         }
-        if len == 0 || (len <= INLINE_BYTES && nargs <= INLINE_ARGS) {
-            return Some(Claim { payload: core::ptr::null_mut(), at: AT_INLINE, used: self.used });
+        match arena_bytes(len, nargs) {
+            0 => Some(Claim { payload: core::ptr::null_mut(), at: AT_INLINE, used: self.used }),
+            len => self.claim_arena(len as u64),
         }
-        self.claim_arena(len as u64)
+    }
+
+    /// The ring, to see from outside where the receiver is.
+    pub(crate) fn ring(&self) -> Ring<Msg> {
+        self.ring.ring()
+    }
+
+    /// The receiver's position as last seen, and whether no slot was free then. A claim that found no room
+    /// has just looked.
+    pub(crate) fn receiver_seen(&self) -> (u64, bool) {
+        (self.ring.head_seen(), self.ring.is_full())
     }
 
     fn claim_arena(&mut self, len: u64) -> Option<Claim> {

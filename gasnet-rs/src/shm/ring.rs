@@ -69,8 +69,14 @@ impl<T> Ring<T> {
     /// [`Consumer::front`].
     #[inline]
     pub(crate) fn has_message(&self) -> bool {
-        let head = self.head.0.load(Ordering::Relaxed);
+        let head = self.head();
         self.slot(head).stamp.load(Ordering::Relaxed) == self.stamp(head)
+    }
+
+    /// The consumer's position, as it published it: a hint.
+    #[inline]
+    pub(crate) fn head(&self) -> u64 {
+        self.head.0.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -100,6 +106,11 @@ impl<T> Producer<T> {
         Producer { ring, tail: 0, head_seen: 0 }
     }
 
+    /// The ring, to see from outside where the consumer is.
+    pub(crate) fn ring(&self) -> Ring<T> {
+        self.ring
+    }
+
     /// The position the next message will have.
     pub(crate) fn tail(&self) -> u64 {
         self.tail
@@ -121,17 +132,22 @@ impl<T> Producer<T> {
     /// Whether a slot is free, after at most one look at the shared head.
     #[inline]
     pub(crate) fn has_room(&mut self) -> bool {
-        if self.tail - self.head_seen <= self.ring.mask {
-            return true;
+        if self.is_full() {
+            self.refresh();
         }
-        self.refresh();
-        self.tail - self.head_seen <= self.ring.mask
+        !self.is_full()
+    }
+
+    /// Whether no slot was free when the consumer's head was last seen.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.tail - self.head_seen > self.ring.mask
     }
 
     /// Fills the next slot through `f` and publishes it. Without room (see [`Producer::has_room`]) it panics.
     #[inline]
     pub(crate) fn push(&mut self, f: impl FnOnce(*mut T)) {
-        assert!(self.tail - self.head_seen <= self.ring.mask, "push into a full ring");
+        assert!(!self.is_full(), "push into a full ring");
         let slot = self.ring.slot(self.tail);
         slot.body.with_mut(f);
         // ORDER: Release; pairs with Acquire in Consumer::front; publishes the slot (and any payload written
