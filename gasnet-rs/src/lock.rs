@@ -3,6 +3,11 @@
 //!
 //! In *serial* mode (GASNet's SEQ, UPC) taking and giving back costs a plain load and store: the lock then
 //! only detects re-entry, which it must, because a poll may run inside a handler.
+//!
+//! **Polls give way.** A thread that polls in a loop has a conduit's lock nearly all the time, and an
+//! operation of another thread would find it free by chance only. So [`Turns::take_to_poll`] leaves the value
+//! alone while an operation waits for it, up to [`MAX_PASSES`] times in a row. For a thread that polls it
+//! waits: of several threads that poll, all but one are better off the processor.
 
 use crate::prim::{AtomicU32, Ordering};
 
@@ -93,9 +98,17 @@ impl TurnLock {
     }
 }
 
+/// Largest number of polls in a row that give way to operations. It is finite, as those may wait in threads
+/// that do not run.
+const MAX_PASSES: u32 = 64;
+
 /// A value that one thread uses at a time, behind the lock of this module. For conduits.
 pub struct Turns<T> {
     lock: TurnLock,
+    /// Operations that wait for the value. Relaxed, as `passes`: hints for polls; the lock orders the data.
+    waiting: AtomicU32,
+    /// Polls that gave way since the last one that did not.
+    passes: AtomicU32,
     value: core::cell::UnsafeCell<T>,
 }
 
@@ -107,14 +120,39 @@ unsafe impl<T: Send> Sync for Turns<T> {}
 impl<T> Turns<T> {
     /// Guards a value.
     pub fn new(threading: Threading, value: T) -> Turns<T> {
-        Turns { lock: TurnLock::new(threading), value: core::cell::UnsafeCell::new(value) }
+        let (lock, count) = (TurnLock::new(threading), || AtomicU32::new(0));
+        Turns { lock, waiting: count(), passes: count(), value: core::cell::UnsafeCell::new(value) }
     }
 
     /// Takes the turn, waiting for a holder on another thread. A thread that has it must not ask again.
     #[inline]
     pub fn take(&self) -> Turn<'_, T> {
-        self.lock.lock();
+        if !self.lock.try_lock() {
+            self.wait();
+        }
         Turn(self, core::marker::PhantomData)
+    }
+
+    #[cold]
+    fn wait(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.lock.lock();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes the turn for a poll, which need not be made now; `None` while an operation waits for it.
+    #[inline]
+    pub fn take_to_poll(&self) -> Option<Turn<'_, T>> {
+        if self.waiting.load(Ordering::Relaxed) != 0
+            && self.passes.fetch_add(1, Ordering::Relaxed) < MAX_PASSES
+        {
+            return None;
+        }
+        self.lock.lock();
+        if self.passes.load(Ordering::Relaxed) != 0 {
+            self.passes.store(0, Ordering::Relaxed);
+        }
+        Some(Turn(self, core::marker::PhantomData))
     }
 }
 
@@ -186,5 +224,32 @@ mod tests {
             // SAFETY: the other thread is gone.
             assert_eq!(s.1.with(|p| unsafe { *p }), 2);
         });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod unit_tests {
+    use super::*;
+
+    /// A poll gives way to an operation that waits, but not for ever.
+    #[test]
+    fn polls_give_way() {
+        let turns = Turns::new(Threading::Parallel, ());
+        std::thread::scope(|scope| {
+            let taken = turns.take();
+            let operation = scope.spawn(|| drop(turns.take()));
+            while turns.waiting.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            assert!(turns.take_to_poll().is_none());
+            drop(taken);
+            operation.join().unwrap();
+        });
+        assert!(turns.take_to_poll().is_some());
+        // An operation whose thread does not run.
+        turns.waiting.store(1, Ordering::Relaxed);
+        let polls = (0..=MAX_PASSES).map(|_| turns.take_to_poll().is_some()).collect::<Vec<_>>();
+        assert!(polls[..MAX_PASSES as usize].iter().all(|polled| !polled) && polls[MAX_PASSES as usize]);
+        assert!(turns.take_to_poll().is_none());
     }
 }

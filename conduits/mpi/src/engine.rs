@@ -626,7 +626,7 @@ unsafe impl Conduit for Mpi {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         let mut done = 0;
-        let mut guard = self.lock();
+        let Some(mut guard) = self.engine.take_to_poll() else { return Ok(0) };
         while done < budget
             && let Some(engine) = guard.as_mut()
             && let Some((channel, ready)) = engine.next(channel, done > 0)?
@@ -743,11 +743,12 @@ unsafe impl Rma for Mpi {
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         if self.ops.load(Relaxed) == 0 {
             // A wait that learns of puts keeps spinning.
-            let mut guard = self.lock();
-            return guard.as_mut().map_or(0, |engine| usize::from(std::mem::take(&mut engine.nudged)));
+            let guard = self.engine.take_to_poll();
+            let nudged = guard.and_then(|mut guard| Some(std::mem::take(&mut guard.as_mut()?.nudged)));
+            return usize::from(nudged.unwrap_or(false));
         }
         let mut done = Vec::new();
-        let mut guard = self.lock();
+        let Some(mut guard) = self.engine.take_to_poll() else { return 0 };
         let Some(engine) = guard.as_mut() else { return 0 };
         let Some(window) = engine.window.as_mut() else { return 0 };
         let polled = window.poll(budget, &mut done).and_then(|slow| match slow {

@@ -16,11 +16,11 @@ use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, FrameLine, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
     SegmentDesc,
 };
-use gasnet::{Bells, Error, RankId};
+use gasnet::{Bells, Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Bytes of frames of one channel that may be under way to one peer.
@@ -436,7 +436,7 @@ impl OfiEngine {
 }
 
 struct Ofi {
-    engine: Mutex<Option<OfiEngine>>,
+    engine: Turns<Option<OfiEngine>>,
     /// The counters, saved before the engine was closed.
     counted: OnceLock<Vec<(&'static str, u64)>>,
     bells: Option<Arc<Bells>>,
@@ -469,7 +469,7 @@ pub(crate) fn open(
         engine.drop_onesided();
     }
     let bells = engine.bells.clone();
-    let engine = Mutex::new(Some(engine));
+    let engine = Turns::new(cx.threading, Some(engine));
     Ok(Some(Box::new(Ofi { engine, counted: OnceLock::new(), bells, native, atomics, copies, max_transfer })))
 }
 
@@ -579,8 +579,8 @@ fn deliver_frame(frame: &Ready, deliver: &mut dyn FnMut(Frame)) {
 }
 
 impl Ofi {
-    fn lock(&self) -> MutexGuard<'_, Option<OfiEngine>> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Turn<'_, Option<OfiEngine>> {
+        self.engine.take()
     }
 }
 
@@ -653,7 +653,7 @@ unsafe impl Conduit for Ofi {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         let mut done = 0;
-        let mut guard = self.lock();
+        let Some(mut guard) = self.engine.take_to_poll() else { return Ok(0) };
         while done < budget {
             let Some(engine) = guard.as_mut() else { break };
             if engine.ready[channel as usize].is_empty() {
@@ -789,7 +789,7 @@ unsafe impl Rma for Ofi {
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
-        let mut guard = self.lock();
+        let Some(mut guard) = self.engine.take_to_poll() else { return 0 };
         let Some(engine) = guard.as_mut() else { return 0 };
         if engine.onesided.as_ref().is_some_and(|o| o.done.is_empty()) && engine.looks.is_due(2) {
             // The next poll for frames reports a failure.

@@ -220,7 +220,7 @@ unsafe impl Conduit for Udp {
         if !pump && self.shared.requests.load(Relaxed) == 0 {
             return Ok(0);
         }
-        let mut engine = self.shared.engine();
+        let Some(mut engine) = self.shared.engine.take_to_poll() else { return Ok(0) };
         if pump {
             self.shared.polled.store(true, Relaxed);
             engine.glance();
@@ -320,7 +320,7 @@ unsafe impl Rma for Udp {
         if self.shared.completions.load(Relaxed) == 0 {
             return usize::from(moved);
         }
-        let mut engine = self.shared.engine();
+        let Some(mut engine) = self.shared.engine.take_to_poll() else { return usize::from(moved) };
         let mut done = 0;
         while done < budget {
             let Some(token) = engine.memory.completed.pop_front() else { break };
