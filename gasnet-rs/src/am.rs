@@ -34,7 +34,7 @@ pub(crate) mod frame;
 pub(crate) mod parts;
 mod prepared;
 
-use crate::conduit::{Channel, Frame, Peer};
+use crate::conduit::{Channel, Frame};
 use crate::context::{self, Inside};
 use crate::event::Refused;
 use crate::segment::Place;
@@ -380,7 +380,7 @@ impl Rank {
 
     /// Largest payload of a frame to this rank that carries `nargs` arguments.
     pub(crate) fn max_frame(&self, to: RankId, nargs: usize) -> usize {
-        let limits = self.conduit.as_ref().map(|c| c.limits(Peer { rank: to, endpoint: 0 }, nargs).max_frame);
+        let limits = self.conduit.as_ref().map(|c| c.limits(to, nargs).max_frame);
         limits.unwrap_or(MAX_MEDIUM + payload_at(MAX_ARGUMENTS)) - payload_at(nargs)
     }
 
@@ -731,12 +731,12 @@ impl Rank {
         debug_assert!(out.len <= self.max_frame(to, nargs), "a frame to {to} beyond its limit");
         let (kind, handler, len, dst) = (out.kind, out.handler, out.len, out.dst);
         let head = FrameHead { kind, handler, nargs, len, dst, part: false };
-        let (peer, mut waiter) = (Peer { rank: to, endpoint: 0 }, None);
+        let mut waiter = None;
         if out.len == 0 {
             let mut frame = SmallFrame([0; payload_at(MAX_ARGUMENTS)]);
             let frame = &mut frame.0[..at];
             head.emit(out.args, frame);
-            while !conduit.send(peer, channel, frame, immediate)? {
+            while !conduit.send(to, channel, frame, immediate)? {
                 if immediate {
                     return Ok(Err(Refused));
                 }
@@ -747,7 +747,7 @@ impl Rank {
             return Ok(Ok(()));
         }
         let slot = loop {
-            match conduit.reserve(peer, channel, at + out.len, immediate)? {
+            match conduit.reserve(to, channel, at + out.len, immediate)? {
                 Some(slot) => break slot,
                 None if immediate => return Ok(Err(Refused)),
                 None if self.make_room(channel, to, &mut waiter) => {}
@@ -882,7 +882,7 @@ impl Rank {
         let Some(head) = FrameHead::parse(frame, &mut args) else {
             self.fatal(&format!(
                 "rank {} sent a frame of {} bytes that is no active message: it was forged or corrupted",
-                f.from.rank, f.len
+                f.from, f.len
             ));
         };
         if head.part {
@@ -895,7 +895,7 @@ impl Rank {
             // None of the core's own messages is a long one.
             Kind::Long if head.handler < FIRST_LIBRARY_HANDLER => self.fatal(&format!(
                 "rank {} sent a long message for the runtime itself: a frame was forged or corrupted",
-                f.from.rank
+                f.from
             )),
             Kind::Long if head.len == 0 => self.own_address(head.dst),
             Kind::Long => match self.segments.mapped_at(self.id(), head.dst, head.len) {
@@ -904,11 +904,11 @@ impl Rank {
                     unsafe { bytes::store(at, carried, head.len) };
                     at
                 }
-                _ => self.fatal(&format!("rank {} sent a long message outside this segment", f.from.rank)),
+                _ => self.fatal(&format!("rank {} sent a long message outside this segment", f.from)),
             },
         };
         let message = Message { kind: head.kind, args: &args[..head.nargs], payload, len: head.len };
-        self.run_handler(f.from.rank, f.channel, head.handler, &message);
+        self.run_handler(f.from, f.channel, head.handler, &message);
     }
 
     #[inline]

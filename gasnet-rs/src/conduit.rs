@@ -41,23 +41,12 @@ pub enum Channel {
     Reply = 1,
 }
 
-/// The far end of a frame: a rank and one of its endpoints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer {
-    /// The rank.
-    pub rank: RankId,
-    /// The endpoint; 0 is the one every rank has.
-    pub endpoint: u16,
-}
-
-/// The address of a byte another rank can reach.
+/// The address of a byte in the segment of another rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteAddr {
-    /// Whose memory.
-    pub peer: Peer,
-    /// Which of the endpoint's segments; 0 is the one attached at start.
-    pub segment: u16,
-    /// Bytes from the segment's start.
+    /// Whose segment.
+    pub rank: RankId,
+    /// Bytes from its start.
     pub offset: u64,
 }
 
@@ -73,18 +62,6 @@ pub enum Advice {
     Leaving,
 }
 
-/// What a segment's memory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SegmentKind {
-    /// Host memory that stays put.
-    Host,
-    /// Memory of a device.
-    Device,
-    /// Host memory whose pages come and go under the conduit's control.
-    Paged,
-}
-
 /// A segment as a conduit sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct SegmentDesc {
@@ -92,10 +69,6 @@ pub struct SegmentDesc {
     pub base: *mut u8,
     /// Length in bytes.
     pub len: usize,
-    /// What it is made of.
-    pub kind: SegmentKind,
-    /// Whether ranks of the same host may map it.
-    pub neighbours_may_map: bool,
 }
 
 /// Every conduit carries frames of at least this many bytes: a medium message of the largest size with all
@@ -137,7 +110,7 @@ pub struct RawSlot {
 #[derive(Debug)]
 pub struct Frame {
     /// Who sent it.
-    pub from: Peer,
+    pub from: RankId,
     /// On which stream.
     pub channel: Channel,
     /// Its bytes, 64-byte aligned, which the receiver may use as scratch.
@@ -160,7 +133,7 @@ pub unsafe trait Conduit: Send + Sync {
 
     /// What fits in a frame to `to` that carries `nargs` active-message arguments: at least [`MIN_FRAME`],
     /// constant over the job.
-    fn limits(&self, to: Peer, nargs: usize) -> Limits {
+    fn limits(&self, to: RankId, nargs: usize) -> Limits {
         let _ = (to, nargs);
         Limits::new(MIN_FRAME)
     }
@@ -174,7 +147,7 @@ pub unsafe trait Conduit: Send + Sync {
     /// The peer or the conduit is unusable.
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         immediate: bool,
@@ -200,7 +173,7 @@ pub unsafe trait Conduit: Send + Sync {
     ///
     /// # Errors
     /// As [`Conduit::reserve`].
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+    fn send(&self, to: RankId, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         let Some(slot) = self.reserve(to, channel, frame.len(), immediate)? else { return Ok(false) };
         #[expect(unsafe_code, reason = "fills in the slot")]
         // SAFETY: the slot just reserved has as many bytes, which are ours; it is committed once.

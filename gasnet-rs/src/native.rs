@@ -15,7 +15,7 @@
 use crate::am::POLL_BUDGET;
 use crate::atomics::{self, Operation};
 use crate::bytes;
-use crate::conduit::{Channel, Completion, Peer, RemoteAddr, Rma};
+use crate::conduit::{Channel, Completion, RemoteAddr, Rma};
 use crate::event::{LOCAL, Local, REMOTE, Refused};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::slots::{NONE, Slot, Slots};
@@ -374,7 +374,7 @@ impl Native {
 
 #[inline]
 fn remote(rank: RankId, offset: u64) -> RemoteAddr {
-    RemoteAddr { peer: Peer { rank, endpoint: 0 }, segment: 0, offset }
+    RemoteAddr { rank, offset }
 }
 
 #[cfg(all(test, not(loom)))]

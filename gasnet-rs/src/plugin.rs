@@ -24,9 +24,7 @@
 )]
 
 use crate::atomics::Operation;
-use crate::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc, SegmentKind,
-};
+use crate::conduit::{Channel, Completion, Conduit, Frame, Limits, RawSlot, RemoteAddr, Rma, SegmentDesc};
 use crate::{Error, RankId};
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -39,7 +37,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 7;
+pub const ABI: u32 = 8;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -154,8 +152,7 @@ impl SlotTable {
 #[derive(Debug, Clone, Copy)]
 pub struct FrameTable {
     rank: u32,
-    endpoint: u16,
-    channel: u16,
+    channel: u32,
     data: *mut u8,
     len: usize,
 }
@@ -166,8 +163,6 @@ pub struct FrameTable {
 pub struct SegmentRecord {
     base: *mut u8,
     len: usize,
-    kind: u32,
-    neighbours_may_map: u32,
 }
 
 /// Of an atomic operation: the word, what is done, with what.
@@ -175,10 +170,8 @@ pub struct SegmentRecord {
 #[derive(Debug, Clone, Copy)]
 pub struct AtomicRecord {
     rank: u32,
-    endpoint: u16,
-    segment: u16,
-    offset: u64,
     what: u32,
+    offset: u64,
     operands: [u64; 2],
 }
 
@@ -197,11 +190,11 @@ pub struct ConduitTable {
     name: Bytes,
     polls_both: u32,
     sends_before_attach: u32,
-    limits: unsafe extern "C" fn(Object, u32, u16, usize) -> usize,
-    reserve: unsafe extern "C" fn(Object, u32, u16, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
+    limits: unsafe extern "C" fn(Object, u32, usize) -> usize,
+    reserve: unsafe extern "C" fn(Object, u32, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
     commit: unsafe extern "C" fn(Object, *const SlotTable),
     cancel: unsafe extern "C" fn(Object, *const SlotTable),
-    send: unsafe extern "C" fn(Object, u32, u16, u32, Bytes, u32, *const Sayer) -> i64,
+    send: unsafe extern "C" fn(Object, u32, u32, Bytes, u32, *const Sayer) -> i64,
     poll: unsafe extern "C" fn(Object, u32, usize, Deliver, Object, *const Sayer) -> i64,
     attach: unsafe extern "C" fn(Object, *const SegmentRecord, *const Sayer) -> i64,
     descriptor: unsafe extern "C" fn(Object) -> i32,
@@ -211,8 +204,8 @@ pub struct ConduitTable {
     close: unsafe extern "C" fn(Object),
     counters: unsafe extern "C" fn(Object, Count, Object),
     has_rma: unsafe extern "C" fn(Object) -> u32,
-    put: unsafe extern "C" fn(Object, u32, u16, u16, u64, *const u8, usize, u64) -> u32,
-    get: unsafe extern "C" fn(Object, *mut u8, u32, u16, u16, u64, usize, u64) -> u32,
+    put: unsafe extern "C" fn(Object, u32, u64, *const u8, usize, u64) -> u32,
+    get: unsafe extern "C" fn(Object, *mut u8, u32, u64, usize, u64) -> u32,
     atomic: unsafe extern "C" fn(Object, *const AtomicRecord, *mut u64, u64) -> i32,
     copies_source: unsafe extern "C" fn(Object, usize) -> u32,
     max_transfer: unsafe extern "C" fn(Object) -> usize,
@@ -251,10 +244,6 @@ impl Exported {
     }
 }
 
-fn peer(rank: u32, endpoint: u16) -> Peer {
-    Peer { rank: RankId(rank), endpoint }
-}
-
 fn channel(number: u32) -> Channel {
     if number == Channel::Request as u32 { Channel::Request } else { Channel::Reply }
 }
@@ -264,15 +253,14 @@ fn channel(number: u32) -> Channel {
 mod gates {
     use super::*;
 
-    pub(super) unsafe extern "C" fn limits(object: Object, rank: u32, endpoint: u16, nargs: usize) -> usize {
+    pub(super) unsafe extern "C" fn limits(object: Object, rank: u32, nargs: usize) -> usize {
         // SAFETY: the importer passes the table's object.
-        unsafe { Exported::of(object) }.conduit.limits(peer(rank, endpoint), nargs).max_frame
+        unsafe { Exported::of(object) }.conduit.limits(RankId(rank), nargs).max_frame
     }
 
     pub(super) unsafe extern "C" fn reserve(
         object: Object,
         rank: u32,
-        endpoint: u16,
         on: u32,
         len: usize,
         immediate: u32,
@@ -281,8 +269,7 @@ mod gates {
     ) -> i64 {
         // SAFETY: as above; `out` and `sayer` are the caller's for this call.
         unsafe {
-            let slot =
-                Exported::of(object).conduit.reserve(peer(rank, endpoint), channel(on), len, immediate != 0);
+            let slot = Exported::of(object).conduit.reserve(RankId(rank), channel(on), len, immediate != 0);
             let result = slot.map(|slot| match slot {
                 Some(slot) => {
                     out.write(SlotTable::of(&slot));
@@ -315,7 +302,6 @@ mod gates {
     pub(super) unsafe extern "C" fn send(
         object: Object,
         rank: u32,
-        endpoint: u16,
         on: u32,
         frame: Bytes,
         immediate: u32,
@@ -323,12 +309,8 @@ mod gates {
     ) -> i64 {
         // SAFETY: as above; the bytes are lent for this call, `sayer` is the caller's.
         unsafe {
-            let sent = Exported::of(object).conduit.send(
-                peer(rank, endpoint),
-                channel(on),
-                frame.get(),
-                immediate != 0,
-            );
+            let sent =
+                Exported::of(object).conduit.send(RankId(rank), channel(on), frame.get(), immediate != 0);
             answer(sent.map(i64::from), sayer)
         }
     }
@@ -342,13 +324,7 @@ mod gates {
         sayer: *const Sayer,
     ) -> i64 {
         let mut pass = |f: Frame| {
-            let frame = FrameTable {
-                rank: f.from.rank.0,
-                endpoint: f.from.endpoint,
-                channel: f.channel as u16,
-                data: f.data,
-                len: f.len,
-            };
+            let frame = FrameTable { rank: f.from.0, channel: f.channel as u32, data: f.data, len: f.len };
             // SAFETY: the caller's function and its cookie.
             unsafe { deliver(cookie, &frame) }
         };
@@ -367,13 +343,7 @@ mod gates {
         // SAFETY: as above; `segment` is the caller's for this call.
         unsafe {
             let s = &*segment;
-            let kind = match s.kind {
-                0 => SegmentKind::Host,
-                1 => SegmentKind::Device,
-                _ => SegmentKind::Paged,
-            };
-            let desc =
-                SegmentDesc { base: s.base, len: s.len, kind, neighbours_may_map: s.neighbours_may_map != 0 };
+            let desc = SegmentDesc { base: s.base, len: s.len };
             answer(Exported::of(object).conduit.attach(&desc).map(|()| 0), sayer)
         }
     }
@@ -435,14 +405,12 @@ mod gates {
     pub(super) unsafe extern "C" fn put(
         object: Object,
         rank: u32,
-        endpoint: u16,
-        segment: u16,
         offset: u64,
         src: *const u8,
         len: usize,
         token: u64,
     ) -> u32 {
-        let to = RemoteAddr { peer: peer(rank, endpoint), segment, offset };
+        let to = RemoteAddr { rank: RankId(rank), offset };
         // SAFETY: as above; the caller owes what Rma::put demands.
         u32::from(unsafe { rma(object).put(to, src, len, token) })
     }
@@ -451,13 +419,11 @@ mod gates {
         object: Object,
         dst: *mut u8,
         rank: u32,
-        endpoint: u16,
-        segment: u16,
         offset: u64,
         len: usize,
         token: u64,
     ) -> u32 {
-        let from = RemoteAddr { peer: peer(rank, endpoint), segment, offset };
+        let from = RemoteAddr { rank: RankId(rank), offset };
         // SAFETY: as above; the caller owes what Rma::get demands.
         u32::from(unsafe { rma(object).get(dst, from, len, token) })
     }
@@ -472,7 +438,7 @@ mod gates {
         // SAFETY: as above; the record is the caller's for this call.
         let r = unsafe { *record };
         let Some(what) = Operation::decode(r.what) else { return -1 };
-        let at = RemoteAddr { peer: peer(r.rank, r.endpoint), segment: r.segment, offset: r.offset };
+        let at = RemoteAddr { rank: RankId(r.rank), offset: r.offset };
         // SAFETY: as above; the caller owes what Rma::atomic demands.
         unsafe { rma(object).atomic(at, what, r.operands, old, token) }.map_or(-1, i32::from)
     }
@@ -603,15 +569,15 @@ unsafe impl Conduit for Imported {
         self.name
     }
 
-    fn limits(&self, to: Peer, nargs: usize) -> Limits {
+    fn limits(&self, to: RankId, nargs: usize) -> Limits {
         let t = &self.table;
         // SAFETY: the table's function and object, here and below.
-        Limits::new(unsafe { (t.limits)(t.object, to.rank.0, to.endpoint, nargs) })
+        Limits::new(unsafe { (t.limits)(t.object, to.0, nargs) })
     }
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         immediate: bool,
@@ -619,11 +585,9 @@ unsafe impl Conduit for Imported {
         let t = &self.table;
         let mut slot = SlotTable { buf: core::ptr::null_mut(), len: 0, cookie: [0; 2] };
         let got = hear(|sayer| {
-            let (rank, endpoint, channel) = (to.rank.0, to.endpoint, channel as u32);
+            let channel = channel as u32;
             // SAFETY: as above; slot and sayer outlive the call.
-            unsafe {
-                (t.reserve)(t.object, rank, endpoint, channel, len, u32::from(immediate), &mut slot, sayer)
-            }
+            unsafe { (t.reserve)(t.object, to.0, channel, len, u32::from(immediate), &mut slot, sayer) }
         })?;
         Ok(if got == 0 { None } else { slot.slot() })
     }
@@ -640,12 +604,12 @@ unsafe impl Conduit for Imported {
         unsafe { (t.cancel)(t.object, &SlotTable::of(&slot)) }
     }
 
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+    fn send(&self, to: RankId, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         let t = &self.table;
-        let (rank, endpoint, channel) = (to.rank.0, to.endpoint, channel as u32);
+        let channel = channel as u32;
         // SAFETY: as above; frame and sayer outlive the call.
         hear(|sayer| unsafe {
-            (t.send)(t.object, rank, endpoint, channel, Bytes::of(frame), u32::from(immediate), sayer)
+            (t.send)(t.object, to.0, channel, Bytes::of(frame), u32::from(immediate), sayer)
         })
         .map(|sent| sent != 0)
     }
@@ -655,8 +619,8 @@ unsafe impl Conduit for Imported {
             // SAFETY: the cookie is the closure below; the frame is lent for this call.
             let (deliver, f) = unsafe { (&mut *cookie.cast::<&mut dyn FnMut(Frame)>(), &*frame) };
             deliver(Frame {
-                from: peer(f.rank, f.endpoint),
-                channel: super::plugin::channel(u32::from(f.channel)),
+                from: RankId(f.rank),
+                channel: super::plugin::channel(f.channel),
                 data: f.data,
                 len: f.len,
             });
@@ -681,17 +645,7 @@ unsafe impl Conduit for Imported {
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         let t = &self.table;
-        let kind = match segment.kind {
-            SegmentKind::Host => 0,
-            SegmentKind::Device => 1,
-            SegmentKind::Paged => 2,
-        };
-        let record = SegmentRecord {
-            base: segment.base,
-            len: segment.len,
-            kind,
-            neighbours_may_map: u32::from(segment.neighbours_may_map),
-        };
+        let record = SegmentRecord { base: segment.base, len: segment.len };
         // SAFETY: as above.
         hear(|sayer| unsafe { (t.attach)(t.object, &record, sayer) }).map(|_| ())
     }
@@ -778,16 +732,14 @@ unsafe impl Conduit for Imported {
 unsafe impl Rma for Imported {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let t = &self.table;
-        let Peer { rank, endpoint } = to.peer;
         // SAFETY: as above; owed by the caller for the memory.
-        unsafe { (t.put)(t.object, rank.0, endpoint, to.segment, to.offset, src, len, token) != 0 }
+        unsafe { (t.put)(t.object, to.rank.0, to.offset, src, len, token) != 0 }
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let t = &self.table;
-        let Peer { rank, endpoint } = from.peer;
         // SAFETY: as above; owed by the caller for the memory.
-        unsafe { (t.get)(t.object, dst, rank.0, endpoint, from.segment, from.offset, len, token) != 0 }
+        unsafe { (t.get)(t.object, dst, from.rank.0, from.offset, len, token) != 0 }
     }
 
     unsafe fn atomic(
@@ -799,8 +751,8 @@ unsafe impl Rma for Imported {
         token: u64,
     ) -> Option<bool> {
         let t = &self.table;
-        let (Peer { rank, endpoint }, RemoteAddr { segment, offset, .. }) = (at.peer, at);
-        let record = AtomicRecord { rank: rank.0, endpoint, segment, offset, what: what.encode(), operands };
+        let RemoteAddr { rank, offset } = at;
+        let record = AtomicRecord { rank: rank.0, what: what.encode(), offset, operands };
         // SAFETY: as above; owed by the caller for the memory.
         match unsafe { (t.atomic)(t.object, &record, old, token) } {
             -1 => None,

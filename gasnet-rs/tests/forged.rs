@@ -47,10 +47,10 @@ unsafe impl Conduit for End {
         // Nobody is at the other end.
         false
     }
-    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+    fn reserve(&self, to: RankId, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
         let lines: Box<[FrameLine]> = vec![FrameLine([0; 64]); len.div_ceil(64)].into();
         let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();
-        Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0), channel as u64] }))
+        Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.0), channel as u64] }))
     }
     unsafe fn commit(&self, slot: RawSlot) {
         let count = slot.len.div_ceil(64);
@@ -81,7 +81,7 @@ unsafe impl Conduit for End {
         };
         let Some((from, channel, bytes)) = next else { return Ok(0) };
         let mut copy = lines(&bytes);
-        let (from, len) = (Peer { rank: RankId(from), endpoint: 0 }, bytes.len());
+        let (from, len) = (RankId(from), bytes.len());
         deliver(Frame { from, channel, data: copy.as_mut_ptr().cast(), len });
         Ok(1)
     }

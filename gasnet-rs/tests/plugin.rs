@@ -3,8 +3,7 @@
 
 use gasnet::boot::{Exchange, Overseer, ToMonitor};
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
-    SegmentKind,
+    Channel, Completion, Conduit, Frame, Limits, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::plugin::{self, EmbedTable, OpenTable};
 use gasnet::{Boot, Config, Error, OneThread, RankId, Threading};
@@ -42,12 +41,12 @@ unsafe impl Conduit for Mock {
     fn name(&self) -> &'static str {
         "mock"
     }
-    fn limits(&self, to: Peer, nargs: usize) -> Limits {
-        Limits::new(1000 * to.rank.0 as usize + 100 * to.endpoint as usize + nargs)
+    fn limits(&self, to: RankId, nargs: usize) -> Limits {
+        Limits::new(1000 * to.0 as usize + nargs)
     }
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         immediate: bool,
@@ -83,7 +82,7 @@ unsafe impl Conduit for Mock {
         }
         for i in 0..budget {
             let mut room = Room([i as u8; 256]);
-            let from = Peer { rank: RankId(i as u32), endpoint: 3 };
+            let from = RankId(i as u32);
             deliver(Frame { from, channel, data: room.0.as_mut_ptr(), len: 10 + i });
         }
         Ok(budget)
@@ -95,7 +94,7 @@ unsafe impl Conduit for Mock {
         !self.rma
     }
     fn attach(&self, s: &SegmentDesc) -> Result<(), Error> {
-        self.say(format!("attach {:?} {} {:?} {}", s.base, s.len, s.kind, s.neighbours_may_map));
+        self.say(format!("attach {:?} {}", s.base, s.len));
         if s.len == 0 { Err(Error::job("empty")) } else { Ok(()) }
     }
     fn rma(&self) -> Option<&dyn Rma> {
@@ -163,7 +162,7 @@ fn mock(rma: bool) -> Made {
 /// Everything that can be asked of a conduit, and all answers, as text.
 fn examine(conduit: &dyn Conduit) -> Vec<String> {
     let mut answers = vec![conduit.name().to_string()];
-    let to = Peer { rank: RankId(2), endpoint: 1 };
+    let to = RankId(2);
     answers.push(format!("{:?}", conduit.limits(to, 5)));
     for len in [0, 1, 2, 3, 4, 5, 100] {
         let slot = conduit.reserve(to, Channel::Reply, len, len == 5);
@@ -196,18 +195,8 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
         });
         answers.push(format!("{polled:?} {frames:?}"));
     }
-    for (len, kind) in [
-        (4096, SegmentKind::Host),
-        (8192, SegmentKind::Device),
-        (1, SegmentKind::Paged),
-        (0, SegmentKind::Host),
-    ] {
-        let segment = SegmentDesc {
-            base: std::ptr::without_provenance_mut(64),
-            len,
-            kind,
-            neighbours_may_map: len > 1,
-        };
+    for len in [4096, 1, 0] {
+        let segment = SegmentDesc { base: std::ptr::without_provenance_mut(64), len };
         answers.push(format!("{:?}", conduit.attach(&segment)));
     }
     answers.push(format!("{:?}", conduit.clock()));
@@ -221,7 +210,7 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
     answers.push(format!("{:?} {:?}", conduit.counters(), conduit.counters()));
     conduit.close();
     let Some(rma) = conduit.rma() else { return answers };
-    let at = RemoteAddr { peer: to, segment: 4, offset: 1 << 40 };
+    let at = RemoteAddr { rank: to, offset: 1 << 40 };
     for len in [8, 9] {
         // SAFETY: the mock touches nothing.
         let (put, get) = unsafe {

@@ -15,7 +15,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
 use gasnet::RankId;
-use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc};
+use gasnet::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma, SegmentDesc};
 
 /// What a frame's header takes on the wire.
 const FRAME_HEADER_BYTES: usize = 16;
@@ -40,14 +40,14 @@ unsafe impl Conduit for SimConduit {
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         self.at.shared.alive();
         let mut w = self.at.shared.world();
-        let Some(slot) = w.reserve(self.at.rank, to.rank.0, channel, len) else { return Ok(None) };
+        let Some(slot) = w.reserve(self.at.rank, to.0, channel, len) else { return Ok(None) };
         let Some(frame) = w.slots.get_mut(slot as usize) else { return Ok(None) };
         let buf = NonNull::from(&mut frame.lines[0]).cast::<u8>();
         Ok(Some(RawSlot { buf, len, cookie: [u64::from(slot), 0] }))
@@ -79,7 +79,7 @@ unsafe impl Conduit for SimConduit {
             let Some(mut frame) = next else { break };
             self.at.shared.world().stats.frames += 1;
             self.at.shared.work(self.at.rank, self.at.costs.am_handle);
-            let from = Peer { rank: RankId(frame.from), endpoint: 0 };
+            let from = RankId(frame.from);
             let data = frame.lines.as_mut_ptr().cast::<u8>();
             deliver(Frame { from, channel, data, len: frame.len });
             self.at.shared.world().recycle(frame);
@@ -146,11 +146,11 @@ unsafe impl Rma for SimConduit {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         // SAFETY: owed by the caller; the slice is used during this call only.
         let bytes = if len == 0 { &[] } else { unsafe { core::slice::from_raw_parts(src, len) } };
-        self.start(Start::put(to.peer.rank.0, to.offset, src as usize, bytes, token))
+        self.start(Start::put(to.rank.0, to.offset, src as usize, bytes, token))
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
-        self.start(Start::get(from.peer.rank.0, from.offset, dst as usize, len, token))
+        self.start(Start::get(from.rank.0, from.offset, dst as usize, len, token))
     }
 
     fn copies_source(&self, len: usize) -> bool {

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{FaultRates, Faults, Late};
-use gasnet::conduit::{Channel, Conduit, Frame, FrameLine, Peer, RawSlot, Rma};
+use gasnet::conduit::{Channel, Conduit, Frame, FrameLine, RawSlot, Rma};
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -30,7 +30,7 @@ struct FaultyState {
 
 /// A frame that arrives later.
 struct Held {
-    from: Peer,
+    from: RankId,
     /// The frame's bytes, aligned to 64 bytes.
     lines: Vec<FrameLine>,
     len: usize,
@@ -136,7 +136,7 @@ unsafe impl Conduit for Faulty {
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         immediate: bool,
@@ -144,7 +144,7 @@ unsafe impl Conduit for Faulty {
         self.inner.reserve(to, channel, len, immediate)
     }
 
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+    fn send(&self, to: RankId, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         self.inner.send(to, channel, frame, immediate)
     }
 
@@ -211,7 +211,7 @@ mod tests {
         fn name(&self) -> &'static str {
             "wire"
         }
-        fn reserve(&self, _: Peer, _: Channel, _: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        fn reserve(&self, _: RankId, _: Channel, _: usize, _: bool) -> Result<Option<RawSlot>, Error> {
             Ok(None)
         }
         unsafe fn commit(&self, _: RawSlot) {}
@@ -225,7 +225,7 @@ mod tests {
             let mut done = 0;
             while done < budget {
                 let Some(mut lines) = self.0.lock().unwrap().pop_front() else { break };
-                let from = Peer { rank: RankId(1), endpoint: 0 };
+                let from = RankId(1);
                 deliver(Frame { from, channel, data: lines.as_mut_ptr().cast(), len: 64 });
                 done += 1;
             }
@@ -248,7 +248,7 @@ mod tests {
             fn name(&self) -> &'static str {
                 self.0.name()
             }
-            fn reserve(&self, t: Peer, c: Channel, l: usize, i: bool) -> Result<Option<RawSlot>, Error> {
+            fn reserve(&self, t: RankId, c: Channel, l: usize, i: bool) -> Result<Option<RawSlot>, Error> {
                 self.0.reserve(t, c, l, i)
             }
             unsafe fn commit(&self, _: RawSlot) {}

@@ -48,7 +48,7 @@ macro_rules! forward {
             self.inner.name()
         }
 
-        fn limits(&self, to: Peer, nargs: usize) -> gasnet::conduit::Limits {
+        fn limits(&self, to: RankId, nargs: usize) -> gasnet::conduit::Limits {
             self.inner.limits(to, nargs)
         }
 

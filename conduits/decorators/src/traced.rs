@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use gasnet::atomics::Operation;
-use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma};
+use gasnet::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma};
 use gasnet::{Error, RankId};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -64,27 +64,27 @@ unsafe impl Conduit for Traced {
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         let slot = self.inner.reserve(to, channel, len, immediate)?;
         let what = if slot.is_some() { "send" } else { "full" };
-        self.line(what, name(channel), to.rank, len, format_args!(""));
+        self.line(what, name(channel), to, len, format_args!(""));
         Ok(slot)
     }
 
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+    fn send(&self, to: RankId, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         let sent = self.inner.send(to, channel, frame, immediate)?;
         let what = if sent { "send" } else { "full" };
-        self.line(what, name(channel), to.rank, frame.len(), format_args!(""));
+        self.line(what, name(channel), to, frame.len(), format_args!(""));
         Ok(sent)
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         self.inner.poll(channel, budget, &mut |frame| {
-            self.line("take", name(frame.channel), frame.from.rank, frame.len, format_args!(""));
+            self.line("take", name(frame.channel), frame.from, frame.len, format_args!(""));
             deliver(frame);
         })
     }
@@ -124,7 +124,7 @@ unsafe impl Rma for Traced {
         // SAFETY: owed by the caller.
         let started = unsafe { self.one_sided().put(to, src, len, token) };
         let what = if started { "put" } else { "full" };
-        self.line(what, "-", to.peer.rank, len, format_args!(" at {:#x}", to.offset));
+        self.line(what, "-", to.rank, len, format_args!(" at {:#x}", to.offset));
         started
     }
 
@@ -132,7 +132,7 @@ unsafe impl Rma for Traced {
         // SAFETY: owed by the caller.
         let started = unsafe { self.one_sided().get(dst, from, len, token) };
         let what = if started { "get" } else { "full" };
-        self.line(what, "-", from.peer.rank, len, format_args!(" at {:#x}", from.offset));
+        self.line(what, "-", from.rank, len, format_args!(" at {:#x}", from.offset));
         started
     }
 
@@ -147,7 +147,7 @@ unsafe impl Rma for Traced {
         // SAFETY: owed by the caller.
         let started = unsafe { self.one_sided().atomic(at, what, operands, old, token) }?;
         let word = if started { "atomic" } else { "full" };
-        self.line(word, "-", at.peer.rank, what.width(), format_args!(" at {:#x}", at.offset));
+        self.line(word, "-", at.rank, what.width(), format_args!(" at {:#x}", at.offset));
         Some(started)
     }
 
@@ -179,7 +179,7 @@ mod tests {
         fn name(&self) -> &'static str {
             "sink"
         }
-        fn reserve(&self, _: Peer, _: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        fn reserve(&self, _: RankId, _: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
             let buf = core::ptr::NonNull::from(Box::leak(Box::new([0u64; 8]))).cast();
             Ok((len <= 64).then_some(RawSlot { buf, len, cookie: [0; 2] }))
         }
@@ -187,7 +187,7 @@ mod tests {
         unsafe fn cancel(&self, _: RawSlot) {}
         fn poll(&self, channel: Channel, _: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
             let mut bytes = [0u64; 2];
-            let from = Peer { rank: RankId(3), endpoint: 0 };
+            let from = RankId(3);
             deliver(Frame { from, channel, data: bytes.as_mut_ptr().cast(), len: 16 });
             Ok(1)
         }
@@ -248,7 +248,7 @@ mod tests {
     fn everything_leaves_a_line() {
         let lines = Lines::default();
         let traced = Traced::new(Box::new(Sink), Box::new(lines.clone()));
-        let to = Peer { rank: RankId(2), endpoint: 0 };
+        let to = RankId(2);
         let slot = traced.reserve(to, Channel::Request, 40, false).unwrap().unwrap();
         // SAFETY: the slot just reserved.
         unsafe { traced.commit(slot) };

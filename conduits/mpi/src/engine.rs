@@ -7,7 +7,7 @@ use crate::threads;
 use crate::window::{self, MAX_OPERATION_BYTES, Window};
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, FrameLine, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
+    Channel, Completion, Conduit, Frame, FrameLine, MIN_FRAME, OpenContext, RawSlot, RemoteAddr, Rma,
     SegmentDesc,
 };
 use gasnet::{Bells, Error, RankId, Turn, Turns};
@@ -533,14 +533,14 @@ unsafe impl Conduit for Mpi {
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         let mut guard = self.lock();
         let engine = guard.as_mut().ok_or_else(left)?;
-        let account = &mut engine.accounts[to.rank.0 as usize];
+        let account = &mut engine.accounts[to.0 as usize];
         if !account.pay(channel, cost(len)) {
             return Ok(None);
         }
@@ -548,11 +548,11 @@ unsafe impl Conduit for Mpi {
             account.refund(channel, cost(len));
             return Ok(None);
         };
-        let cookie = [buffer.as_ptr() as u64, place(to.rank.0, channel, immediate)];
+        let cookie = [buffer.as_ptr() as u64, place(to.0, channel, immediate)];
         Ok(Some(RawSlot { buf: frame(buffer), len, cookie }))
     }
 
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+    fn send(&self, to: RankId, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         assert!(HEAD_BYTES + frame.len() <= EAGER_BYTES, "the core sends small frames this way");
         if immediate {
             let Some(slot) = self.reserve(to, channel, frame.len(), true)? else { return Ok(false) };
@@ -563,7 +563,7 @@ unsafe impl Conduit for Mpi {
             }
             return Ok(true);
         }
-        let rank = to.rank.0;
+        let rank = to.0;
         let mut guard = self.lock();
         let engine = guard.as_mut().ok_or_else(left)?;
         let account = &mut engine.accounts[rank as usize];
@@ -632,7 +632,7 @@ unsafe impl Conduit for Mpi {
             && let Some((channel, ready)) = engine.next(channel, done > 0)?
         {
             drop(guard);
-            let from = Peer { rank: RankId(ready.from), endpoint: 0 };
+            let from = RankId(ready.from);
             deliver(Frame { from, channel, data: frame(ready.receive.1).as_ptr(), len: ready.len });
             guard = self.lock();
             done += 1;
@@ -721,7 +721,7 @@ unsafe impl Rma for Mpi {
         let put = |window: &mut Window| unsafe { window.put(to, src, len, token) };
         let started = window.is_some_and(|window| self.started(window, put));
         drop(guard);
-        self.ring(to.peer.rank.0);
+        self.ring(to.rank.0);
         started
     }
 
@@ -732,7 +732,7 @@ unsafe impl Rma for Mpi {
         let get = |window: &mut Window| unsafe { window.get(dst, from, len, token) };
         let started = window.is_some_and(|window| self.started(window, get));
         drop(guard);
-        self.ring(from.peer.rank.0);
+        self.ring(from.rank.0);
         started
     }
 

@@ -102,7 +102,7 @@ impl Window {
         if self.ops.len() == MAX_OPERATIONS_UNDER_WAY {
             return false;
         }
-        let rank = to.peer.rank.0;
+        let rank = to.rank.0;
         // SAFETY: owed by the caller.
         let request = unsafe { calls::put(self.window, rank, to.offset, src, len) };
         self.start(token, rank, true, request)
@@ -115,7 +115,7 @@ impl Window {
         if self.ops.len() == MAX_OPERATIONS_UNDER_WAY {
             return false;
         }
-        let rank = from.peer.rank.0;
+        let rank = from.rank.0;
         // SAFETY: owed by the caller.
         let request = unsafe { calls::get(self.window, rank, from.offset, dst, len) };
         self.start(token, rank, false, request)

@@ -18,8 +18,7 @@ use crate::sys;
 use core::ptr::NonNull;
 use firehose::StrategyKind;
 use gasnet::conduit::{
-    Advice, Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
-    SegmentDesc,
+    Advice, Channel, Completion, Conduit, Frame, Limits, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, FrameGrid, RankId};
 use netvm_fw::library::Library;
@@ -293,20 +292,20 @@ unsafe impl Conduit for Live {
         "netvm"
     }
 
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+    fn limits(&self, _to: RankId, _nargs: usize) -> Limits {
         Limits::new(MAX_FRAME_BYTES)
     }
 
-    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
-        if len > MAX_FRAME_BYTES || to.rank.0 >= self.size {
-            return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
+    fn reserve(&self, to: RankId, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        if len > MAX_FRAME_BYTES || to.0 >= self.size {
+            return Err(Error::Conduit(format!("a frame of {len} bytes to rank {to}")));
         }
         if let Some(early) = self.early.as_ref().filter(|early| !early.is_over()) {
             return Ok(early.reserve(to, channel, len));
         }
         let Some(at) = self.attached() else { return Err(not_attached()) };
         let mut side = lock(&at.side);
-        let claim = Claim::new(&self.card.port, &mut side, to.rank.0, channel as usize, len);
+        let claim = Claim::new(&self.card.port, &mut side, to.0, channel as usize, len);
         Ok(claim.map(|claim| RawSlot { buf: claim.buffer(&side), len, cookie: claim.pack() }))
     }
 
@@ -349,7 +348,7 @@ unsafe impl Conduit for Live {
         }
         Ok(self.take(channel as usize, budget, &mut |from, data, len| {
             self.taken.fetch_add(1, Ordering::Relaxed);
-            let from = Peer { rank: RankId(from), endpoint: 0 };
+            let from = RankId(from);
             deliver(Frame { from, channel, data: data.as_ptr(), len });
         }))
     }
@@ -551,12 +550,12 @@ unsafe impl Conduit for Live {
 // (get).
 unsafe impl Rma for Live {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
-        let (peer, remote, local) = (to.peer.rank.0, to.offset, src as usize);
+        let (peer, remote, local) = (to.rank.0, to.offset, src as usize);
         self.start(&Start { peer, remote, local, len, put: true, token, lease: None })
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
-        let (peer, remote, local) = (from.peer.rank.0, from.offset, dst as usize);
+        let (peer, remote, local) = (from.rank.0, from.offset, dst as usize);
         self.start(&Start { peer, remote, local, len, put: false, token, lease: None })
     }
 

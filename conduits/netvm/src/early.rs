@@ -9,8 +9,8 @@
 //! Rings exist between the ranks of one host. In a job of several hosts nobody sends before attach.
 #![expect(unsafe_code, reason = "the slots are those of the rings")]
 
-use gasnet::conduit::{Channel, Frame, MIN_FRAME, OpenContext, Peer, RawSlot};
-use gasnet::{Error, FrameGrid};
+use gasnet::conduit::{Channel, Frame, MIN_FRAME, OpenContext, RawSlot};
+use gasnet::{Error, FrameGrid, RankId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// In the first word of a slot's cookie: the slot is in a ring, not in the mail.
@@ -55,7 +55,7 @@ impl Early {
     }
 
     /// Room for a frame; `None` while the peer has not taken enough.
-    pub(crate) fn reserve(&self, to: Peer, channel: Channel, len: usize) -> Option<RawSlot> {
+    pub(crate) fn reserve(&self, to: RankId, channel: Channel, len: usize) -> Option<RawSlot> {
         let mut slot = self.rings.reserve(to, channel, len)?;
         slot.cookie[0] |= EARLY_FLAG;
         Some(slot)

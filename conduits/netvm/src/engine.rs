@@ -21,7 +21,7 @@ use crate::lanes::QUEUE_BYTES;
 use crate::lending::{PAGER_PORT, PagerPort};
 use crate::news::News;
 use crate::sys::{refused, spawn};
-use gasnet::conduit::{Channel, Peer};
+use gasnet::conduit::Channel;
 use gasnet::{Error, FrameGrid, RankId};
 use gasnet_sys::fd::Bell;
 use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork, QueuePlace};
@@ -643,7 +643,7 @@ fn send(card: &Card, head: &Head, payload: &[u8]) -> bool {
 
 #[expect(unsafe_code, reason = "fills a slot of the ring in place")]
 fn send_here(wire: &FrameGrid, head: &Head, payload: &[u8]) -> bool {
-    let to = Peer { rank: RankId(head.to.0), endpoint: 0 };
+    let to = RankId(head.to.0);
     let Some(slot) = wire.reserve(to, Channel::Request, HEAD_BYTES + payload.len()) else { return false };
     // SAFETY: the slot has that many bytes, which are ours until it is committed; committed once, filled.
     unsafe {

@@ -11,7 +11,7 @@
 
 use crate::desk::Desks;
 use crate::sys::refused;
-use gasnet::conduit::{Channel, Conduit, Frame, Peer};
+use gasnet::conduit::{Channel, Conduit, Frame};
 use gasnet::{Error, RankId};
 use gasnet_sys::fd::Either;
 use gasnet_sys::poll::wait_readable;
@@ -97,7 +97,7 @@ impl Far {
 
     #[expect(unsafe_code, reason = "fills a slot of the network in place")]
     fn send_frame(&self, to: u32, channel: Channel, parts: [&[u8]; 2]) -> Result<bool, Error> {
-        let to = Peer { rank: RankId(to), endpoint: 0 };
+        let to = RankId(to);
         let len = parts[0].len() + parts[1].len();
         let Some(slot) = self.conduit.reserve(to, channel, len, false)? else { return Ok(false) };
         // SAFETY: the slot has that many bytes, which are ours until it is committed; committed once, filled.
@@ -152,7 +152,7 @@ fn heard(desks: &Desks, frame: &Frame) {
     let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
     let word = |i: usize| bytes.get(8 * i..8 * i + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
     if let (Some(key), Some(segment), Some(extra)) = (word(0), word(1), word(2)) {
-        desks.note(frame.from.rank.0, Key(key), segment, extra);
+        desks.note(frame.from.0, Key(key), segment, extra);
     }
 }
 

@@ -13,7 +13,7 @@ use gasnet::atomics::Operation;
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::looks::Looks;
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, FrameLine, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
+    Channel, Completion, Conduit, Frame, FrameLine, Limits, OpenContext, RawSlot, RemoteAddr, Rma,
     SegmentDesc,
 };
 use gasnet::{Bells, Error, RankId, Turn, Turns};
@@ -570,7 +570,7 @@ impl OfiEngine {
 
 /// A provider that does not align messages costs a copy.
 fn deliver_frame(frame: &Ready, deliver: &mut dyn FnMut(Frame)) {
-    let from = Peer { rank: RankId(frame.from), endpoint: 0 };
+    let from = RankId(frame.from);
     let mut lend = |data| deliver(Frame { from, channel: frame.channel, data, len: frame.len });
     if (frame.at as usize).is_multiple_of(align_of::<FrameLine>()) {
         return lend(frame.at);
@@ -591,13 +591,13 @@ unsafe impl Conduit for Ofi {
         "ofi"
     }
 
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+    fn limits(&self, _to: RankId, _nargs: usize) -> Limits {
         Limits::new(MAX_FRAME_BYTES)
     }
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         _immediate: bool,
@@ -610,16 +610,16 @@ unsafe impl Conduit for Ofi {
             return Err(Error::Conduit("ofi: the rank has left the job".to_string()));
         };
         let cost = engine.cost(len);
-        let relation = &mut engine.peers[to.rank.0 as usize];
+        let relation = &mut engine.peers[to.0 as usize];
         if !relation.account.pay(channel, cost) {
             return Ok(None);
         }
         let slot = engine.sender.reserve(&mut engine.port, channel as usize, len);
         let Some((index, at)) = slot.map_err(|why| engine.error(None, why))? else {
-            engine.peers[to.rank.0 as usize].account.refund(channel, cost);
+            engine.peers[to.0 as usize].account.refund(channel, cost);
             return Ok(None);
         };
-        let cookie = [u64::from(index), u64::from(to.rank.0) << 1 | channel as u64];
+        let cookie = [u64::from(index), u64::from(to.0) << 1 | channel as u64];
         Ok(NonNull::new(at).map(|buf| RawSlot { buf, len, cookie }))
     }
 
@@ -749,7 +749,7 @@ unsafe impl Rma for Ofi {
         let Some(onesided) = &mut engine.onesided else { return false };
         // SAFETY: owed by the caller.
         let start = unsafe { onesided.put(&mut engine.port, to, src, len, token) };
-        engine.started(to.peer.rank.0, start)
+        engine.started(to.rank.0, start)
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
@@ -758,7 +758,7 @@ unsafe impl Rma for Ofi {
         let Some(onesided) = &mut engine.onesided else { return false };
         // SAFETY: owed by the caller.
         let start = unsafe { onesided.get(&mut engine.port, dst, from, len, token) };
-        engine.started(from.peer.rank.0, start)
+        engine.started(from.rank.0, start)
     }
 
     unsafe fn atomic(
@@ -777,7 +777,7 @@ unsafe impl Rma for Ofi {
         let onesided = engine.onesided.as_mut()?;
         // SAFETY: owed by the caller.
         let start = unsafe { onesided.atomic(&mut engine.port, at, what, operands, old, token) }?;
-        Some(engine.started(at.peer.rank.0, start))
+        Some(engine.started(at.rank.0, start))
     }
 
     fn copies_source(&self, len: usize) -> bool {

@@ -124,7 +124,7 @@ impl OneSided {
 
     /// The target of an operation, if the peer's key is known.
     fn remote(&mut self, to: RemoteAddr) -> Result<Remote, Start> {
-        let rank = to.peer.rank.0;
+        let rank = to.rank.0;
         match self.keys[rank as usize] {
             Known::Key(key) => Ok(Remote { peer: rank, at: key.base.wrapping_add(to.offset), key: key.key }),
             Known::Asked => Err(Start::Later),

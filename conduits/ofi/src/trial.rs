@@ -11,7 +11,7 @@ use crate::engine::OfiEngine;
 use crate::onesided::{Known, Start};
 use crate::wire::MessageKind;
 use gasnet::atomics::{Function, Operation, WordType};
-use gasnet::conduit::{OpenContext, Peer, RemoteAddr};
+use gasnet::conduit::{OpenContext, RemoteAddr};
 use gasnet::{Error, RankId};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,11 +98,7 @@ fn attempt(
     let until = Instant::now() + NETWORK_TIMEOUT;
     let mine: Vec<u64> = (0..BULK_WORDS + SINGLE_WORDS).map(|k| pattern(me, k)).collect();
     let mut back = vec![0u64; BULK_WORDS];
-    let at = |word: usize| RemoteAddr {
-        peer: Peer { rank: RankId(right), endpoint: 0 },
-        segment: 0,
-        offset: word as u64 * 8,
-    };
+    let at = |word: usize| RemoteAddr { rank: RankId(right), offset: word as u64 * 8 };
     // A large put, small puts behind a gap; then a get.
     // SAFETY: both vectors live until all is complete, or for ever if it is not; the ranges are inside the
     // peer's region.

@@ -10,8 +10,8 @@ mod settings;
 
 pub use settings::{SETTINGS, delay_ns};
 
-use gasnet::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot};
-use gasnet::{Error, FrameGrid};
+use gasnet::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, RawSlot};
+use gasnet::{Error, FrameGrid, RankId};
 
 /// Opens the conduit if this host's ranks need one.
 ///
@@ -48,7 +48,7 @@ unsafe impl Conduit for Loopback {
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         _immediate: bool,

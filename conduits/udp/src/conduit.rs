@@ -15,7 +15,7 @@ use crate::memory::Arrived;
 use crate::settings::Settings;
 use crate::socket::{Socket, now};
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::limits::thread_refused;
 use gasnet::{Error, RankId, Threading, Turn, Turns};
@@ -169,8 +169,8 @@ struct Udp {
 }
 
 impl Udp {
-    fn cookie(to: Peer, channel: Channel) -> u64 {
-        u64::from(to.rank.0) << 1 | channel as u64
+    fn cookie(to: RankId, channel: Channel) -> u64 {
+        u64::from(to.0) << 1 | channel as u64
     }
 
     fn of_cookie(cookie: u64) -> (u32, Channel) {
@@ -188,13 +188,13 @@ unsafe impl Conduit for Udp {
 
     fn reserve(
         &self,
-        to: Peer,
+        to: RankId,
         channel: Channel,
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         let mut engine = self.shared.engine();
-        let Some((slot, at)) = engine.reserve(to.rank.0, channel, len) else {
+        let Some((slot, at)) = engine.reserve(to.0, channel, len) else {
             engine.check()?;
             return Ok(None);
         };
@@ -235,9 +235,8 @@ unsafe impl Conduit for Udp {
             };
             self.shared.count(&mut engine);
             drop(engine);
-            let peer = Peer { rank: RankId(from), endpoint: 0 };
             let bytes = buf.bytes_mut();
-            deliver(Frame { from: peer, channel, data: bytes.as_mut_ptr(), len: bytes.len() });
+            deliver(Frame { from: RankId(from), channel, data: bytes.as_mut_ptr(), len: bytes.len() });
             done += 1;
             engine = self.shared.engine();
             engine.consumed(from, channel, buf);
@@ -299,12 +298,12 @@ unsafe impl Conduit for Udp {
 unsafe impl Rma for Udp {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let src = src.expose_provenance() as u64;
-        self.shared.engine().put(now(), to.peer.rank.0, src, len as u64, to.offset, token)
+        self.shared.engine().put(now(), to.rank.0, src, len as u64, to.offset, token)
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let dst = dst.expose_provenance() as u64;
-        self.shared.engine().get(now(), from.peer.rank.0, dst, len as u32, from.offset, token)
+        self.shared.engine().get(now(), from.rank.0, dst, len as u32, from.offset, token)
     }
 
     fn max_transfer(&self) -> usize {

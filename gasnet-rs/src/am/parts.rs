@@ -12,7 +12,7 @@
 
 use super::frame::{FrameHead, PART_HEAD_BYTES, PartHead, payload_at};
 use super::{FIRST_LIBRARY_HANDLER, MAX_MEDIUM, Message, Outgoing};
-use crate::conduit::{Channel, Frame, Peer};
+use crate::conduit::{Channel, Frame};
 use crate::event::Refused;
 use crate::prim::{AtomicU32, Ordering};
 use crate::segment::Place;
@@ -89,7 +89,7 @@ impl Rank {
         immediate: bool,
     ) -> Result<Result<(), Refused>, Error> {
         let conduit = self.conduit.as_ref().expect("frames go by a conduit");
-        let (nargs, peer) = (out.args.len(), Peer { rank: to, endpoint: 0 });
+        let nargs = out.args.len();
         let payload = payload_at(nargs);
         // Whole cache lines.
         let step = (self.max_frame(to, nargs).min(MAX_MEDIUM) - PART_HEAD_BYTES) & !63;
@@ -103,7 +103,7 @@ impl Rank {
             let part = PartHead { number, at: at as u32, total: out.len as u32, step: step as u32 };
             let slot = loop {
                 let refusable = immediate && at == 0;
-                match conduit.reserve(peer, channel, payload + len, refusable)? {
+                match conduit.reserve(to, channel, payload + len, refusable)? {
                     Some(slot) => break slot,
                     None if refusable => return Ok(Err(Refused)),
                     None if self.make_room(channel, to, &mut waiter) => {}
@@ -126,7 +126,7 @@ impl Rank {
     /// Takes in a part, and runs the handler if it was the last one that was missing.
     #[cold]
     pub(super) fn deliver_part(&self, f: &Frame, head: &FrameHead, args: &[u32], payload: &[u8]) {
-        let from = f.from.rank;
+        let from = f.from;
         let wrong = |what: &str| -> ! {
             self.fatal(&format!(
                 "rank {from} sent a part of a long message {what}: a frame was forged, repeated or corrupted"

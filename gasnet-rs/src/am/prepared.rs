@@ -10,7 +10,7 @@
 
 use super::frame::{FrameHead, MAX_ARGUMENTS, MAX_MEDIUM, payload_at};
 use super::{Kind, Message, Outgoing, Route, Token};
-use crate::conduit::{Channel, Peer, RawSlot};
+use crate::conduit::{Channel, RawSlot};
 use crate::context::{self, Entered, Inside};
 use crate::shm::link::{Body, INLINE_BYTES};
 use crate::{Error, Rank, RankId};
@@ -212,7 +212,7 @@ impl Rank {
                 let conduit =
                     self.conduit.as_ref().expect("a rank that is not a neighbour is behind a conduit");
                 let at = payload_at(nargs);
-                let slot = conduit.reserve(Peer { rank: to, endpoint: 0 }, channel, at + len, true)?;
+                let slot = conduit.reserve(to, channel, at + len, true)?;
                 Ok(slot.map(|slot| (slot.buf.as_ptr().wrapping_add(at), Room::Frame(slot))))
             }
             _ => Ok(Some(Room::own(len))),

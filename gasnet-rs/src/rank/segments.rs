@@ -2,7 +2,7 @@
 
 use super::{Rank, lock};
 use crate::RankId;
-use crate::conduit::{SegmentDesc, SegmentKind};
+use crate::conduit::SegmentDesc;
 use crate::error::Error;
 use crate::native::Native;
 use crate::prim::Ordering;
@@ -191,12 +191,7 @@ impl Rank {
         }
         let own = local(self.id.0);
         if let Some(conduit) = &self.conduit {
-            conduit.attach(&SegmentDesc {
-                base: own,
-                len: size,
-                kind: if owned.is_some() { SegmentKind::Paged } else { SegmentKind::Host },
-                neighbours_may_map: owned.is_none(),
-            })?;
+            conduit.attach(&SegmentDesc { base: own, len: size })?;
         }
         let addresses = self.gather_number(own as u64)?;
         let entry = |r: u32| SegmentEntry {

@@ -4,7 +4,7 @@ use super::{Phases, Rank, lock};
 use crate::boot::Exchange;
 use crate::coll::table::Tables;
 use crate::coll::{Collectives, agree, mail};
-use crate::conduit::{Conduit, MIN_FRAME, OpenContext, Peer};
+use crate::conduit::{Conduit, MIN_FRAME, OpenContext};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
@@ -72,7 +72,7 @@ fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32)
             ))
         };
     };
-    let carries = |r| c.limits(Peer { rank: RankId(r), endpoint: 0 }, am::MAX_ARGUMENTS).max_frame;
+    let carries = |r| c.limits(RankId(r), am::MAX_ARGUMENTS).max_frame;
     match (0..size).find(|r| carries(*r) < MIN_FRAME) {
         None => Ok(()),
         Some(r) => {

@@ -6,7 +6,7 @@ use super::bell::Bells;
 use super::grid::{Grid, GridLayout};
 use super::link::Body;
 use crate::RankId;
-use crate::conduit::{Channel, Frame, OpenContext, Peer, RawSlot};
+use crate::conduit::{Channel, Frame, OpenContext, RawSlot};
 use crate::error::Error;
 use crate::lock::Threading;
 use core::ptr::NonNull;
@@ -55,15 +55,15 @@ impl FrameGrid {
     }
 
     /// Room for a frame of `len` bytes, `len > 0`, or `None` while the peer has not released enough.
-    pub fn reserve(&self, to: Peer, channel: Channel, len: usize) -> Option<RawSlot> {
-        assert!(to.rank.0 < self.grid.size(), "frame to rank {} of {}", to.rank.0, self.grid.size());
+    pub fn reserve(&self, to: RankId, channel: Channel, len: usize) -> Option<RawSlot> {
+        assert!(to.0 < self.grid.size(), "frame to rank {} of {}", to.0, self.grid.size());
         // At least 65 bytes, so that the claim always lies in the arena and can be filled in place.
         let room = len.max(super::link::INLINE_BYTES + 1);
-        let mut sending = self.grid.sending(to.rank.0, channel);
+        let mut sending = self.grid.sending(to.0, channel);
         let claim = sending.claim(room, 2)?;
         let buf = NonNull::new(claim.payload).expect("a claim of this size has arena space");
         sending.suspend();
-        Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0) << 1 | channel as u64, claim.end()] })
+        Some(RawSlot { buf, len, cookie: [u64::from(to.0) << 1 | channel as u64, claim.end()] })
     }
 
     /// Sends a reserved frame, to be delivered at `not_before` (in terms of [`FrameGrid::now`]) or later.
@@ -109,7 +109,7 @@ impl FrameGrid {
             if u64::from(m.args[0]) | u64::from(m.args[1]) << 32 > now {
                 return false;
             }
-            let from = Peer { rank: RankId(from), endpoint: 0 };
+            let from = RankId(from);
             deliver(Frame { from, channel, data: m.payload, len: m.len });
             true
         })

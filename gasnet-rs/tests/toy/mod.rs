@@ -80,7 +80,7 @@ impl Toy {
         if self.calls.fetch_add(1, Relaxed).is_multiple_of(3) {
             return false;
         }
-        let there = self.net.segments[addr.peer.rank.0 as usize].load(Acquire) + addr.offset;
+        let there = self.net.segments[addr.rank.0 as usize].load(Acquire) + addr.offset;
         self.transfers.lock().unwrap().push_back(Transfer { put, read: false, here, there, len, token });
         true
     }
@@ -91,17 +91,17 @@ unsafe impl Conduit for Toy {
     fn name(&self) -> &'static str {
         "toy"
     }
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+    fn limits(&self, _to: RankId, _nargs: usize) -> Limits {
         Limits::new(MIN_FRAME)
     }
-    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
-        let queue = self.net.queues[to.rank.0 as usize][channel as usize].lock().unwrap();
+    fn reserve(&self, to: RankId, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        let queue = self.net.queues[to.0 as usize][channel as usize].lock().unwrap();
         if queue.len() > 20 {
             return Ok(None);
         }
         let lines: Box<[FrameLine]> = vec![FrameLine([0; 64]); len.div_ceil(64)].into();
         let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();
-        Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0), channel as u64] }))
+        Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.0), channel as u64] }))
     }
     unsafe fn commit(&self, slot: RawSlot) {
         let lines =
@@ -121,7 +121,7 @@ unsafe impl Conduit for Toy {
         for n in 0..budget {
             let next = self.net.queues[self.me as usize][channel as usize].lock().unwrap().pop_front();
             let Some((from, len, mut lines)) = next else { return Ok(n) };
-            let from = Peer { rank: RankId(from), endpoint: 0 };
+            let from = RankId(from);
             deliver(Frame { from, channel, data: lines.as_mut_ptr().cast(), len });
         }
         Ok(budget)
