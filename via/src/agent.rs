@@ -4,6 +4,9 @@
 //! handler that does not get the lock leaves its packet in the inbox; whoever has the lock looks there again
 //! after giving it up. So packets are taken in whenever the rank polls, whatever the program is doing.
 //!
+//! **Who waits** looks at the machine when something was done to it since the last look, when RDMA operations
+//! are under way, and now and then for the time. Other turns of the wait cost a load.
+//!
 //! **What a handler may not do** is to send anything but one answer to the sender. The rest waits in the
 //! machine for the next call of the program.
 
@@ -16,6 +19,7 @@ use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::region::RegionOp;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The handlers of packets and of datagrams: below those of remote calls.
@@ -23,6 +27,8 @@ const PACKET: u8 = FIRST_CLIENT_HANDLER - 6;
 const DATAGRAM: u8 = FIRST_CLIENT_HANDLER - 7;
 /// How often the agent looks at the clock, and for ranks that have left.
 const TICK: Duration = Duration::from_millis(1);
+/// Turns of a wait of which one looks at the machine, whatever has happened.
+const TURNS_PER_LOOK: u32 = 8;
 
 /// What the network does to datagrams: the packets of unreliable connections. Conduits lose nothing, so the
 /// agent of the sender does it. Each number is out of 1000 datagrams.
@@ -68,6 +74,10 @@ pub struct Agent {
     pub(crate) rank: &'static Rank,
     state: Mutex<State>,
     inbox: Mutex<VecDeque<Packet>>,
+    /// Grows whenever something was done to the machine.
+    changes: AtomicU64,
+    /// RDMA operations are under way, or were at the last look.
+    is_moving: AtomicBool,
     pub(crate) notices: Notices,
 }
 
@@ -97,8 +107,14 @@ impl Agent {
             looked: Duration::ZERO,
         };
         let (state, inbox) = (Mutex::new(state), Mutex::default());
-        let agent: &'static Agent =
-            Box::leak(Box::new(Agent { rank, state, inbox, notices: Notices::default() }));
+        let agent: &'static Agent = Box::leak(Box::new(Agent {
+            rank,
+            state,
+            inbox,
+            changes: AtomicU64::new(0),
+            is_moving: AtomicBool::new(false),
+            notices: Notices::default(),
+        }));
         for (index, datagram) in [(PACKET, false), (DATAGRAM, true)] {
             rank.register_library(index, Handler::new(move |token, m| agent.receive(token, m, datagram)))?;
         }
@@ -108,29 +124,53 @@ impl Agent {
 
     /// Handler: a packet.
     fn receive(&self, token: &Token<'_>, m: &Message<'_>, datagram: bool) {
-        let packet = Packet { from: token.source().0, datagram, bytes: m.bytes().to_vec() };
-        lock(&self.inbox).push_back(packet);
+        let from = token.source().0;
+        match self.state.try_lock() {
+            Ok(mut state) => {
+                state.machine.packet(from, m.bytes(), datagram);
+                self.taken(token, &mut state);
+            }
+            Err(_) => lock(&self.inbox).push_back(Packet { from, datagram, bytes: m.bytes().to_vec() }),
+        }
         while !lock(&self.inbox).is_empty()
             && let Ok(mut state) = self.state.try_lock()
         {
             self.take_in(&mut state);
-            self.tell(&state);
-            if token.is_request()
-                && !token.has_replied()
-                && let Some(bytes) = state.machine.answer_to(token.source().0)
-                && let Err(e) = token.reply_medium(PACKET, &[], &bytes)
-            {
-                self.rank.fatal(&format!("a packet of a VI to rank {}: {e}", token.source()));
-            }
+            self.taken(token, &mut state);
         }
+    }
+
+    /// A handler has given the machine packets.
+    fn taken(&self, token: &Token<'_>, state: &mut State) {
+        self.changed();
+        self.tell(state);
+        if token.is_request()
+            && !token.has_replied()
+            && let Some(bytes) = state.machine.answer_to(token.source().0)
+            && let Err(e) = token.reply_medium(PACKET, &[], &bytes)
+        {
+            self.rank.fatal(&format!("a packet of a VI to rank {}: {e}", token.source()));
+        }
+    }
+
+    /// Something was done to the machine.
+    fn changed(&self) {
+        // ORDER: Release; pairs with Acquire in `wait`: who sees the number finds the machine as it was left.
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     /// The machine takes in what has come. Returns how many packets.
     fn take_in(&self, state: &mut State) -> usize {
-        let packets = std::mem::take(&mut *lock(&self.inbox));
+        let packets = {
+            let mut inbox = lock(&self.inbox);
+            if inbox.is_empty() {
+                return 0;
+            }
+            std::mem::take(&mut *inbox)
+        };
         let count = packets.len();
         for Packet { from, datagram, bytes } in packets {
-            state.machine.packet(from, bytes, datagram);
+            state.machine.packet(from, &bytes, datagram);
         }
         count
     }
@@ -139,12 +179,16 @@ impl Agent {
     fn with<T>(&self, run: impl FnOnce(&mut State) -> T) -> T {
         let mut state = lock(&self.state);
         let result = run(&mut state);
+        self.is_moving.store(!state.moving.is_empty(), Ordering::Relaxed);
+        self.changed();
         self.tell(&state);
         drop(state);
         while !lock(&self.inbox).is_empty()
             && let Ok(mut state) = self.state.try_lock()
         {
             self.progress(&mut state);
+            self.is_moving.store(!state.moving.is_empty(), Ordering::Relaxed);
+            self.changed();
             self.tell(&state);
         }
         result
@@ -238,12 +282,21 @@ impl Agent {
     ) -> Result<T, ViaError> {
         let until = timeout.map(|timeout| self.rank.now().saturating_add(timeout));
         let mut result = None;
+        // The number of changes after the last look, which is one of them, and turns since then.
+        let (mut seen, mut turns) = (None, 0);
         self.rank.wait_until(what, || {
-            // Between its looks, other threads have the machine.
-            result = self.with(|state| {
-                self.progress(state);
-                call(&mut state.machine)
-            });
+            // ORDER: Acquire; pairs with Release in `changed`.
+            let changes = self.changes.load(Ordering::Acquire);
+            turns += 1;
+            let idle = seen == Some(changes) && !self.is_moving.load(Ordering::Relaxed);
+            if !idle || turns >= TURNS_PER_LOOK {
+                (seen, turns) = (Some(changes + 1), 0);
+                // Between its looks, other threads have the machine.
+                result = self.with(|state| {
+                    self.progress(state);
+                    call(&mut state.machine)
+                });
+            }
             result.is_some() || until.is_some_and(|until| self.rank.now() >= until)
         });
         result.ok_or(ViaError::Timeout)

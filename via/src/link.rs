@@ -143,6 +143,11 @@ impl Link {
         }
     }
 
+    /// Whether this is the next message in order, and nothing of it has come.
+    pub(crate) fn awaits(&self, number: u64) -> bool {
+        number == self.received && !self.arriving.contains_key(&number)
+    }
+
     /// The next message in order, if it is whole.
     pub(crate) fn next_in_order(&mut self) -> Option<Arriving> {
         self.arriving.get(&self.received).filter(|m| m.is_whole())?;

@@ -547,13 +547,12 @@ impl<R: Region> Machine<R> {
 
     /// A packet has come from a rank. Returns false for bytes that are no packet, and for one that nobody
     /// waits for.
-    pub(crate) fn packet(&mut self, from: u32, mut bytes: Vec<u8>, datagram: bool) -> bool {
-        let Some((packet, head)) = wire::decode(&bytes, datagram) else { return false };
-        bytes.drain(..head);
-        self.handle(from, packet, bytes)
+    pub(crate) fn packet(&mut self, from: u32, bytes: &[u8], datagram: bool) -> bool {
+        let Some((packet, head)) = wire::decode(bytes, datagram) else { return false };
+        self.handle(from, packet, &bytes[head..])
     }
 
-    fn handle(&mut self, from: u32, packet: Packet, bytes: Vec<u8>) -> bool {
+    fn handle(&mut self, from: u32, packet: Packet, bytes: &[u8]) -> bool {
         let number = match packet {
             Packet::Request { .. }
             | Packet::Cancel { .. }
@@ -579,7 +578,7 @@ impl<R: Region> Machine<R> {
         }
         if link.phase != Phase::Open {
             // It has overtaken the packet that opens the connection.
-            link.early.push((packet, bytes));
+            link.early.push((packet, bytes.to_vec()));
             return true;
         }
         self.handle_open(id, packet, bytes);
@@ -587,7 +586,7 @@ impl<R: Region> Machine<R> {
     }
 
     /// A packet of a connection that is open.
-    fn handle_open(&mut self, id: ViId, packet: Packet, bytes: Vec<u8>) {
+    fn handle_open(&mut self, id: ViId, packet: Packet, bytes: &[u8]) {
         let Some(vi) = self.vis.get_mut(id.0) else { return };
         let (reliable, nic) = (vi.is_reliable(), vi.nic);
         let (most, tag) = (vi.attributes.max_transfer, vi.attributes.tag);
@@ -599,8 +598,13 @@ impl<R: Region> Machine<R> {
                 link.learn(posted);
                 if total <= most {
                     let head = Arriving::new(total, immediate, written);
-                    link.piece(number, at, bytes, head, reliable);
-                    self.take_in(id, number);
+                    if reliable && at == 0 && bytes.len() == total as usize && link.awaits(number) {
+                        // The usual case: nothing has to be kept.
+                        self.take_in(id, number, Some((head, bytes)));
+                    } else {
+                        link.piece(number, at, bytes.to_vec(), head, reliable);
+                        self.take_in(id, number, None);
+                    }
                 }
                 self.advance(id);
             }
@@ -674,12 +678,12 @@ impl<R: Region> Machine<R> {
         }
     }
 
-    /// Delivers messages that are whole.
-    fn take_in(&mut self, id: ViId, number: u64) {
+    /// Delivers messages that are whole. `next`: the next one of a reliable connection, in one piece.
+    fn take_in(&mut self, id: ViId, number: u64, mut next: Option<(Arriving, &[u8])>) {
         let Some(vi) = self.vis.get_mut(id.0) else { return };
         if !vi.is_reliable() {
             if let Some(message) = vi.open().and_then(|link| link.take_whole(number)) {
-                let _ = self.deliver(id, &message);
+                let _ = self.deliver(id, &message, &[]);
             }
             return;
         }
@@ -687,8 +691,17 @@ impl<R: Region> Machine<R> {
         loop {
             let Some(link) = self.vis.get_mut(id.0).and_then(Vi::open) else { return };
             let number = link.received;
-            let Some(message) = link.next_in_order() else { break };
-            if let Err((report, errors)) = self.deliver(id, &message) {
+            let (message, bytes) = match next.take() {
+                Some(next) => {
+                    link.received += 1;
+                    next
+                }
+                None => {
+                    let Some(message) = link.next_in_order() else { break };
+                    (message, &[][..])
+                }
+            };
+            if let Err((report, errors)) = self.deliver(id, &message, bytes) {
                 if let (Some(report), Some(vi)) = (report, self.vis.get(id.0)) {
                     self.reports.push_back(ErrorReport { nic: vi.nic, vi: id, report });
                 }
@@ -708,8 +721,14 @@ impl<R: Region> Machine<R> {
         self.end_if_over(id);
     }
 
-    /// Puts a message into the next receive. What the sender is told if that fails.
-    fn deliver(&mut self, id: ViId, message: &Arriving) -> Result<(), (Option<Report>, Errors)> {
+    /// Puts a message into the next receive: its pieces, or `bytes` if it came in one. What the sender is
+    /// told if that fails.
+    fn deliver(
+        &mut self,
+        id: ViId,
+        message: &Arriving,
+        bytes: &[u8],
+    ) -> Result<(), (Option<Report>, Errors)> {
         let Some(vi) = self.vis.get_mut(id.0) else { return Ok(()) };
         let Some(entry) = vi.receive.next() else {
             return Err((Some(Report::ReceiveQueueEmpty), Errors::TRANSPORT));
@@ -727,6 +746,7 @@ impl<R: Region> Machine<R> {
             self.settle(id);
             return Err((None, Errors::REMOTE));
         }
+        self.protection.scatter(&work.segments, 0, bytes);
         for (at, bytes) in &message.pieces {
             self.protection.scatter(&work.segments, (*at).into(), bytes);
         }

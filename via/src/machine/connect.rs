@@ -262,7 +262,7 @@ impl<R: Region> Machine<R> {
         vi.outcome = link.remote.map(Ok);
         let early = std::mem::take(&mut link.early);
         for (packet, bytes) in early {
-            self.handle_open(id, packet, bytes);
+            self.handle_open(id, packet, &bytes);
         }
     }
 

@@ -86,7 +86,7 @@ impl Net {
         let (rank, action) = self.flying.remove(at);
         match action {
             Action::Packet { to, bytes, datagram } => {
-                self.machines[to as usize].packet(rank as u32, bytes, datagram);
+                self.machines[to as usize].packet(rank as u32, &bytes, datagram);
             }
             Action::Write { ticket, key, at, bytes } => {
                 let result = self.access(&key, at, bytes.len(), true).map(|memory| {
@@ -840,7 +840,7 @@ fn nonsense_is_dropped() {
         let mut bytes = vec![0; rng.usize(..40)];
         rng.fill(&mut bytes);
         // Of a third rank, or of one whose packets are known.
-        net.machines[1].packet(rng.u32(..3), bytes, rng.bool());
+        net.machines[1].packet(rng.u32(..3), &bytes, rng.bool());
     }
     let _ = net.reports(1);
     net.collect();
