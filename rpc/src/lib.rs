@@ -15,7 +15,8 @@
 //! lib       Engine: sends, receives, serves, waits
 //! serve     what arrives, until its services are over
 //! settle    when all records everywhere have been served
-//! outbox    batches on their way out, and how much may be under way to a rank
+//! outbox    records on their way out, and how much may be under way to a rank
+//! batches   what is for one rank, in one message
 //! calls     calls that wait for their answers; replies
 //! threads   threads that serve beside the program
 //! payload   bytes of any size, in place before their record
@@ -66,6 +67,7 @@
 //! | waiters time out, calls nobody waits for are evicted | conduits lose nothing, and the death of a rank ends the job; an answer that comes late finds no call |
 //! | marshalling into remote memory, or once more into a buffer | a body is written once, into the batch that is sent |
 
+pub mod batches;
 mod calls;
 mod lock;
 mod outbox;

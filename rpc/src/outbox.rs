@@ -1,12 +1,13 @@
 //! Batches on their way out, and how much may be under way to a rank.
 //!
-//! **Batches.** Records to a rank are appended to its batch. The batch leaves when it is [`BATCH_BYTES`]
-//! long, when the rank makes progress in the engine, or at once with a call.
+//! **Batches** ([`Batches`]). Records to a rank are appended to its batch. The batch leaves when it is full,
+//! when the rank makes progress in the engine, or at once with a call.
 //!
 //! **Windows.** A rank counts the bytes that it has sent to each other for services, and is told how many of
 //! them have been served. The difference is under way. Who receives tells after every quarter of the window,
 //! when it serves.
 
+use crate::batches::{Batch, Batches};
 use crate::lock::lock;
 use crate::wire::{self, Buffer, To};
 use core::cell::RefCell;
@@ -16,8 +17,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes that may be under way to a rank before one who sends from the program waits.
 pub const WINDOW_BYTES: u64 = 256 * 1024;
-/// A batch of this length leaves at once.
-const BATCH_BYTES: usize = 8 * 1024;
 /// A longer body travels as a payload.
 pub(crate) const LARGEST_IN_BATCH: usize = 16 * 1024;
 /// Buffers that a thread keeps for the next batches.
@@ -28,7 +27,6 @@ const LONGEST_SPARE_WORDS: usize = 2 * LARGEST_IN_BATCH / 8;
 /// What there is for one rank.
 #[derive(Debug, Default)]
 struct Lane {
-    batch: Mutex<Buffer>,
     /// Bytes sent to it, and those of them that it has served.
     sent: AtomicU64,
     served: AtomicU64,
@@ -38,11 +36,8 @@ struct Lane {
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
+    batches: Batches<Buffer>,
     lanes: Box<[Lane]>,
-    /// Ranks with something in their batch.
-    dirty: Mutex<Vec<RankId>>,
-    /// Their number, for a look without the lock.
-    dirty_count: AtomicUsize,
     /// Ranks to be told that they have been served.
     owed: Mutex<Vec<RankId>>,
     owed_count: AtomicUsize,
@@ -51,6 +46,12 @@ pub(crate) struct Outbox {
 thread_local! {
     /// Buffers for the next batches, of whatever rank.
     static SPARE: RefCell<Vec<Buffer>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Batch for Buffer {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
 }
 
 /// An empty buffer.
@@ -76,9 +77,8 @@ pub(crate) fn recycle(mut buffer: Buffer) {
 impl Outbox {
     pub(crate) fn new(ranks: u32) -> Outbox {
         Outbox {
+            batches: Batches::new(ranks),
             lanes: (0..ranks).map(|_| Lane::default()).collect(),
-            dirty: Mutex::default(),
-            dirty_count: AtomicUsize::new(0),
             owed: Mutex::default(),
             owed_count: AtomicUsize::new(0),
         }
@@ -91,50 +91,32 @@ impl Outbox {
 
     /// Appends a record; whether the batch is to leave now.
     pub(crate) fn append(&self, to: RankId, what: &To, keys: &[RegionKey], whole: bool, body: &[u8]) -> bool {
-        let mut batch = lock(&self.lane(to).batch);
-        let first = batch.len() == 0;
-        wire::append(&mut batch, what, keys, whole, body);
-        let full = batch.len() >= BATCH_BYTES;
-        drop(batch);
-        if first {
-            let mut dirty = lock(&self.dirty);
-            dirty.push(to);
-            // Relaxed: a hint; the lock hands the list over.
-            self.dirty_count.store(dirty.len(), Ordering::Relaxed);
-        }
-        full
+        self.batches.append(to, |batch| wire::append(batch, what, keys, whole, body))
     }
 
     /// Whether some rank has something in its batch.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
-        // Relaxed: a hint, as where it is stored.
-        self.dirty_count.load(Ordering::Relaxed) > 0
+        self.batches.is_dirty()
     }
 
     /// A rank that has something in its batch, as far as is known.
     pub(crate) fn next_dirty(&self) -> Option<RankId> {
-        // Relaxed: a hint, as where it is stored.
-        if self.dirty_count.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let mut dirty = lock(&self.dirty);
-        let next = dirty.pop();
-        // Relaxed: a hint, as where it is read.
-        self.dirty_count.store(dirty.len(), Ordering::Relaxed);
-        next
+        self.batches.next_dirty()
     }
 
     /// Takes a rank's batch, which counts as sent.
     pub(crate) fn take(&self, to: RankId) -> Option<Buffer> {
-        let empty = buffer();
-        let batch = core::mem::replace(&mut *lock(&self.lane(to).batch), empty);
-        if batch.len() == 0 {
-            recycle(batch);
-            return None;
+        match self.batches.take(to, buffer()) {
+            Ok(batch) => {
+                self.count_batch(to, &batch);
+                Some(batch)
+            }
+            Err(empty) => {
+                recycle(empty);
+                None
+            }
         }
-        self.count_batch(to, &batch);
-        Some(batch)
     }
 
     /// Counts a batch as sent. Answers alone are done with when they arrive: they do not count.
