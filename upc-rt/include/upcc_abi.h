@@ -9,6 +9,7 @@
  *   __UPC_STATIC_THREADS N   when the number of threads was given at compile time
  *   __UPC_PTS_STRUCT 1       for 16-byte pointers-to-shared
  *   __UPC_SPLIT 1            when relaxed writes need not be complete at once
+ *   __UPC_AGGREGATE 1        when relaxed writes, and atomic operations without results, may travel with others
  *   __UPC_USE_<function> 1   for each library function that it calls and does not define
  */
 #ifndef __UPCC_ABI_H
@@ -56,6 +57,7 @@ int __upc_run(int, char **, const struct __upc_image *);
 void __upc_get(void *, unsigned, unsigned long, unsigned long);
 void __upc_put(unsigned, unsigned long, const void *, unsigned long);
 void __upc_put_later(unsigned, unsigned long, const void *, unsigned long);
+void __upc_put_batched(unsigned, unsigned long, const void *, unsigned long);
 void __upc_get_ahead(void *, unsigned, unsigned long, unsigned long);
 void __upc_arrived(void);
 void __upc_copy(unsigned, unsigned long, unsigned, unsigned long, unsigned long);
@@ -412,20 +414,30 @@ __UPC_IN int __upc_checked(struct __upc_w __w, const char *__f, int __l)
   if (__upc_near(__upc_a)) __upc_r = *(T Q *)__upc_at(__upc_a); \
   else { T __upc_s; __upc_get(&__upc_s, (unsigned)__upc_a.t, __upc_a.o, sizeof(T)); __upc_r = __upc_s; } \
   __upc_r; })
-#define __UPC_PUTQ(Q, T, w, v) __extension__({ \
+#define __UPC_PUTQ(f, Q, T, w, v) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_r = (v); \
   if (__upc_near(__upc_a)) *(T Q *)__upc_at(__upc_a) = __upc_r; \
-  else { T __upc_s = __upc_r; __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); } \
+  else { T __upc_s = __upc_r; f((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); } \
   __upc_r; })
 #define __UPC_GET(T, w) __UPC_GETQ(, T, w)
-#define __UPC_PUT(T, w, v) __UPC_PUTQ(, T, w, v)
+#define __UPC_PUT(T, w, v) __UPC_PUTQ(__UPC_PUT_WHOLE, , T, w, v)
 #define __UPC_GETV(T, w) __UPC_GETQ(volatile, T, w)
-#define __UPC_PUTV(T, w, v) __UPC_PUTQ(volatile, T, w, v)
-/* Relaxed writes may be under way until the next fence. */
+#define __UPC_PUTV(T, w, v) __UPC_PUTQ(__upc_put, volatile, T, w, v)
+/* Relaxed writes may be under way, or wait for others that go to the same thread, until the next fence. */
+#ifdef __UPC_AGGREGATE
+#define __UPC_PUT_LATER __upc_put_batched
+#define __UPC_PUT_WHOLE __upc_put_batched
+#define __UPC_RELAXED 2   /* order of an atomic operation */
+#define __UPC_BATCHED 4   /* in how a transfer is started */
+#else
 #ifdef __UPC_SPLIT
 #define __UPC_PUT_LATER __upc_put_later
 #else
 #define __UPC_PUT_LATER __upc_put
+#endif
+#define __UPC_PUT_WHOLE __upc_put
+#define __UPC_RELAXED 0
+#define __UPC_BATCHED 0
 #endif
 /* Scalars. S says how the value passes to and from the functions for far objects: by its size in bytes, or as f or d. */
 #define __UPC_FAR(S, U) \
@@ -611,7 +623,7 @@ __UPC_IN int __upc_telling(void)
   __upc_x; })
 #define __UPC_PUTS(T, w, v) __extension__({ \
   const struct __upc_w __upc_b = (w); T __upc_x = (v); \
-  __upc_sbefore(1); (void)__UPC_PUTQ(volatile, T, __upc_b, __upc_x); __upc_safter(1); \
+  __upc_sbefore(1); (void)__UPC_PUTQ(__upc_put, volatile, T, __upc_b, __upc_x); __upc_safter(1); \
   __upc_x; })
 
 /* bit-field F of the structure T at w: only bytes lo .. lo+n-1, those that hold the field, are touched */

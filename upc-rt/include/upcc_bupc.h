@@ -14,7 +14,7 @@ unsigned long __upc_plain_atomic(int, int, unsigned, unsigned long, unsigned lon
 __UPC_WEAK unsigned long __bupc_atomic(int op, int word, __upc_pts p, unsigned long a, unsigned long b, int strict)
 {
   struct __upc_w w = __upc_u(p);
-  return __upc_plain_atomic(op, word, (unsigned)w.t, w.o, a, b, strict);
+  return __upc_plain_atomic(op, word, (unsigned)w.t, w.o, a, b, strict ? 1 : __UPC_RELAXED);
 }
 #endif
 #ifdef __UPC_USE_bupc_dump_shared

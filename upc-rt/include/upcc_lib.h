@@ -111,7 +111,7 @@ __UPC_WEAK void upc_atomic_strict(__upc_pts domain, void *fetch, int op, __upc_p
 __UPC_WEAK void upc_atomic_relaxed(__upc_pts domain, void *fetch, int op, __upc_pts target, const void *a, const void *b)
 {
   struct __upc_w w = __upc_u(target);
-  __upc_atomic(__upc_u(domain).o, fetch, op, (unsigned)w.t, w.o, a, b, 0);
+  __upc_atomic(__upc_u(domain).o, fetch, op, (unsigned)w.t, w.o, a, b, __UPC_RELAXED);
 }
 #endif
 #ifdef __UPC_USE_upc_atomic_isfast

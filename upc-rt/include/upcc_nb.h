@@ -1,5 +1,5 @@
 /* upcc_nb.h: transfers that are only started. Included by upcc_lib.h and upcr.h. A handle is 0 if the transfer is complete. how: 1
- * without a handle, to be waited for by __upc_synci; 2 the source of a put may change at once. */
+ * without a handle, to be waited for by __upc_synci; 2 the source of a put may change at once; 4 a small put may travel with others. */
 #ifndef __UPCC_NB_H
 #define __UPCC_NB_H 1
 struct __upc_transfer;
@@ -23,7 +23,7 @@ __UPC_SF struct __upc_transfer *__upc_memget_nb(void *d, __upc_pts s, unsigned l
 __UPC_SF struct __upc_transfer *__upc_memput_nb(__upc_pts d, const void *s, unsigned long n, int how)
 {
   struct __upc_w a = __upc_u(d);
-  return __upc_start_put((unsigned)a.t, a.o, s, n, how);
+  return __upc_start_put((unsigned)a.t, a.o, s, n, how | __UPC_BATCHED);
 }
 __UPC_SF struct __upc_transfer *__upc_memset_nb(__upc_pts d, int c, unsigned long n, int how)
 {

@@ -63,6 +63,14 @@ impl Object {
         })
     }
 
+    /// The word that it is in memory; `None` if it is wider.
+    fn word(self, struct_pts: bool) -> Option<WordType> {
+        match self {
+            Object::Word(word) => Some(word),
+            Object::Pointer => (!struct_pts).then_some(WordType::U64),
+        }
+    }
+
     /// The operations allowed on it, as bits.
     fn allowed(self) -> u32 {
         let all = OPERATIONS.iter().map(|o| 1 << o.0).sum::<u32>();
@@ -70,6 +78,37 @@ impl Object {
             Object::Word(WordType::F32 | WordType::F64) => all & !AND_OR_XOR,
             Object::Word(_) => all,
             Object::Pointer => ACCESSORS,
+        }
+    }
+}
+
+/// How a call is ordered with the thread's other accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Not at all.
+    Relaxed,
+    /// As a strict access.
+    Strict,
+    /// Not at all; and if nobody wants the old value it may travel with others.
+    Batched,
+}
+
+impl Order {
+    /// By the numbers of emitted C.
+    pub fn from_number(number: i32) -> Order {
+        match number {
+            0 => Order::Relaxed,
+            2 => Order::Batched,
+            _ => Order::Strict,
+        }
+    }
+
+    /// Before and after the operation.
+    fn fence(self) {
+        if self == Order::Strict {
+            // ORDER: SeqCst; the strict read and write that the operation stands for; pairs with other strict
+            // accesses.
+            fence(SeqCst);
         }
     }
 }
@@ -124,17 +163,22 @@ impl Upc {
         }
     }
 
-    /// `upc_atomic_relaxed`, and `upc_atomic_strict` if `strict`, on offset `o` of thread `t`.
+    /// `upc_atomic_relaxed` or `upc_atomic_strict`, on offset `o` of thread `t`.
     ///
     /// # Safety
     /// 1. The operands are null or valid for the domain's type (owed by the caller).
-    pub unsafe fn atomic(&self, domain: u64, op: u32, (t, o): (u32, u64), x: Operands, strict: bool) {
+    pub unsafe fn atomic(&self, domain: u64, op: u32, (t, o): (u32, u64), x: Operands, order: Order) {
         let (object, op) = self.check_operands(domain, op, x);
-        if strict {
-            // ORDER: SeqCst; the strict read and write that the operation stands for; pairs with other strict
-            // accesses.
-            fence(SeqCst);
+        if order == Order::Batched
+            && x.fetch.is_null()
+            && op != Function::CompareSwap
+            && let Some(word) = object.word(self.struct_pts)
+        {
+            // SAFETY: (1).
+            let a = if x.first.is_null() { 0 } else { unsafe { read_word(x.first, word) } };
+            return self.core.operate_batched((t, o), Operation { function: op, word }, a);
         }
+        order.fence();
         // SAFETY: (1) in all of these.
         unsafe {
             match object {
@@ -155,14 +199,11 @@ impl Upc {
                 }
             }
         }
-        if strict {
-            // ORDER: SeqCst; as above.
-            fence(SeqCst);
-        }
+        order.fence();
     }
 
     /// An operation without a domain (`bupc_atomics.h`, which numbers them); the old value.
-    pub fn plain_atomic(&self, op: i32, word: i32, at: (u32, u64), a: u64, b: u64, strict: bool) -> u64 {
+    pub fn plain_atomic(&self, op: i32, word: i32, at: (u32, u64), a: u64, b: u64, order: Order) -> u64 {
         let word = match word {
             0 => WordType::I32,
             1 => WordType::U32,
@@ -178,10 +219,13 @@ impl Upc {
             7 => Function::Or,
             _ => Function::Xor,
         };
-        if strict {
-            // ORDER: SeqCst; as in `atomic`.
-            fence(SeqCst);
+        // The number of an operation that has no result.
+        const SET: i32 = 1;
+        if op == SET && order == Order::Batched {
+            self.core.operate_batched(at, Operation { function, word }, a);
+            return 0;
         }
+        order.fence();
         let old = match op {
             3 => {
                 let mut old = self.core.atomic(at, Operation { function, word }, 0, 0);
@@ -197,10 +241,7 @@ impl Upc {
             9 => self.core.atomic(at, Operation { function, word }, u64::MAX, 0),
             _ => self.core.atomic(at, Operation { function, word }, a, b),
         };
-        if strict {
-            // ORDER: SeqCst; as in `atomic`.
-            fence(SeqCst);
-        }
+        order.fence();
         old
     }
 
@@ -208,7 +249,7 @@ impl Upc {
     fn check_operands(&self, domain: u64, op: u32, x: Operands) -> (Object, Function) {
         let inside =
             domain >= self.layout.heap_lo && domain < self.layout.heap_hi && domain.is_multiple_of(16);
-        let kind = if inside { self.core.amo(self.me, domain + KIND_OFFSET, WordOp::Get, 0, 0) } else { 0 };
+        let kind = if inside { self.core.own_word(domain + KIND_OFFSET) } else { 0 };
         let object = Object::of(kind as u32 & 0xff);
         let (DOMAIN_MARK, Some(object)) = (kind >> 32, object) else {
             self.fatal("upc_atomic: the domain is null, was freed, or is not a domain");

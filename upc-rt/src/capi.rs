@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "exports functions to C")]
 
 use crate::abi::Image;
-use crate::atomics::Operands;
+use crate::atomics::{Operands, Order};
 use crate::collectives::{Mix, Move};
 use crate::core::found;
 use crate::state::upc;
@@ -42,6 +42,14 @@ pub unsafe extern "C" fn __upc_put_later(t: c_uint, o: c_ulong, src: *const c_vo
     upc().check_transfer(t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.put_later(t, o, src.cast(), n) }
+}
+
+/// [`__upc_put_later`] that may travel with others (`-fupc-aggregate`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_put_batched(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
+    upc().check_transfer(t, o, n);
+    // SAFETY: the user's buffer, as for memcpy.
+    unsafe { upc().core.put_batched(t, o, src.cast(), n) }
 }
 
 /// Starts to copy from thread `t`; complete after [`__upc_arrived`].
@@ -268,11 +276,11 @@ pub unsafe extern "C" fn __upc_atomic(
     o: c_ulong,
     first: *const c_void,
     second: *const c_void,
-    strict: c_int,
+    order: c_int,
 ) {
     let operands = Operands { fetch: fetch.cast(), first: first.cast(), second: second.cast() };
     // SAFETY: the user's operands, of the domain's type.
-    unsafe { upc().atomic(domain, op as u32, (t, o), operands, strict != 0) }
+    unsafe { upc().atomic(domain, op as u32, (t, o), operands, Order::from_number(order)) }
 }
 
 fn movement(what: c_int) -> Move {

@@ -1,6 +1,7 @@
 //! C functions behind `upc_nb.h` and Berkeley's extensions (`include/upcc_abi.h`, `upcc_lib.h`).
 #![expect(unsafe_code, reason = "exports functions to C")]
 
+use crate::atomics::Order;
 use crate::core::How;
 use crate::state::upc;
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
@@ -38,9 +39,9 @@ pub extern "C" fn __upc_plain_atomic(
     o: c_ulong,
     a: c_ulong,
     b: c_ulong,
-    strict: c_int,
+    order: c_int,
 ) -> c_ulong {
-    upc().plain_atomic(op, word, (t, o), a, b, strict != 0)
+    upc().plain_atomic(op, word, (t, o), a, b, Order::from_number(order))
 }
 
 /// Starts a copy to thread `t`; `how` has the bits of [`How`]. Returns a handle.

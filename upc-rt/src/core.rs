@@ -7,16 +7,21 @@
 //! A relaxed write to a far thread may still be *under way* when the call that made it has returned
 //! ([`Core::put_later`]). Every operation that orders accesses (a fence, a barrier, a lock, an atomic
 //! operation, a collective), and every access to the same bytes, first waits for it ([`Core::settle`]). Near
-//! accesses never touch bytes under way, because a thread is always near or always far.
+//! accesses never touch bytes under way, because a thread is always near or always far. With
+//! `-fupc-aggregate`, small ones travel together ([`aggregate`]).
 #![expect(unsafe_code, reason = "copies to and from segments and overlays atomics on them")]
 
+mod aggregate;
 mod transfers;
 
+use crate::console::say;
+use aggregate::{Aggregate, Sources};
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
 use gasnet::sync::{Cells, PlacedLock, PlacedSemaphore};
 use gasnet::{GlobalPtr, Rank, RankId, Spins, bytes};
 use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 pub use transfers::How;
 
@@ -88,11 +93,13 @@ pub struct Core {
     nics: bool,
     /// Number of handles in use.
     handles: AtomicU32,
+    /// Writes that travel together, if the program has any; and those of other threads.
+    aggregate: OnceLock<Aggregate>,
+    sources: Sources,
 }
 
 // SAFETY: the pointer in `near` is to mappings that live as long as the process; like all shared memory they
 // are accessed by raw copies and atomics.
-// memory, by raw copies and atomics.
 unsafe impl Send for Core {}
 // SAFETY: as above.
 unsafe impl Sync for Core {}
@@ -118,7 +125,15 @@ impl Core {
         let first = (0..me).rev().take_while(|&t| there(t)).last().unwrap_or(me);
         let mapped = (first..rank.size()).take_while(|&t| there(t)).count() as u32;
         let nics = rank.nic().is_some();
-        Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes, nics, handles: AtomicU32::new(0) })
+        Ok(Core {
+            rank,
+            near: Near { first, mapped, base, stride },
+            bytes,
+            nics,
+            handles: AtomicU32::new(0),
+            aggregate: OnceLock::new(),
+            sources: Sources::default(),
+        })
     }
 
     /// The lock at offset `o` of thread `t`, if NICs synchronise by themselves.
@@ -208,6 +223,9 @@ impl Core {
 
     #[cold]
     fn settle_away(&self) {
+        if let Some(all) = self.aggregate.get().filter(|all| all.is_unsettled()) {
+            self.settle_batches(all);
+        }
         if UNDER_WAY.with(|u| u.count.take() > 0) {
             self.rank.wait_implicit(gasnet::Categories::PUTS);
         }
@@ -215,13 +233,19 @@ impl Core {
 
     /// Waits for all writes under way if one of them touches these bytes of a far thread.
     fn settle_over(&self, t: u32, o: u64, n: u64) {
+        let batched = self.aggregate.get().is_some_and(|all| all.touches(t, o, n));
+        if batched || self.is_under_way(t, o, n) {
+            self.settle_away();
+        }
+    }
+
+    /// Whether a write that was sent by itself is under way to these bytes.
+    fn is_under_way(&self, t: u32, o: u64, n: u64) -> bool {
         let over = |w: &Cell<(u32, u64, u64)>| {
             let (there, from, bytes) = w.get();
             there == t && from < o.saturating_add(n) && o < from + bytes
         };
-        if UNDER_WAY.with(|u| u.writes[..u.count.get()].iter().any(over)) {
-            self.settle_away();
-        }
+        UNDER_WAY.with(|u| u.writes[..u.count.get()].iter().any(over))
     }
 
     /// Copies `n` bytes to thread `t`; complete at the latest after [`Core::settle`]. `src` may be reused at
@@ -255,6 +279,7 @@ impl Core {
 
     /// Waits for an event of the core, by its word.
     pub fn wait_event(&self, word: u64) {
+        self.send_batches();
         self.rank.wait(gasnet::Event::from_raw(word));
     }
 
@@ -323,12 +348,7 @@ impl Core {
         self.begin_look(1);
         self.settle();
         self.attend();
-        if !o.is_multiple_of(op.width() as u64) {
-            self.abort(&format!(
-                "atomic operation on offset {o:#x} of thread {t}: not aligned to {} bytes",
-                op.width()
-            ));
-        }
+        self.check_word((t, o), op);
         let target = self.target("atomic operation", t);
         if !matches!(op.function, Function::Get | Function::CompareSwap) {
             return self.rank.atomic(target, o, op, a, b);
@@ -336,6 +356,24 @@ impl Core {
         let old = self.rank.atomic(target, o, op, a, b);
         self.looked(found(t, o, old), None);
         old
+    }
+
+    /// Ends the job if an operation's word is not aligned.
+    fn check_word(&self, (t, o): (u32, u64), op: Operation) {
+        if !o.is_multiple_of(op.width() as u64) {
+            self.abort(&format!(
+                "atomic operation on offset {o:#x} of thread {t}: not aligned to {} bytes",
+                op.width()
+            ));
+        }
+    }
+
+    /// A word of the own segment that orders nothing.
+    pub fn own_word(&self, o: u64) -> u64 {
+        let mut word = 0u64;
+        // SAFETY: inside the own segment; room for eight bytes.
+        unsafe { bytes::load((&raw mut word).cast(), self.own(o, 8), 8) };
+        word
     }
 
     /// Copies `n` bytes to thread `t`; complete at the target on return.
@@ -366,6 +404,7 @@ impl Core {
             Some(from) => unsafe { bytes::load(dst, from, n as usize) },
             None => {
                 self.settle_over(t, o, n);
+                self.send_old();
                 // SAFETY: (1).
                 unsafe { self.rank.get(dst, self.target("get", t), o, n as usize) }
             }
@@ -470,6 +509,7 @@ impl Core {
     /// Lets the core make progress.
     #[inline]
     pub fn poll(&self) -> usize {
+        self.send_old();
         self.rank.poll()
     }
 
@@ -497,17 +537,19 @@ impl Core {
     #[inline]
     pub fn attend(&self) {
         if self.near.mapped < self.rank.size() {
-            self.rank.poll();
+            self.poll();
         }
     }
 
     /// Waits, with polls, until `condition` holds.
     pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.send_batches();
         self.rank.wait_until(what, condition);
     }
 
     /// [`Core::wait_until`] that handles messages even if `condition` holds at once.
     pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.send_batches();
         self.rank.poll_until(what, condition);
     }
 
@@ -543,6 +585,12 @@ impl Core {
     /// This thread ends in order.
     pub fn done(&self, code: i32) {
         self.settle();
+        if let Some(all) = self.aggregate.get().filter(|_| self.rank.config().stats) {
+            let ([made, messages], me, threads) = (all.counted(), self.rank.id(), self.rank.size());
+            say(&format!(
+                "upc: thread {me} of {threads}: {made} relaxed writes and atomic operations in {messages} messages"
+            ));
+        }
         self.rank.done(code);
     }
 

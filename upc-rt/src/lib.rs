@@ -19,7 +19,7 @@
 //!   everything.
 //! - `sanitize`: the checks of `-fsanitize=upc`; `debugger`: the script for gdb.
 //! - `core`: the core's operations in terms of threads and offsets; `core/transfers`: those that continue
-//!   after their call.
+//!   after their call; `core/aggregate`: relaxed writes that travel together.
 //!
 //! A `upc_memput` is `capi` -> `core` -> a copy if the thread is near, else the core's `put`.
 

@@ -107,6 +107,7 @@ impl Upc {
         // The handlers must exist before a peer can send to them.
         rank.register_library(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
         rank.register_library(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
+        Core::register_batches(rank)?;
         // In emitted code, packed offset and thread together are the address.
         let stride = (!struct_pts).then_some(1 << PACKED_OFFSET_BITS);
         let core = Core::attach(rank, layout.total, stride)?;

@@ -81,6 +81,7 @@ impl Upc {
     /// # Safety
     /// 1. `value` is valid for `n` bytes (owed by the caller).
     pub unsafe fn broadcast_value(&self, value: *mut u8, n: u64, root: u32) {
+        self.core.settle();
         // SAFETY: (1).
         unsafe { self.team.broadcast_raw(root as usize, value, value, n as usize, SyncMode::MY) }
     }
@@ -91,6 +92,7 @@ impl Upc {
     /// 1. `value` is valid for `n` bytes; `array` for one element per thread, where it is filled, or null
     ///    (owed by the caller).
     pub unsafe fn gather_values(&self, value: *const u8, n: u64, root: Option<u32>, array: *mut u8) {
+        self.core.settle();
         let mut unwanted = Vec::new();
         let array = match root {
             Some(r) if array.is_null() && r == self.me => {
@@ -118,6 +120,7 @@ impl Upc {
     /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root, or null (owed by
     ///    the caller).
     pub unsafe fn scatter_values(&self, value: *mut u8, n: u64, root: u32, array: *const u8) {
+        self.core.settle();
         if array.is_null() && root == self.me {
             self.fatal("bupc_allv_scatter: the root must give an array of values");
         }
@@ -157,6 +160,7 @@ impl Upc {
     /// # Safety
     /// 1. `value` is valid for `n` bytes (owed by the caller).
     pub unsafe fn reduce_value(&self, value: *mut u8, n: u64, kind: i32, op: u32, prefix: bool) {
+        self.core.settle();
         self.check_value("bupc_allv_reduce", n);
         let mut mine = [0u8; 8];
         // SAFETY: (1); `n` is at most 8.

@@ -80,10 +80,12 @@ pub struct Operation {
 }
 
 impl Operation {
-    pub(crate) fn encode(self) -> u32 {
+    /// As a number below 2^11.
+    pub fn encode(self) -> u32 {
         self.function as u32 | (self.word as u32) << 8
     }
-    pub(crate) fn decode(v: u32) -> Option<Operation> {
+    /// Of such a number; `None` if it is none.
+    pub fn decode(v: u32) -> Option<Operation> {
         Some(Operation {
             function: *Function::ALL.get((v & 0xff) as usize)?,
             word: *WordType::ALL.get((v >> 8) as usize)?,

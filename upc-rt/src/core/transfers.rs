@@ -6,6 +6,7 @@
 //! strided or listed one). *Implicit* ones are counted for each operating-system thread. Neither fences nor
 //! barriers wait for them. A transfer first waits for earlier writes to the same bytes.
 
+use super::aggregate::MOST_BYTES;
 use super::{Core, found};
 use gasnet::{Categories, Event};
 use std::ffi::c_int;
@@ -25,12 +26,14 @@ pub struct How {
     implicit: bool,
     /// The source of a put may change as soon as the call returns.
     reused: bool,
+    /// A small put may travel with others.
+    batched: bool,
 }
 
 impl How {
     /// From the bits that emitted C passes (`upcc_abi.h`).
     pub fn from_bits(bits: c_int) -> How {
-        How { implicit: bits & 1 != 0, reused: bits & 2 != 0 }
+        How { implicit: bits & 1 != 0, reused: bits & 2 != 0, batched: bits & 4 != 0 }
     }
 }
 
@@ -44,6 +47,12 @@ impl Core {
         if self.near(t) {
             // SAFETY: (1).
             unsafe { self.put(t, o, src, n) };
+            return 0;
+        }
+        if how.batched && n <= MOST_BYTES {
+            // Its source is read, and it is ordered as relaxed writes are: there is nothing left to wait for.
+            // SAFETY: (1).
+            unsafe { self.put_batched(t, o, src, n) };
             return 0;
         }
         self.settle_over(t, o, n);
@@ -138,6 +147,7 @@ impl Core {
     pub fn end_transfer(&self, handle: u64, wait: bool) -> bool {
         let event = Event::from_raw(handle);
         if wait {
+            self.send_batches();
             self.rank.wait(event);
         } else {
             self.begin_look(1);
@@ -170,7 +180,7 @@ impl Core {
         };
         if wait {
             self.poll();
-            self.rank.wait_until("transfers to complete", ended);
+            self.wait_until("transfers to complete", ended);
             return true;
         }
         self.begin_look(1);
@@ -187,6 +197,7 @@ impl Core {
         let bit = |is: bool, kind: Categories| if is { kind.bits() } else { 0 };
         let kinds = Categories::from_bits(bit(puts, Categories::PUTS) | bit(gets, Categories::GETS));
         if wait {
+            self.send_batches();
             self.poll();
             self.rank.wait_implicit(kinds);
             return true;
