@@ -27,6 +27,7 @@ fn translate(text: &str) -> (Option<String>, Vec<String>) {
                 pts_struct: false,
                 lines: true,
                 sanitize: false,
+                aggregate: false,
                 passes: Passes::all(true),
                 heap_bytes: 0,
                 own_headers: "/nowhere".into(),

@@ -18,6 +18,7 @@ fn translated(name: &str, text: &str, passes: Passes) -> (String, String) {
         pts_struct: false,
         lines: false,
         sanitize: false,
+        aggregate: false,
         passes,
         heap_bytes: 0,
         own_headers: "/nowhere".into(),

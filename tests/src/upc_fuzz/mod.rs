@@ -102,6 +102,7 @@ pub fn attempt(text: &str, number: u64) -> Result<Stage, String> {
                     pts_struct: false,
                     lines: true,
                     sanitize: number.is_multiple_of(20),
+                    aggregate: false,
                     passes: Passes::all(number.is_multiple_of(8)),
                     heap_bytes: 0,
                     own_headers: std::path::PathBuf::new(),

@@ -35,6 +35,8 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -Wall -Wupc -Werror -w  warnings
   -noopt                  no UPC optimisations; -fno-upc-NAME turns off one of them: forall, privatise, coalesce,
                           split-phase, arithmetic, hoist, outline, vector
+  -fupc-aggregate         relaxed writes to threads that share no memory with the writer, and relaxed atomic operations without a
+                          result, travel together until the next synchronisation
   --explain               print, for each source line, the shared accesses that are not optimised, and the reason
   --dump=ir               print each shared access in the intermediate form, and how passes change it, and make no file
   --dump=ast              print the syntax tree, and make no file
@@ -288,6 +290,7 @@ impl Driver<'_> {
             pts_struct: o.pts_struct,
             lines: !o.no_lines || o.sanitize,
             sanitize: o.sanitize,
+            aggregate: o.aggregate,
             passes: o.passes(),
             heap_bytes: o.shared_heap,
             own_headers: self.layout.include.clone(),

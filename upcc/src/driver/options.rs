@@ -141,6 +141,8 @@ pub struct Options {
     pub show_sizes: bool,
     /// `-opt-disable=...`: names of optimisations not to make.
     pub disabled: Vec<String>,
+    /// `-fupc-aggregate`
+    pub aggregate: bool,
     /// `--explain`
     pub explain: bool,
     /// `--dump=ast`, `--dump=ir`: what is printed instead of the translation.

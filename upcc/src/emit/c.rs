@@ -35,6 +35,9 @@ impl Emitter<'_> {
         if self.passes.split_phase {
             s.push_str("#define __UPC_SPLIT 1\n");
         }
+        if self.o.aggregate {
+            s.push_str("#define __UPC_AGGREGATE 1\n");
+        }
         if self.o.sanitize {
             s.push_str("#define __UPC_SANITIZE 1\n");
         }

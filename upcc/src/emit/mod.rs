@@ -61,6 +61,8 @@ pub struct EmitOptions {
     pub lines: bool,
     /// Have every access and every call of the library checked (`-fsanitize=upc`).
     pub sanitize: bool,
+    /// Let relaxed writes to far threads travel together (`-fupc-aggregate`).
+    pub aggregate: bool,
     /// The UPC optimisations to make.
     pub passes: crate::opt::Passes,
     /// Shared heap asked for at compile time, 0 if not.

@@ -228,6 +228,8 @@ impl Parser {
             }
         }
         match w {
+            "-fupc-aggregate" => self.o.aggregate = true,
+            "-fno-upc-aggregate" => self.o.aggregate = false,
             "-fupc-pts=struct" => self.o.pts_struct = true,
             "-fupc-pts=packed" => self.o.pts_struct = false,
             _ if w.starts_with("-fupc-pts") => {
@@ -235,7 +237,7 @@ impl Parser {
             }
             _ => {
                 return Err(format!(
-                    "unknown option '{w}'; those of this kind are -fupc-threads-N, -fupc-pts=packed|struct, and -fno-upc-NAME with \
+                    "unknown option '{w}'; those of this kind are -fupc-threads-N, -fupc-pts=packed|struct, -fupc-aggregate, and -fno-upc-NAME with \
                      NAME among {}",
                     crate::opt::Passes::NAMES.join(", ")
                 ));
