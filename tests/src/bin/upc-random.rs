@@ -89,6 +89,9 @@ impl Way {
         if random.one_in(4) {
             flags.push("-fupc-pts=struct".into());
         }
+        if random.one_in(3) {
+            flags.push("-fupc-aggregate".into());
+        }
         if random.one_in(16) {
             flags.push("-fsanitize=upc".into());
         }
