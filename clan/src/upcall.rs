@@ -82,7 +82,7 @@ impl UpcallState {
         *lock(&self.runner) == Some(std::thread::current().id())
     }
 
-    /// UpcallState handlers for all signals, in turns, unless upcalls are held or another thread does.
+    /// Calls handlers for all signals, in turns, unless upcalls are held or another thread does.
     fn run(&self) {
         while self.gate.begin() {
             let turn = HandlerTurn(self);
@@ -94,7 +94,7 @@ impl UpcallState {
         }
     }
 
-    /// UpcallState each armed handler for the signals there are.
+    /// Calls each armed handler for the signals there are.
     fn call_all(&self) {
         for armed in self.armed() {
             // As many as there are now: later ones do not keep other numbers waiting.

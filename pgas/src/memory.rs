@@ -73,8 +73,8 @@ impl<'a, T: Plain> Mapped<'a, T> {
         }
         debug_assert!(at < self.array.map.part(rank), "the map places elements in parts");
         // SAFETY: as in `Window::make`: the map has placed the element in its part, ranks have agreed on the
-        // map, and `largest_part` elements are mapped as long as the array is borrowed. Any bytes are a value,
-        // and parts begin at multiples of 64, so it is aligned. In this phase nobody writes.
+        // map, and `largest_part` elements are mapped as long as the array is borrowed. Any bytes are a
+        // value, and parts begin at multiples of 64, so it is aligned. In this phase nobody writes.
         Some(unsafe { part.cast::<T>().add(at).read() })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It ends with the process, however the process ends. I/O bypasses the page cache (`O_DIRECT`), or pages
 //! that left would still be in memory. On a file system that refuses `O_DIRECT`, the kernel is told to write
-//! and forget after each write ([`Store::is_direct`] says which it is). Requests are over when the call
+//! and forget after each write ([`FileStore::is_direct`] says which it is). Requests are over when the call
 //! returns.
 //!
 //! **Slots.** A page has no fixed slot in the file: pages that leave together are written together, to
