@@ -76,7 +76,8 @@ pub const SETTINGS: &[Setting] = &[
         "GASNET_STATS",
         "0 (default), 1",
         "Print the counters of the conduit when a rank ends. A program of the crate `pgas` also prints, in one line for each rank, \
-         how many calls, sends and far elements it asked for, and how many messages it sent for them.",
+         how many calls, sends and far elements it asked for, and how many messages it sent for them. So does a UPC program compiled \
+         with `-fupc-aggregate`, of its relaxed writes.",
     ),
     setting("GASNET_QUIET", "0 (default), 1", "Print no warnings."),
     setting(
