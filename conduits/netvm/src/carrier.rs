@@ -37,8 +37,8 @@ pub(crate) struct NicCarrier {
     waits: Option<Instant>,
 }
 
-/// How long the paging thread looks after reads before it sleeps: about as long as a sleep and the wakes of the
-/// NIC's thread and of this one take.
+/// How long the paging thread looks after reads before it sleeps: about as long as a sleep and the wakes of
+/// the NIC's thread and of this one take.
 const PATIENCE: Duration = Duration::from_micros(50);
 
 impl NicCarrier {

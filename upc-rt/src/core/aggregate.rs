@@ -8,9 +8,9 @@
 //!
 //! # When a batch leaves
 //! - When it is full.
-//! - When the thread *settles* ([`Core::settle`]): it sends all batches, and waits until all are applied. That
-//!   is what strict accesses, fences, `upc_notify`, locks, semaphores, collectives, fetching and strict
-//!   atomic operations, allocation and the end of the thread begin with.
+//! - When the thread *settles* ([`Core::settle`]): it sends all batches, and waits until all are applied.
+//!   Strict accesses, fences, `upc_notify`, locks, semaphores, collectives, fetching and strict atomic
+//!   operations, allocation and the end of the thread begin with that.
 //! - When the thread does something else to bytes that a record touches: it settles first
 //!   ([`Aggregate::touches`]). The table that tells may err, and then only towards settling.
 //! - When the thread waits for anything (without waiting for the batch).
@@ -351,8 +351,8 @@ impl Core {
         let made = all.made.load(Relaxed);
         self.send_batches();
         for (t, lane) in (0..).zip(&all.lanes) {
-            // ORDER: Acquire; pairs with the Release in `has_applied`: what the thread does from here on comes
-            // after the writes.
+            // ORDER: Acquire; pairs with the Release in `has_applied`: what the thread does from here on
+            // comes after the writes.
             let is_applied = || lane.applied.load(Acquire) == lane.sent.load(Relaxed);
             if !is_applied() {
                 self.rank.wait_for("relaxed writes to be applied", Some(RankId(t)), is_applied);
