@@ -6,7 +6,8 @@
 //! make a new entry.
 //!
 //! A source's *generation* distinguishes an entry of its last owner from one of the present owner: numbers
-//! are reused, generations are not.
+//! are reused, generations are not. Events of the present owner make no entry while there is one of the last
+//! owner. So whoever takes that one makes an entry for the present owner, which may stand for no event.
 
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::{Error, GlobalPtr, Rank, RankId};
@@ -163,7 +164,13 @@ impl<'r> EventQueue<'r> {
         };
         let slot = &mut self.slots[number as usize];
         slot.cookie = Some(cookie);
-        Ok(EventSource { queue: self.words, number, generation: slot.generation, polled: false })
+        Ok(self.source(number))
+    }
+
+    /// The source that has this number now.
+    fn source(&self, number: u32) -> EventSource {
+        let generation = self.slots[number as usize].generation;
+        EventSource { queue: self.words, number, generation, polled: false }
     }
 
     /// Gives a source back. The tripwires that raise it must be detached first. If it has an entry, the entry
@@ -207,6 +214,9 @@ impl<'r> EventQueue<'r> {
         let (source, generation) = (word & 0xffff, word >> 16);
         let slot = self.slots[source as usize];
         let cookie = slot.cookie.filter(|_| slot.generation & 0xffff == generation);
+        if cookie.is_none() && slot.cookie.is_some() {
+            self.source(source).deliver(self.rank);
+        }
         Some(QueuedEvent { source, cookie })
     }
 
@@ -275,13 +285,18 @@ impl Drop for Descriptor {
 
 impl EventQueue<'static> {
     /// A descriptor that is readable while there is an entry, for waiting together with other descriptors.
-    /// From the first call on a thread keeps it up to date, polling for the rank (which must allow more than
-    /// one thread) every 100 us.
+    /// From the first call on a thread keeps it up to date, polling for the rank every 100 us.
     ///
     /// # Errors
-    /// The system has no more descriptors or threads.
+    /// The rank is for one thread ([`gasnet::Threading::Serial`]), or the system has no more descriptors or
+    /// threads.
     pub fn descriptor(&mut self) -> Result<BorrowedFd<'_>, Error> {
         if self.descriptor.is_none() {
+            if !self.rank.is_parallel() {
+                return Err(Error::op(
+                    "the descriptor of an event queue has a thread of its own: the rank was started for one thread",
+                ));
+            }
             let fd = gasnet_sys::fd::Bell::new()
                 .map(OwnedFd::from)
                 .map_err(|e| Error::op(format!("a descriptor for an event queue: {e}")))?;
