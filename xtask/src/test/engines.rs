@@ -92,9 +92,11 @@ pub(super) fn mpi(_: &mut Context) -> End {
         }
     }
     for mpi in &mpis {
-        match mpi_by_gasnetrun(mpi, &prefix) {
-            Ok(()) => runs += 1,
-            Err(why) => return End::Failed(why),
+        for inside in [false, true] {
+            match mpi_by_gasnetrun(mpi, &prefix, inside) {
+                Ok(()) => runs += 1,
+                Err(why) => return End::Failed(why),
+            }
         }
         match mpi_faults(mpi, &prefix, &conformance) {
             Ok(faults) => runs += faults,
@@ -168,9 +170,13 @@ fn mpi_jobs(mpi: &plugins::Mpi, prefix: &Path, programs: [&Path; 4]) -> Result<u
 }
 
 /// Starts a statically linked program, which is not in `PREFIX/bin`, by the installed launcher: nobody but
-/// that knows where the plugin is.
-fn mpi_by_gasnetrun(mpi: &plugins::Mpi, prefix: &Path) -> Result<(), String> {
-    let mut run = Command::new(prefix.join("bin/gasnetrun"));
+/// that knows where the plugin is. `inside`: a rank of another MPI job does that.
+fn mpi_by_gasnetrun(mpi: &plugins::Mpi, prefix: &Path, inside: bool) -> Result<(), String> {
+    let gasnetrun = prefix.join("bin/gasnetrun");
+    let mut run = Command::new(if inside { &mpi.mpirun } else { &gasnetrun });
+    if inside {
+        run.args(["-n", "1"]).arg(&gasnetrun);
+    }
     run.args(["-n", "2", "--conduit", "mpi"]).arg(sh::target().join(format!("mpi-both-{}", mpi.name)));
     run.args(["gasnet", "gasnet"]).env("GASNET_MPIRUN", &mpi.mpirun).env("GASNET_MAX_SEGSIZE", "64M");
     run.env("GASNET_NEIGHBORHOOD", "off").env_remove("GASNET_PLUGIN_PATH");
