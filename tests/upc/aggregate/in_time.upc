@@ -1,5 +1,6 @@
 // A relaxed write leaves when its thread goes on to wait, or to poll, without any synchronisation.
 // threads: 2
+// static: no
 // flags: -fupc-aggregate
 // env: GASNET_NEIGHBORHOOD=off
 #include "../check.h"
