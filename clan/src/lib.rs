@@ -61,7 +61,7 @@ mod watch;
 
 /// In models there are only the words that threads share.
 #[cfg(loom)]
-#[allow(dead_code, reason = "some is for the rest alone")]
+#[allow(dead_code, reason = "models leave out the code that uses the rest")]
 mod rdma {
     mod activity;
 }
