@@ -41,7 +41,7 @@ pub fn run(prefix: &Path, tally: &mut Tally) -> Result<(), String> {
             tally.passed += 1;
         } else {
             tally.failed += 1;
-            println!("FAILED (or did not repeat); to repeat:\n{shown}\n{}", first.report());
+            say!("FAILED (or did not repeat); to repeat:\n{shown}\n{}", first.report());
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ pub fn run(prefix: &Path) -> Result<(String, Vec<String>, Vec<String>), String> 
     sh::pass(compile, RUN_LIMIT)?;
     links_no_network(&program)?;
     let before = hash(&program)?;
-    println!("sha256 {before} {}", program.display());
+    say!("sha256 {before} {}", program.display());
 
     let mut ran = Vec::new();
     let (ways, mut untested) = ways(prefix);

@@ -1,5 +1,8 @@
 //! Tasks of this repository: `cargo xtask run | test | stage | install | package | bench | soak`.
 
+#[macro_use]
+mod say;
+
 mod build;
 mod clients;
 mod cluster;
@@ -153,7 +156,7 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
     stage::stage_firehose(&place)?;
     man::lay_down(&place)?;
     plugins::stage_all(&place);
-    println!("installed in {0}; try {0}/bin/upcc --help", place.display());
+    say!("installed in {0}; try {0}/bin/upcc --help", place.display());
     Ok(())
 }
 

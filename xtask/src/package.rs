@@ -46,7 +46,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         return Err(format!("which kind of package?\n\n{HELP}"));
     }
     let package = deb(&output, with_plugins)?;
-    println!("made {0}; as root: apt install {0}", package.display());
+    say!("made {0}; as root: apt install {0}", package.display());
     Ok(())
 }
 

@@ -86,26 +86,26 @@ pub fn stage_ofi(prefix: &Path) -> Result<PathBuf, String> {
 pub fn stage_all(prefix: &Path) {
     let mpis = mpis();
     if mpis.is_empty() {
-        println!(
+        say!(
             "conduit mpi: left out, no mpicc found (Debian's: libopenmpi-dev or libmpich-dev, and libclang-dev)"
         );
     }
     for mpi in mpis {
         match stage_mpi(prefix, &mpi) {
-            Ok(plugin) => println!("conduit mpi for {}: {}", mpi.name, plugin.display()),
-            Err(why) => println!(
+            Ok(plugin) => say!("conduit mpi for {}: {}", mpi.name, plugin.display()),
+            Err(why) => say!(
                 "conduit mpi for {}: left out, it does not build (libclang-dev is needed)\n{why}",
                 mpi.name
             ),
         }
     }
     if !has_libfabric() {
-        println!("conduit ofi: left out, no libfabric found (Debian's: libfabric-dev and libclang-dev)");
+        say!("conduit ofi: left out, no libfabric found (Debian's: libfabric-dev and libclang-dev)");
         return;
     }
     match stage_ofi(prefix) {
-        Ok(plugin) => println!("conduit ofi: {}", plugin.display()),
-        Err(why) => println!("conduit ofi: left out, it does not build (libclang-dev is needed)\n{why}"),
+        Ok(plugin) => say!("conduit ofi: {}", plugin.display()),
+        Err(why) => say!("conduit ofi: left out, it does not build (libclang-dev is needed)\n{why}"),
     }
 }
 

@@ -112,7 +112,7 @@ impl Program {
                     Ok(()) => tally.passed += 1,
                     Err(report) => {
                         tally.failed += 1;
-                        println!("FAILED {} on {ranks} ranks; to repeat:\n{report}", self.name);
+                        say!("FAILED {} on {ranks} ranks; to repeat:\n{report}", self.name);
                     }
                 }
             }
@@ -136,7 +136,7 @@ pub fn upc_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
             Ok(()) => programs.push(Program::example(&name, path, prefix.join("bin/upcrun"))),
             Err(report) => {
                 tally.failed += 1;
-                println!("FAILED to compile {name}; to repeat:\n{report}");
+                say!("FAILED to compile {name}; to repeat:\n{report}");
             }
         }
     }
@@ -163,7 +163,7 @@ pub fn c_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
             Ok(()) => programs.push(Program::example(&stem(source), path, prefix.join("bin/gasnetrun"))),
             Err(report) => {
                 tally.failed += 1;
-                println!("FAILED to compile {name}; to repeat:\n{report}");
+                say!("FAILED to compile {name}; to repeat:\n{report}");
             }
         }
     };
@@ -209,11 +209,11 @@ pub fn fortran_examples(prefix: &Path, flang: &Path, caffeine: &Path, tally: &mu
             }
             Ok(outcome) => {
                 tally.failed += 1;
-                println!("FAILED to compile {name}; to repeat:\n{shown}\n{}", outcome.report());
+                say!("FAILED to compile {name}; to repeat:\n{shown}\n{}", outcome.report());
             }
             Err(why) => {
                 tally.failed += 1;
-                println!("FAILED to compile {name}: {why}");
+                say!("FAILED to compile {name}: {why}");
             }
         }
     }
@@ -227,7 +227,7 @@ pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     for (language, extension, expect) in [("upc", "upc", "the last of"), ("c", "c", "heard from")] {
         let Some((_, rest)) = text.split_once(&format!("\n```{language}\n")) else {
             tally.failed += 1;
-            println!("FAILED: README.md has no block ```{language}");
+            say!("FAILED: README.md has no block ```{language}");
             continue;
         };
         let code = rest.split_once("\n```").map_or(rest, |(code, _)| code);
@@ -253,7 +253,7 @@ pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
             }),
             Err(report) => {
                 tally.failed += 1;
-                println!("FAILED to compile the tour in README.md; to repeat:\n{report}");
+                say!("FAILED to compile the tour in README.md; to repeat:\n{report}");
             }
         }
     }
@@ -271,7 +271,7 @@ pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
         }
         Err(report) => {
             tally.failed += names.len();
-            println!("FAILED to build the Rust examples:\n{report}");
+            say!("FAILED to build the Rust examples:\n{report}");
             Vec::new()
         }
     }
@@ -296,6 +296,6 @@ pub fn upc_random(seed: u64, count: u64, tally: &mut Tally) -> Result<(), String
     if outcome.status == Some(0) && failed == 0 && done > 0 {
         return Ok(());
     }
-    println!("FAILED; to repeat: {shown}\n{}", outcome.stdout);
+    say!("FAILED; to repeat: {shown}\n{}", outcome.stdout);
     Err(format!("{failed} of {done} random programs failed; {shown}"))
 }

@@ -221,7 +221,7 @@ pub fn install_debian(packages: &[&str]) {
     if which("apt-get").is_none() || !root.is_ok_and(|o| o.stdout.trim() == "0") {
         return;
     }
-    println!("installing {} ...", packages.join(" "));
+    say!("installing {} ...", packages.join(" "));
     for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", "--no-install-recommends"]] {
         let mut apt = Command::new("apt-get");
         apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");

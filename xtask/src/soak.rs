@@ -96,14 +96,14 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let text = match only {
         None => return all_in_turn(minutes, seed, record),
         Some(Only::Stale(accesses)) => {
-            println!("seed {seed}");
+            say!("seed {seed}");
             stale(accesses, seed)?;
             format!("seed {seed}: {accesses} simulated accesses against changing mappings, none stale")
         }
         Some(Only::Flood(seconds)) => flood(seconds)?,
         Some(Only::Giant) => giant()?,
     };
-    println!("{text}");
+    say!("{text}");
     if record { append(&format!("- {text}\n")) } else { Ok(()) }
 }
 
@@ -112,7 +112,7 @@ fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
     let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
     let prefix = stage::folder();
     stage::stage(&prefix, Parts::ALL)?;
-    println!("seed {seed}");
+    say!("seed {seed}");
 
     let mut random = fastrand::Rng::with_seed(seed | 1);
     let mut tally = Tally::default();
@@ -134,7 +134,7 @@ fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
             entry.0 += 1;
             if let Err(report) = result {
                 entry.1 += 1;
-                println!("FAILED {kind}\n{report}");
+                say!("FAILED {kind}\n{report}");
             }
         };
         for _ in 0..20 {
@@ -163,13 +163,13 @@ fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
         *entry = (entry.0 + inputs, entry.1 + failed);
         round += 1;
         if round % 50 == 0 {
-            println!("{} : {}", sh::seconds(start.elapsed()), summary(&score));
+            say!("{} : {}", sh::seconds(start.elapsed()), summary(&score));
         }
     }
     let text = summary(&score);
-    println!("{text}");
+    say!("{text}");
     if !csmith {
-        println!("untested: csmith, which is not installed");
+        say!("untested: csmith, which is not installed");
     }
     if record {
         let note = if csmith { "" } else { "; csmith not installed" };
@@ -470,11 +470,11 @@ fn front_end(seed: u64) -> (usize, usize) {
     let said = match sh::capture(command, COMPILE_LIMIT * 2) {
         Ok(outcome) if outcome.status == Some(0) => outcome.stdout,
         Ok(outcome) => {
-            println!("FAILED front end\n{shown}\n{}", outcome.report());
+            say!("FAILED front end\n{shown}\n{}", outcome.report());
             return (0, 1);
         }
         Err(why) => {
-            println!("FAILED front end\n{shown}\n{why}");
+            say!("FAILED front end\n{shown}\n{why}");
             return (0, 1);
         }
     };

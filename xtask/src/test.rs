@@ -233,7 +233,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             Long("skip") => skip.push(step_name(parser.value().map_err(|e| e.to_string())?)?),
             Value(step) => only.push(step_name(step)?),
             Long("list") => {
-                STEPS.iter().for_each(|step| println!("{}", step.name));
+                STEPS.iter().for_each(|step| say!("{}", step.name));
                 return Ok(());
             }
             Short('h') | Long("help") => {
@@ -253,7 +253,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let mut ends = Vec::new();
     let start = Instant::now();
     for step in steps {
-        println!("==== {}: {}", step.name, step.about);
+        say!("==== {}: {}", step.name, step.about);
         let start = Instant::now();
         conformance::forget(step.name);
         let mut end = (step.run)(&mut context);
@@ -264,12 +264,12 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             end = End::Failed(why);
         }
         if let End::Failed(why) = &end {
-            println!("==== {} FAILED: {why}", step.name);
+            say!("==== {} FAILED: {why}", step.name);
         }
         ends.push((step, end, start.elapsed()));
     }
 
-    println!("\n{:<14} {:>9}  result", "step", "time");
+    say!("\n{:<14} {:>9}  result", "step", "time");
     let mut failed = Vec::new();
     for (step, end, time) in &ends {
         let result = match end {
@@ -281,14 +281,14 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             }
             End::Untested(why) => format!("untested: {why}"),
         };
-        println!("{:<14} {:>9}  {result}", step.name, sh::seconds(*time));
+        say!("{:<14} {:>9}  {result}", step.name, sh::seconds(*time));
     }
-    println!("{:<14} {:>9}", "all", sh::seconds(start.elapsed()));
+    say!("{:<14} {:>9}", "all", sh::seconds(start.elapsed()));
     for name in &failed {
-        println!("to repeat: cargo xtask test {name}");
+        say!("to repeat: cargo xtask test {name}");
     }
     let Tally { passed, failed: bad, skipped } = context.total;
-    println!("{passed} passed, {bad} failed, {skipped} skipped");
+    say!("{passed} passed, {bad} failed, {skipped} skipped");
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
@@ -355,7 +355,7 @@ fn unit(context: &mut Context) -> End {
     if outcome.status == Some(0) && passed > 0 {
         return End::Passed(format!("{passed} passed"));
     }
-    lines().filter(|line| !is_pass(line)).for_each(|line| println!("{line}"));
+    lines().filter(|line| !is_pass(line)).for_each(|line| say!("{line}"));
     End::Failed(format!("{shown}: {}", outcome.end()))
 }
 
@@ -370,7 +370,7 @@ fn counted(command: Command) -> Result<usize, String> {
         Some(0) if tests > 0 => Ok(tests),
         Some(0) => Err(format!("{shown}\n  no test ran")),
         _ => {
-            println!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
             Err(format!("{shown}: {}", outcome.end()))
         }
     }
@@ -419,7 +419,7 @@ fn features(_: &mut Context) -> End {
     match sh::capture(spans, CARGO_LIMIT) {
         Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains("spans: ") => {}
         Ok(outcome) => {
-            println!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
             return End::Failed(format!("{shown}: {}", outcome.end()));
         }
         Err(why) => return End::Failed(why),
@@ -689,10 +689,10 @@ fn conformance(_: &mut Context) -> End {
         Err(why) => return End::Failed(why),
     };
     for rule in &standing.no {
-        println!("not met: {rule}");
+        say!("not met: {rule}");
     }
     for problem in &standing.problems {
-        println!("docs/upc-conformance.md, {problem}");
+        say!("docs/upc-conformance.md, {problem}");
     }
     let text = format!("{} rules met, {} not met", standing.yes, standing.no.len());
     match standing.problems.len() {
@@ -736,11 +736,11 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
         Some("checked") => pass(line),
         Some("FAILED") => {
             tally.failed += 1;
-            println!("{line}");
+            say!("{line}");
         }
         Some("skipped") => {
             tally.skipped += 1;
-            println!("{line}");
+            say!("{line}");
         }
         Some("not") if line.starts_with("not tested: ") => untested.push(line.to_string()),
         _ => {}
@@ -764,7 +764,7 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
         };
     }
     let reports = outcome.stdout.find("\n----").map_or(outcome.stdout.as_str(), |at| &outcome.stdout[at..]);
-    println!("{reports}{}", outcome.stderr);
+    say!("{reports}{}", outcome.stderr);
     match end {
         End::Failed(why) => End::Failed(format!("{why}; {shown}")),
         _ => End::Failed(format!("{shown}: {}", outcome.end())),

@@ -54,7 +54,7 @@ pub fn run(context: &mut Context) -> End {
             Ok(Some(why)) => untested.push(format!("{name}: {why}")),
             Err(why) => {
                 tally.failed += 1;
-                println!("FAILED {name}\n{why}");
+                say!("FAILED {name}\n{why}");
             }
         }
     }
