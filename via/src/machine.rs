@@ -17,16 +17,18 @@
 
 mod connect;
 mod names;
+mod objects;
+mod receive;
 
 pub use connect::Request;
 
-use crate::link::{Arriving, Link, Phase};
+use crate::link::{Link, Phase};
 use crate::memory::{Protection, Region};
 use crate::queue::{CompletionQueue, Entry, Queue, Stage, failed, succeeded};
 use crate::table::Table;
 use crate::terms::{
-    Completed, CqId, Descriptor, Done, ErrorReport, Errors, MAX_POSTED, MAX_SEGMENTS, MAX_TRANSFER, NicId,
-    Operation, Overrun, Reliability, Remote, RemoteAttributes, Report, ViAttributes, ViId, ViState, ViaError,
+    Completed, Descriptor, ErrorReport, Errors, MAX_POSTED, MAX_SEGMENTS, NicId, Operation, Overrun,
+    Reliability, Remote, RemoteAttributes, Report, ViAttributes, ViId, ViState, ViaError,
 };
 use crate::wire::{self, Packet};
 use gasnet::{RegionError, RegionKey};
@@ -120,8 +122,6 @@ pub(crate) struct Machine<R> {
 }
 
 const NO_VI: ViaError = ViaError::Parameter("there is no such VI, or it was destroyed");
-const NO_CQ: ViaError = ViaError::Parameter("there is no such completion queue, or it was destroyed");
-const NO_NIC: ViaError = ViaError::Parameter("the NIC handle was closed");
 
 impl<R: Region> Machine<R> {
     pub(crate) fn new(rank: u32, size: u32) -> Machine<R> {
@@ -168,188 +168,12 @@ impl<R: Region> Machine<R> {
         self.reports.remove(at)
     }
 
-    pub(crate) fn open_nic(&mut self) -> NicId {
-        self.slow_calls += 1;
-        NicId(self.nics.add(()))
-    }
-
-    pub(crate) fn check_nic(&mut self, nic: NicId) -> Result<(), ViaError> {
-        self.slow_calls += 1;
-        self.nics.get(nic.0).map(|_| ()).ok_or(NO_NIC)
-    }
-
-    /// Everything of a NIC handle ends.
-    pub(crate) fn close_nic(&mut self, nic: NicId) {
-        self.slow_calls += 1;
-        let vis: Vec<u32> = self.vis.iter().filter(|(_, vi)| vi.nic == nic).map(|(id, _)| id).collect();
-        for id in vis {
-            let _ = self.disconnect(ViId(id));
-            self.forget_vi(ViId(id));
-        }
-        self.close_doors(nic);
-        self.unpublish(nic);
-        self.cqs.retain(|cq| cq.nic != nic);
-        self.protection.close(nic);
-        self.reports.retain(|r| r.nic != nic);
-        self.nics.remove(nic.0);
-    }
-
     fn vi(&self, id: ViId) -> Result<&Vi, ViaError> {
         self.vis.get(id.0).ok_or(NO_VI)
     }
 
     fn vi_mut(&mut self, id: ViId) -> Result<&mut Vi, ViaError> {
         self.vis.get_mut(id.0).ok_or(NO_VI)
-    }
-
-    fn check_attributes(attributes: &ViAttributes) -> Result<(), ViaError> {
-        match () {
-            () if !(1..=MAX_TRANSFER).contains(&attributes.max_transfer) => Err(ViaError::TransferSize),
-            () if attributes.rdma_read && !attributes.reliability.is_reliable() => Err(ViaError::RdmaRead),
-            () => Ok(()),
-        }
-    }
-
-    pub(crate) fn create_vi(
-        &mut self,
-        nic: NicId,
-        attributes: ViAttributes,
-        send: Option<CqId>,
-        receive: Option<CqId>,
-    ) -> Result<ViId, ViaError> {
-        self.check_nic(nic)?;
-        Self::check_attributes(&attributes)?;
-        for cq in [send, receive].into_iter().flatten() {
-            self.cq(nic, cq)?;
-        }
-        self.protection.use_tag(nic, attributes.tag)?;
-        for cq in [send, receive].into_iter().flatten() {
-            self.cq(nic, cq)?.queues += 1;
-        }
-        Ok(ViId(self.vis.add(Vi {
-            nic,
-            attributes,
-            state: ViState::Idle,
-            send: Queue::new(send, false),
-            receive: Queue::new(receive, true),
-            link: None,
-            outcome: None,
-        })))
-    }
-
-    pub(crate) fn destroy_vi(&mut self, id: ViId) -> Result<(), ViaError> {
-        self.slow_calls += 1;
-        let vi = self.vi(id)?;
-        if vi.state != ViState::Idle {
-            return Err(ViaError::State(vi.state));
-        }
-        if vi.send.len() + vi.receive.len() > 0 {
-            return Err(ViaError::Resource("the VI has descriptors: take those that are done"));
-        }
-        self.forget_vi(id);
-        Ok(())
-    }
-
-    /// Removes a VI that is not connected.
-    fn forget_vi(&mut self, id: ViId) {
-        let Some(mut vi) = self.vis.remove(id.0) else { return };
-        for is_receive in [false, true] {
-            let queue = vi.queue(is_receive);
-            queue.flush();
-            let (protection, mut places) = (&mut self.protection, 0);
-            queue.settle(|entry| {
-                places += 1;
-                if entry.held {
-                    protection.release(&entry.work.segments);
-                }
-            });
-            while let Some((_, own)) = queue.take() {
-                self.protection.release(own.as_slice());
-            }
-            if let Some(cq) = queue.cq.and_then(|cq| self.cqs.get_mut(cq.0)) {
-                let before = cq.entries.len();
-                cq.entries.retain(|entry| *entry != (id, is_receive));
-                cq.taken -= before - cq.entries.len() + places;
-                cq.queues -= 1;
-            }
-        }
-        self.protection.drop_tag(vi.attributes.tag);
-        self.reports.retain(|r| r.vi != id);
-    }
-
-    pub(crate) fn query_vi(&self, id: ViId) -> Result<ViStatus, ViaError> {
-        let Vi { nic, state, attributes, ref send, ref receive, .. } = *self.vi(id)?;
-        Ok(ViStatus { nic, state, attributes, sends: send.len(), receives: receive.len() })
-    }
-
-    /// The completion queue of a work queue.
-    pub(crate) fn cq_of(&self, id: ViId, is_receive: bool) -> Result<Option<CqId>, ViaError> {
-        let vi = self.vi(id)?;
-        Ok(if is_receive { vi.receive.cq } else { vi.send.cq })
-    }
-
-    pub(crate) fn change_vi(&mut self, id: ViId, attributes: ViAttributes) -> Result<(), ViaError> {
-        self.slow_calls += 1;
-        let (nic, state, before) = self.vi(id).map(|vi| (vi.nic, vi.state, vi.attributes.tag))?;
-        if state != ViState::Idle {
-            return Err(ViaError::State(state));
-        }
-        Self::check_attributes(&attributes)?;
-        self.protection.use_tag(nic, attributes.tag)?;
-        self.protection.drop_tag(before);
-        self.vi_mut(id)?.attributes = attributes;
-        Ok(())
-    }
-
-    fn cq(&mut self, nic: NicId, id: CqId) -> Result<&mut CompletionQueue, ViaError> {
-        self.cqs.get_mut(id.0).filter(|cq| cq.nic == nic).ok_or(NO_CQ)
-    }
-
-    pub(crate) fn check_cq(&mut self, nic: NicId, id: CqId) -> Result<(), ViaError> {
-        self.cq(nic, id).map(drop)
-    }
-
-    pub(crate) fn create_cq(&mut self, nic: NicId, capacity: usize) -> Result<CqId, ViaError> {
-        self.check_nic(nic)?;
-        if capacity == 0 {
-            return Err(ViaError::Parameter("a completion queue has room for one entry at least"));
-        }
-        let entries = VecDeque::new();
-        Ok(CqId(self.cqs.add(CompletionQueue { nic, capacity, taken: 0, entries, queues: 0 })))
-    }
-
-    pub(crate) fn destroy_cq(&mut self, nic: NicId, id: CqId) -> Result<(), ViaError> {
-        self.slow_calls += 1;
-        if self.cq(nic, id)?.queues > 0 {
-            return Err(ViaError::Resource("VIs report to the completion queue: destroy them first"));
-        }
-        self.cqs.remove(id.0);
-        Ok(())
-    }
-
-    pub(crate) fn resize_cq(&mut self, nic: NicId, id: CqId, capacity: usize) -> Result<(), ViaError> {
-        self.slow_calls += 1;
-        let cq = self.cq(nic, id)?;
-        if capacity < cq.taken.max(1) {
-            return Err(ViaError::Resource("entries and posted descriptors need more room than that"));
-        }
-        cq.capacity = capacity;
-        Ok(())
-    }
-
-    /// Reports what a layer above has found.
-    pub(crate) fn report(&mut self, id: ViId, report: Report) -> Result<(), ViaError> {
-        let nic = self.vi(id)?.nic;
-        self.reports.push_back(ErrorReport { nic, vi: id, report });
-        Ok(())
-    }
-
-    /// Takes the oldest entry of a completion queue: whose descriptor is done, and whether it is a receive.
-    pub(crate) fn take_entry(&mut self, nic: NicId, id: CqId) -> Result<Option<(ViId, bool)>, ViaError> {
-        let cq = self.cq(nic, id)?;
-        let entry = cq.entries.pop_front();
-        cq.taken -= usize::from(entry.is_some());
-        Ok(entry)
     }
 
     /// Takes the oldest descriptor of a queue, if it is done.
@@ -542,232 +366,6 @@ impl<R: Region> Machine<R> {
                     cq.entries.push_back((id, is_receive));
                 }
             });
-        }
-    }
-
-    /// A packet has come from a rank. Returns false for bytes that are no packet, and for one that nobody
-    /// waits for.
-    pub(crate) fn packet(&mut self, from: u32, bytes: &[u8], datagram: bool) -> bool {
-        let Some((packet, head)) = wire::decode(bytes, datagram) else { return false };
-        self.handle(from, packet, &bytes[head..])
-    }
-
-    fn handle(&mut self, from: u32, packet: Packet, bytes: &[u8]) -> bool {
-        let number = match packet {
-            Packet::Request { .. }
-            | Packet::Cancel { .. }
-            | Packet::Accept { .. }
-            | Packet::Refuse { .. }
-            | Packet::Confirm { .. }
-            | Packet::Gone { .. } => return self.handle_connect(from, packet),
-            Packet::Names { .. } | Packet::Named { .. } => return self.handle_names(from, packet),
-            Packet::Data { link, .. }
-            | Packet::Ask { link, .. }
-            | Packet::Posted { link, .. }
-            | Packet::Placed { link, .. }
-            | Packet::Broken { link, .. }
-            | Packet::Bye { link, .. }
-            | Packet::Resolve { link, .. }
-            | Packet::Grant { link, .. }
-            | Packet::Deny { link, .. } => link,
-        };
-        let Some(&id) = self.links.get(number) else { return false };
-        let Some(link) = self.vis.get_mut(id.0).and_then(|vi| vi.link.as_mut()) else { return false };
-        if link.rank != from {
-            return false;
-        }
-        if link.phase != Phase::Open {
-            // It has overtaken the packet that opens the connection.
-            link.early.push((packet, bytes.to_vec()));
-            return true;
-        }
-        self.handle_open(id, packet, bytes);
-        true
-    }
-
-    /// A packet of a connection that is open.
-    fn handle_open(&mut self, id: ViId, packet: Packet, bytes: &[u8]) {
-        let Some(vi) = self.vis.get_mut(id.0) else { return };
-        let (reliable, nic) = (vi.is_reliable(), vi.nic);
-        let (most, tag) = (vi.attributes.max_transfer, vi.attributes.tag);
-        let may = |write| if write { vi.attributes.rdma_write } else { vi.attributes.rdma_read };
-        let may = [may(false), may(true)];
-        let Some(link) = vi.open() else { return };
-        match packet {
-            Packet::Data { number, at, total, posted, immediate, written, .. } => {
-                link.learn(posted);
-                if total <= most {
-                    let head = Arriving::new(total, immediate, written);
-                    if reliable && at == 0 && bytes.len() == total as usize && link.awaits(number) {
-                        // The usual case: nothing has to be kept.
-                        self.take_in(id, number, Some((head, bytes)));
-                    } else {
-                        link.piece(number, at, bytes.to_vec(), head, reliable);
-                        self.take_in(id, number, None);
-                    }
-                }
-                self.advance(id);
-            }
-            Packet::Ask { number, wait, .. } if number < link.posted || wait => {
-                if number >= link.posted {
-                    link.asked = Some(number);
-                    return;
-                }
-                let posted = link.posted;
-                send_to(&mut self.out, link, |link| Packet::Posted { link, posted });
-            }
-            Packet::Ask { number, .. } => {
-                self.reports.push_back(ErrorReport { nic, vi: id, report: Report::ReceiveQueueEmpty });
-                self.break_link(id, Some((number, Errors::TRANSPORT)));
-            }
-            Packet::Posted { posted, .. } => {
-                link.learn(posted);
-                self.advance(id);
-            }
-            Packet::Placed { count, .. } => {
-                placed(&mut vi.send, count);
-                self.advance(id);
-            }
-            Packet::Broken { number, errors, .. } => {
-                let sent = link.sent;
-                placed(&mut vi.send, number);
-                if let Some(entry) = vi.send.find(|e| e.stage == Stage::Sent(number)) {
-                    entry.stage = failed(&entry.work, false, errors);
-                } else if sent == number
-                    && let Some(stage) = vi.send.next().map(|entry| failed(&entry.work, false, errors))
-                {
-                    vi.send.start(stage);
-                }
-                self.break_link(id, None);
-            }
-            Packet::Bye { sent, placed: count, .. } => {
-                link.bye = Some(sent);
-                placed(&mut vi.send, count);
-                self.settle(id);
-                self.end_if_over(id);
-            }
-            Packet::Resolve { memory, write, .. } => {
-                let granted =
-                    may[usize::from(write)].then(|| self.protection.grant(tag, memory, write)).flatten();
-                if granted.is_none() {
-                    let report = if write { Report::WriteProtection } else { Report::ReadProtection };
-                    self.reports.push_back(ErrorReport { nic, vi: id, report });
-                }
-                send_to(&mut self.out, link, |link| match granted {
-                    Some((key, base)) => {
-                        let mut bytes = [0; size_of::<RegionKey>()];
-                        bytes.copy_from_slice(bytemuck::bytes_of(&key));
-                        Packet::Grant { link, memory, write, key: bytes, base }
-                    }
-                    None => Packet::Deny { link, memory, write },
-                });
-            }
-            Packet::Grant { memory, write, key, base, .. } => {
-                let key: RegionKey = bytemuck::pod_read_unaligned(&key);
-                if key.rank().0 == link.rank {
-                    link.grants.insert((memory, write), Some((key, base)));
-                    self.go_on_moving(id, memory, write);
-                    self.advance(id);
-                }
-            }
-            Packet::Deny { memory, write, .. } => {
-                link.grants.remove(&(memory, write));
-                self.denied(id, memory, write);
-            }
-            _ => {}
-        }
-    }
-
-    /// Delivers messages that are whole. `next`: the next one of a reliable connection, in one piece.
-    fn take_in(&mut self, id: ViId, number: u64, mut next: Option<(Arriving, &[u8])>) {
-        let Some(vi) = self.vis.get_mut(id.0) else { return };
-        if !vi.is_reliable() {
-            if let Some(message) = vi.open().and_then(|link| link.take_whole(number)) {
-                let _ = self.deliver(id, &message, &[]);
-            }
-            return;
-        }
-        let before = vi.open().map(|link| link.received);
-        loop {
-            let Some(link) = self.vis.get_mut(id.0).and_then(Vi::open) else { return };
-            let number = link.received;
-            let (message, bytes) = match next.take() {
-                Some(next) => {
-                    link.received += 1;
-                    next
-                }
-                None => {
-                    let Some(message) = link.next_in_order() else { break };
-                    (message, &[][..])
-                }
-            };
-            if let Err((report, errors)) = self.deliver(id, &message, bytes) {
-                if let (Some(report), Some(vi)) = (report, self.vis.get(id.0)) {
-                    self.reports.push_back(ErrorReport { nic: vi.nic, vi: id, report });
-                }
-                self.break_link(id, Some((number, errors)));
-                return;
-            }
-        }
-        let Some(vi) = self.vis.get_mut(id.0) else { return };
-        let told = vi.attributes.reliability == Reliability::Reception;
-        if let Some(link) = vi.open()
-            && told
-            && before != Some(link.received)
-        {
-            let count = link.received;
-            send_to(&mut self.out, link, |link| Packet::Placed { link, count });
-        }
-        self.end_if_over(id);
-    }
-
-    /// Puts a message into the next receive: its pieces, or `bytes` if it came in one. What the sender is
-    /// told if that fails.
-    fn deliver(
-        &mut self,
-        id: ViId,
-        message: &Arriving,
-        bytes: &[u8],
-    ) -> Result<(), (Option<Report>, Errors)> {
-        let Some(vi) = self.vis.get_mut(id.0) else { return Ok(()) };
-        let Some(entry) = vi.receive.next() else {
-            return Err((Some(Report::ReceiveQueueEmpty), Errors::TRANSPORT));
-        };
-        let (work, tag) = (&entry.work, vi.attributes.tag);
-        let wrong = match message.written {
-            Some(_) => Ok(()),
-            None if !entry.held => Err(Errors::PROTECTION),
-            None if work.len() < message.total.into() => Err(Errors::LENGTH),
-            None => self.protection.check(tag, &work.segments),
-        };
-        if let Err(errors) = wrong {
-            let stage = failed(work, true, errors);
-            vi.receive.start(stage);
-            self.settle(id);
-            return Err((None, Errors::REMOTE));
-        }
-        self.protection.scatter(&work.segments, 0, bytes);
-        for (at, bytes) in &message.pieces {
-            self.protection.scatter(&work.segments, (*at).into(), bytes);
-        }
-        let (len, done) = match message.written {
-            Some(len) => (len, Done::RemoteWrite),
-            None => (message.total, Done::Receive),
-        };
-        let (errors, immediate) = (Errors::NONE, message.immediate);
-        vi.receive.start(Stage::Done { errors, len, immediate, done });
-        self.settle(id);
-        Ok(())
-    }
-
-    /// The peer has ended the connection: it is over when its messages have come.
-    fn end_if_over(&mut self, id: ViId) {
-        let Some(vi) = self.vis.get_mut(id.0) else { return };
-        let reliable = vi.is_reliable();
-        if let Some(link) = vi.open()
-            && link.bye.is_some_and(|sent| link.received >= sent || !reliable)
-        {
-            self.break_link(id, None);
         }
     }
 

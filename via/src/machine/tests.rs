@@ -5,7 +5,7 @@ mod explore;
 mod random;
 
 use super::*;
-use crate::terms::{Address, MemoryAttributes, MemoryId, Segment, TagId};
+use crate::terms::{Address, Done, MemoryAttributes, MemoryId, Segment, TagId};
 use core::time::Duration;
 use std::cell::RefCell;
 use std::collections::HashMap;
