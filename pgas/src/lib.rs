@@ -132,13 +132,14 @@
 //! # Errors
 //! A function that panics answers with [`CallError::Panicked`]; [`Pending::wait`] then panics here,
 //! [`Pending::result`] returns the error. A function without a result has nobody to tell: if it panics the
-//! job ends, with a message that names both ranks.
+//! job ends, with a message that names both ranks and says what the panic said.
 //!
 //! **A rank that ends.** No rank leaves a job by itself. One whose function has returned from [`run`]'s
 //! `body` goes on serving calls until all have. What others ask of it is done, then; but a barrier, a phase
-//! or another collective call of all ranks that it does not make ends the job, with a message. A rank that
-//! dies, panics or exits ends the whole job, with a message that names it and with its status: nobody gets an
-//! error for a rank that is no more, and nobody waits for one.
+//! or another collective call of all ranks that it does not make ends the job, with a message. All leave
+//! together: a call that nobody has answered by then ends with [`CallError::Gone`], and so does one that is
+//! made after [`run_on`] has returned; what is sent then does nothing. A rank that dies, panics or exits ends
+//! the whole job, with a message that names it and with its status: nobody waits for one that is no more.
 //!
 //! # Features
 //! `rand`: `World::random`, streams of random numbers for the crate `rand`.

@@ -9,9 +9,8 @@ use crate::pending::Pending;
 use crate::reply::Reply;
 use crate::trace::span;
 use crate::world::World;
-use core::any::Any;
 use gasnet::RankId;
-use gasnet_rpc::{Incoming, Payload, Service, Source};
+use gasnet_rpc::{Incoming, Payload, Service, Source, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -49,12 +48,6 @@ fn parts<A: Args>(body: &[u8], payloads: Vec<Payload>) -> Result<(u32, A::Of<'_>
     let (head, args) = body.split_at_checked(HEAD).ok_or("a call without its object")?;
     let object = u64::from_ne_bytes(head.try_into().unwrap_or_default()) as u32;
     Ok((object, body::read(payloads, || A::read(args))?))
-}
-
-/// What a panic said.
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(it said nothing)")
 }
 
 /// Calls a service whose answer is a result of this type.
@@ -109,7 +102,7 @@ where
         };
         match catch_unwind(AssertUnwindSafe(|| f(world, object, args))) {
             Ok(result) => answer(reply, &result),
-            Err(panic) => reply.panicked(message(&*panic)),
+            Err(panic) => reply.panicked(panic_text(&*panic)),
         }
     });
     start(world, rank, service, object, &args)
@@ -156,7 +149,7 @@ where
                 // A panic drops the reply with the task, which tells the caller.
                 match catch_unwind(AssertUnwindSafe(|| f(world, object, args))) {
                     Ok(task) => world.0.engine.spawn(async move { answer(reply, &task.await) }),
-                    Err(panic) => reply.panicked(message(&*panic)),
+                    Err(panic) => reply.panicked(panic_text(&*panic)),
                 }
             }
             Err(why) => reply.unreadable(&why),

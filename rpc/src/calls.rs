@@ -8,6 +8,7 @@ use crate::Engine;
 use crate::payload::{Payload, Source};
 use crate::prim::{Turns, turns};
 use crate::wire::Answer;
+use core::any::Any;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use gasnet::RankId;
@@ -39,6 +40,12 @@ pub enum CallError {
         /// Where.
         rank: RankId,
     },
+    /// The rank has left: the program is over there, and with it all that was asked for.
+    #[error("rank {rank} has left: its program is over")]
+    Gone {
+        /// Which.
+        rank: RankId,
+    },
     /// Arguments or result could not be read where they arrived.
     #[error("between rank {rank} and its caller: {message}")]
     Codec {
@@ -47,6 +54,12 @@ pub enum CallError {
         /// What could not be read.
         message: String,
     },
+}
+
+/// What a panic said.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(it said nothing)")
 }
 
 /// How a call ended, as a byte.
@@ -116,6 +129,8 @@ struct Occupant {
     generation: u32,
     /// Whether a call waits.
     waits: bool,
+    /// The rank that was called.
+    to: RankId,
     outcome: Option<Result<Answered, CallError>>,
     waker: Option<Waker>,
 }
@@ -138,8 +153,30 @@ impl core::fmt::Debug for Place {
 }
 
 impl Place {
+    /// Ends the wait of the call that is here, if `is_it` says so.
+    fn end(
+        &self,
+        is_it: impl FnOnce(&Occupant) -> bool,
+        outcome: impl FnOnce(RankId) -> Result<Answered, CallError>,
+    ) {
+        let waker = {
+            let mut occupant = self.occupant.take();
+            if !occupant.waits || !is_it(&occupant) {
+                return;
+            }
+            occupant.waits = false;
+            occupant.outcome = Some(outcome(occupant.to));
+            // ORDER: Release; pairs with Acquire in `is_done`. The lock hands the outcome over as well.
+            self.done.store(true, Ordering::Release);
+            occupant.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     fn new(number: u32) -> Place {
-        let occupant = Occupant { generation: 1, waits: false, outcome: None, waker: None };
+        let occupant = Occupant { generation: 1, waits: false, to: RankId(0), outcome: None, waker: None };
         Place { number, done: AtomicBool::new(false), occupant: turns(occupant) }
     }
 }
@@ -148,6 +185,8 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Calls {
     table: Turns<Table>,
+    /// All ranks have left: calls end at once.
+    closed: AtomicBool,
 }
 
 /// Places live as long as the process, as the engine does.
@@ -160,20 +199,25 @@ struct Table {
 
 impl Default for Calls {
     fn default() -> Calls {
-        Calls { table: turns(Table::default()) }
+        Calls { table: turns(Table::default()), closed: AtomicBool::new(false) }
     }
 }
 
 impl Calls {
-    /// A new call.
+    /// A new call. It is over if all have left.
     pub(crate) fn open(&'static self, me: RankId, to: RankId) -> (Call, Answer) {
         let free = self.table.take().free.pop();
         let place = free.unwrap_or_else(|| self.make());
         let generation = {
             let mut occupant = place.occupant.take();
             occupant.waits = true;
+            occupant.to = to;
             occupant.generation
         };
+        // After the place waits: one of this and `close` sees the other, since both lock the place.
+        if self.is_closed() {
+            place.end(|_| true, |rank| Err(CallError::Gone { rank }));
+        }
         (Call { calls: self, place, to }, Answer { origin: me, place: place.number, generation })
     }
 
@@ -197,20 +241,22 @@ impl Calls {
             NO_ROOM => Err(CallError::NoRoom { rank: from }),
             _ => Err(CallError::Codec { rank: from, message: text() }),
         };
-        let waker = {
-            let mut occupant = place.occupant.take();
-            if !occupant.waits || occupant.generation != answer.generation {
-                return;
-            }
-            occupant.waits = false;
-            occupant.outcome = Some(result);
-            // ORDER: Release; pairs with Acquire in `is_done`. The lock hands the outcome over as well.
-            place.done.store(true, Ordering::Release);
-            occupant.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        place.end(|occupant| occupant.generation == answer.generation, |_| result);
+    }
+
+    /// All ranks have left: ends the calls that wait, and all that are made from now on.
+    pub(crate) fn close(&self) {
+        // Relaxed: the locks of places tell, one of which every call takes after this.
+        self.closed.store(true, Ordering::Relaxed);
+        let places = self.table.take().places.clone();
+        places.iter().for_each(|place| place.end(|_| true, |rank| Err(CallError::Gone { rank })));
+    }
+
+    /// Whether all ranks have left.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        // Relaxed: as where it is stored.
+        self.closed.load(Ordering::Relaxed)
     }
 }
 
@@ -377,6 +423,21 @@ mod tests {
         drop(second);
         calls.complete(to, next, ANSWERED, bytes(b"nobody waits"));
         assert_eq!(calls.table.take().free.len(), 1, "the place is free, once");
+    }
+
+    #[test]
+    fn where_all_have_left_calls_end() {
+        let (calls, me) = (calls(), RankId(0));
+        let (mut answered, answer) = calls.open(me, RankId(1));
+        calls.complete(RankId(1), answer, ANSWERED, bytes(b"before"));
+        let (mut under_way, late) = calls.open(me, RankId(2));
+        calls.close();
+        calls.complete(RankId(2), late, ANSWERED, bytes(b"late"));
+        let (mut after, _) = calls.open(me, RankId(3));
+        assert!(answered.is_done() && under_way.is_done() && after.is_done());
+        assert_eq!(answered.take().unwrap().unwrap().bytes(), b"before");
+        assert_eq!(under_way.take().unwrap().unwrap_err(), CallError::Gone { rank: RankId(2) });
+        assert_eq!(after.take().unwrap().unwrap_err(), CallError::Gone { rank: RankId(3) });
     }
 
     /// Calls that are opened, dropped and answered at random, with answers that are right, late, repeated or

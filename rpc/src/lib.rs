@@ -80,7 +80,7 @@ mod tasks;
 mod threads;
 mod wire;
 
-pub use calls::{Answered, Call, CallError, Reply};
+pub use calls::{Answered, Call, CallError, Reply, panic_text};
 pub use outbox::WINDOW_BYTES;
 pub use payload::{MOST_PAYLOADS, Payload, Source};
 pub use service::Service;
@@ -149,6 +149,16 @@ impl Drop for Here {
             }
         }
     }
+}
+
+/// The path of this rank's executable, as much of its end as there is room for.
+fn program() -> [u8; 256] {
+    let path = std::env::current_exe().unwrap_or_default();
+    let path = path.as_os_str().as_encoded_bytes();
+    let mut name = [0; 256];
+    let end = &path[path.len().saturating_sub(name.len())..];
+    name[..end.len()].copy_from_slice(end);
+    name
 }
 
 /// The rank by way of which a record goes; `None`: straight.
@@ -249,15 +259,23 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Ranks of different builds would take each other's functions for others.
+    /// Ranks of different builds would take each other's functions for others. Where builds differ, each rank
+    /// sees one that is not its own: all go on to tell which they are.
     fn compare_builds(&self) -> Result<(), Error> {
         let mine = service::identity();
         let all = self.rank_team().gather_all(&[mine]);
         let Some(other) = all.iter().position(|&identity| identity != mine) else { return Ok(()) };
-        let me = self.rank.id();
+        let programs = self.rank_team().gather_all(&[program()]);
+        let me = self.rank.id().0 as usize;
+        let name = |rank: usize| {
+            let path = String::from_utf8_lossy(&programs[rank]);
+            format!("rank {rank} runs {}, build {:016x}", path.trim_end_matches('\0'), all[rank])
+        };
         Err(Error::job(format!(
-            "ranks {me} and {other} run different builds of the program: a remote call names a function by its place in \
-             the executable, so start the same file on all hosts"
+            "ranks run different builds of the program: {}; {}. A remote call names a function by its place in the \
+             executable, so start the same file on all hosts",
+            name(me),
+            name(other)
         )))
     }
 
@@ -286,6 +304,7 @@ impl Engine {
     /// # One-sided
     /// Returns when the record is queued; it leaves at the next call of the engine that makes progress, or
     /// when enough of them are together. May wait, and serve meanwhile, unless called by a service or a task.
+    /// After the end of all ranks ([`Engine::finish`]) it does nothing.
     #[track_caller]
     pub fn send(
         &'static self,
@@ -295,6 +314,9 @@ impl Engine {
         payloads: Vec<Arc<dyn Source>>,
     ) {
         self.check_rank(to);
+        if self.calls.is_closed() {
+            return;
+        }
         self.count(1);
         if self.rank.size() >= TWO_HOPS_FROM
             && payloads.is_empty()
@@ -344,8 +366,8 @@ impl Engine {
     /// Sends a record that is to be answered.
     ///
     /// # One-sided
-    /// Returns when the record is on its way; the answer completes the [`Call`]. May wait as
-    /// [`Engine::send`].
+    /// Returns when the record is on its way; the answer completes the [`Call`], or the end of all ranks does
+    /// ([`CallError::Gone`]). May wait as [`Engine::send`].
     #[track_caller]
     pub fn call(
         &'static self,
@@ -357,6 +379,9 @@ impl Engine {
         self.check_rank(to);
         self.make_room(to);
         let (call, answer) = self.calls.open(self.rank.id(), to);
+        if self.calls.is_closed() {
+            return call;
+        }
         // Relaxed: as in `send`.
         self.sent.fetch_add(1, Ordering::Relaxed);
         let what = To::Service { service: service::number(self.rank, service), answer: Some(answer) };
@@ -379,6 +404,10 @@ impl Engine {
         body: &mut Vec<u8>,
         payloads: Vec<Arc<dyn Source>>,
     ) {
+        // Who has called has left, or is about to, and hears of that.
+        if self.calls.is_closed() {
+            return;
+        }
         let what = To::Call { answer, outcome };
         if TOGETHER.get() {
             self.post(answer.origin, what, body, payloads);

@@ -1,13 +1,14 @@
 //! What arrives, until it has been served: the handlers keep batches, and whoever serves takes them, runs
 //! the services that their records name, and sends records on that are for other ranks.
 
-use crate::calls::{Answered, Reply};
+use crate::calls::{self, Answered, Reply};
 use crate::lock::lock;
 use crate::outbox;
 use crate::payload::Payload;
 use crate::service::{self, Service};
 use crate::wire::{self, Batch, Record, To};
 use crate::{Engine, Incoming};
+use core::any::Any;
 use core::cell::Cell;
 use gasnet::{RankId, context};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -106,9 +107,9 @@ impl Engine {
     }
 
     /// Serves what has arrived, gives tasks that can go on a turn, and sends what is queued. Returns how many
-    /// batches and tasks had their turn; nothing when the thread is serving already.
+    /// batches and tasks had their turn; nothing when the thread is serving already, or all ranks have left.
     pub fn serve(&'static self) -> usize {
-        if context::serving() {
+        if context::serving() || self.calls.is_closed() {
             return 0;
         }
         let mut done = 0;
@@ -186,12 +187,8 @@ impl Engine {
             let reply = answer.map(|answer| Reply::new(self, answer));
             let body = long_body.as_ref().map_or(record.body, Payload::bytes);
             let incoming = Incoming { engine: self, from, reply, body, payloads };
-            if catch_unwind(AssertUnwindSafe(|| service.run(incoming))).is_err() {
-                let me = self.rank.id();
-                let name = service.name();
-                self.rank.fatal(&format!(
-                    "a function that rank {from} has sent to rank {me} has panicked there: {name}"
-                ));
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| service.run(incoming))) {
+                self.has_panicked(from, service, &*panic);
             }
             served += 1;
         }
@@ -199,6 +196,17 @@ impl Engine {
         TOGETHER.set(before);
         self.have_served(served);
         bytes
+    }
+
+    /// Nobody waits for the function: there is nobody to tell but all.
+    #[cold]
+    fn has_panicked(&self, from: RankId, service: &Service, panic: &(dyn Any + Send)) -> ! {
+        self.rank.fatal(&format!(
+            "a function that rank {from} has sent to rank {} has panicked there: {} ({})",
+            self.rank.id(),
+            calls::panic_text(panic),
+            service.name()
+        ));
     }
 
     /// Sends a record on, or keeps it until there is room.

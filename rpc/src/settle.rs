@@ -8,7 +8,11 @@
 //!
 //! A rank whose program is over goes on serving until all are ([`Engine::finish`]). It says in its waves that
 //! it is at its end, and enters a barrier beside them: so one that is still in the middle of its program, and
-//! waits for all ranks in either way, is told instead of waiting for ever.
+//! waits for all ranks in either way, is told instead of waiting for ever. When all have come to their end,
+//! they have left: calls that nobody has answered end with an error, and those that are made later do.
+//!
+//! What was served by one wave was sent before the next one counts, so it is at most what was sent. If it is
+//! more, somebody sends records that no engine has counted, and the counts never meet: that is told.
 
 use crate::Engine;
 use gasnet::atomics::Function;
@@ -42,6 +46,7 @@ impl Engine {
         self.rank().barrier_notify(name, 0);
         self.settle_in_waves(true);
         self.end_barrier(name, what);
+        self.calls.close();
     }
 
     fn settle_in_waves(&'static self, at_end: bool) {
@@ -59,10 +64,46 @@ impl Engine {
             if at_end != 0 && at_end != u64::from(self.rank().size()) {
                 self.in_different_places("the end of all remote calls");
             }
-            if served_before == Some(sent) {
-                return;
+            match Wave::of(served_before, sent) {
+                Wave::Settled => return,
+                Wave::Forged(more) => self.rank().fatal(&format!(
+                    "remote calls: {more} more functions have run than were sent: a rank sends records of its own making"
+                )),
+                Wave::Another => served_before = Some(served),
             }
-            served_before = Some(served);
         }
+    }
+}
+
+/// What a wave tells.
+#[derive(Debug, PartialEq, Eq)]
+enum Wave {
+    /// Nothing was under way between it and the one before.
+    Settled,
+    Another,
+    /// So many records were served that nobody has sent.
+    Forged(u64),
+}
+
+impl Wave {
+    fn of(served_before: Option<u64>, sent: u64) -> Wave {
+        match served_before {
+            Some(served) if served == sent => Wave::Settled,
+            Some(served) if served > sent => Wave::Forged(served - sent),
+            _ => Wave::Another,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Wave;
+
+    #[test]
+    fn a_wave_tells_what_the_one_before_has_served() {
+        assert_eq!(Wave::of(None, 0), Wave::Another);
+        assert_eq!(Wave::of(Some(3), 4), Wave::Another);
+        assert_eq!(Wave::of(Some(4), 4), Wave::Settled);
+        assert_eq!(Wave::of(Some(7), 4), Wave::Forged(3));
     }
 }

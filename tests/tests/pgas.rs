@@ -65,6 +65,9 @@ jobs! {
     three_over_netvm: PGAS, 3, [NETVM], ["--seed", "8"];
     ranks_at_their_end_serve: PGAS, 3, [], ["alone-calls"];
     ranks_at_their_end_serve_over_udp: PGAS, 3, [UDP, PAIRS], ["alone-calls"];
+    calls_of_ranks_that_have_left: PGAS, 3, [], ["left"];
+    calls_of_ranks_that_have_left_over_udp: PGAS, 3, [UDP, PAIRS], ["left"];
+    calls_of_ranks_that_have_left_with_threads: PGAS, 3, [PAIRS, THREAD], ["left"];
     many_in_two_hops: PGAS, 66, [FRAMES], ["settle", "table", "updates"];
 
     collections_alone: COLLECTIONS, 1, [], [];
@@ -89,7 +92,7 @@ macro_rules! mistakes {
 
 mistakes! {
     a_panic_of_what_was_sent_names_both: PGAS, [], ["panic-in-send"],
-        "that rank 0 has sent to rank 1 has panicked there";
+        "a function that rank 0 has sent to rank 1 has panicked there: as it is meant to";
     a_call_may_not_wait: PGAS, [], ["wait-in-call"],
         "may not wait (the result of a remote call): make it async, and await";
     ranks_in_different_phases: PGAS, [], ["two-phases"],
@@ -122,8 +125,10 @@ fn ranks_of_different_builds_are_told() {
     command.args(["-n", "2", "sh", "-c", one_of_both]).arg(&folder).args([PGAS.1, COLLECTIONS.1]);
     let outcome = run(command, "", HANGS).expect("the launcher starts");
     std::fs::remove_dir(folder).expect("a rank has made it");
-    let said = ["ranks 0 and 1 run different builds of the program", "ranks 1 and 0 run different builds"];
-    let told = said.iter().any(|said| outcome.stderr.contains(said));
+    let names = |program: Program| outcome.stderr.contains(&format!("runs {}, build ", program.1));
+    let told = outcome.stderr.contains("ranks run different builds of the program")
+        && names(PGAS)
+        && names(COLLECTIONS);
     assert!(outcome.status != Some(0) && told, "{}", outcome.report());
 }
 

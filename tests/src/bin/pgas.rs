@@ -2,6 +2,7 @@
 //! [`FAILURES`] end the job, and run only if they are named. The integration test `tests/pgas.rs` runs this
 //! program over several networks.
 
+use gasnet::Rank;
 use gasnet_tests::sections::Section;
 use pgas::{Array, Bulk, CallError, Layout, Pending, Remote, Reply, Shared, Tiling, World, lend};
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,9 @@ const FAILURES: &[Section] = &[
 ];
 
 fn main() {
+    if std::env::args().any(|arg| arg == "left") {
+        gasnet_conduits::run(left);
+    }
     // The programs of all ranks but 0 are over at once.
     let alone = ALONE.iter().find(|(name, _)| std::env::args().any(|arg| arg == *name));
     let Some((_, section)) = alone else { return gasnet_tests::sections::run("pgas", SECTIONS, FAILURES) };
@@ -67,6 +71,31 @@ fn main() {
             println!("pgas: passed");
         }
     })
+}
+
+/// Calls that nobody has answered when all ranks leave, and what is asked for later. Runs only if named.
+fn left(rank: &'static Rank) {
+    static KEPT: Mutex<Vec<Reply<u64>>> = Mutex::new(Vec::new());
+    let keep = |_: World, reply: Reply<u64>, ()| KEPT.lock().unwrap().push(reply);
+    let (world, object, mut pending) = pgas::run_on(rank, |world| {
+        let pending: Vec<_> = world.ranks().map(|to| (to, world.ask(to, keep, ()))).collect();
+        assert_eq!(world.call(0, double, 4).wait(), 8);
+        (world, world.call(0, |world, ()| world.remote(7u64), ()).wait(), pending)
+    });
+    pending.extend(world.ranks().map(|to| (to, world.call(to, double, 1))));
+    for (to, pending) in pending {
+        assert_eq!(pending.result(), Err(CallError::Gone { rank: to.into() }));
+    }
+    rank.barrier();
+    // These do nothing.
+    world.send(0, |_, ()| panic!("all have left"), ());
+    KEPT.lock().unwrap().clear();
+    drop(object);
+    world.progress();
+    rank.barrier();
+    if world.rank() == 0 {
+        println!("pgas: passed");
+    }
 }
 
 fn double(_: World, x: u64) -> u64 {
