@@ -8,8 +8,8 @@ use gasnet_clan::{
     RdmaEngine, Stream, StreamConfig, Streams, Upcalls, Watch,
 };
 use gasnet_via::{
-    Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, Polled, Reliability, Segment, ViAttributes,
-    ViId,
+    Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, Polled, Reliability, Remote, Segment,
+    ViAttributes, ViId,
 };
 use std::error::Error;
 use std::hint::black_box;
@@ -36,6 +36,8 @@ fn main() {
             "upcall_rtt" => upcall_rtt(rank),
             "vi_rtt" => vi_rtt(rank),
             "vi_calls" => vi_calls(rank),
+            "vi_write" => vi_write(rank),
+            "vi_look" => vi_look(rank),
             "pages" => pages(rank),
             other => Err(format!("no task `{other}`").into()),
         };
@@ -476,31 +478,37 @@ fn upcall_rtt(rank: &'static Rank) -> Outcome {
 /// Bytes of a message between two virtual interfaces.
 const MESSAGE: u32 = 8;
 
-/// A virtual interface that is connected to the other rank's, with reliable delivery.
+/// A virtual interface that is connected to the other rank's. Its memory has places for messages, and after
+/// them a page that the peer may write to.
 struct Connected {
     nic: Nic,
     vi: ViId,
     memory: MemoryId,
+    page: u64,
 }
 
 impl Connected {
     /// Connects both ranks, with receives posted for the first messages.
-    fn new(rank: &'static Rank, receives: u32) -> Result<Connected, Box<dyn Error>> {
+    fn new(
+        rank: &'static Rank,
+        receives: u32,
+        reliability: Reliability,
+    ) -> Result<Connected, Box<dyn Error>> {
         let nic = Agent::start(rank)?.open();
         let tag = nic.create_tag();
-        let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
-        let memory = nic.register(vec![0; (MESSAGE * (receives + 1)) as usize], attributes)?;
-        let reliability = Reliability::Delivery;
+        let attributes = MemoryAttributes { tag, rdma_write: true, rdma_read: false };
+        let page = u64::from(MESSAGE * (receives + 1));
+        let memory = nic.register(vec![0; page as usize + PAGE], attributes)?;
         let attributes = ViAttributes {
             reliability,
             max_transfer: PAGE as u32,
             qos: 0,
             tag,
-            rdma_write: false,
+            rdma_write: true,
             rdma_read: false,
         };
         let vi = nic.create_vi(attributes, None, None)?;
-        let ends = Connected { nic, vi, memory };
+        let ends = Connected { nic, vi, memory, page };
         (0..receives).try_for_each(|i| ends.nic.post_receive(vi, ends.part(i)))?;
         if rank.id().0 == 1 {
             let listener = ends.nic.listen(b"rtt")?;
@@ -518,10 +526,15 @@ impl Connected {
     }
 }
 
-/// A message of 8 bytes there and back between two virtual interfaces.
+/// A message of 8 bytes there and back between two virtual interfaces of a level of reliability.
 fn vi_rtt(rank: &'static Rank) -> Outcome {
     const RECEIVES: u32 = 4;
-    let ends = Connected::new(rank, RECEIVES)?;
+    let level = match std::env::args().nth(2).as_deref() {
+        Some("unreliable") => Reliability::Unreliable,
+        Some("reception") => Reliability::Reception,
+        _ => Reliability::Delivery,
+    };
+    let ends = Connected::new(rank, RECEIVES, level)?;
     let (nic, vi) = (&ends.nic, ends.vi);
     let count = 20_000;
     let mut next = 0;
@@ -550,7 +563,7 @@ fn vi_rtt(rank: &'static Rank) -> Outcome {
 /// takes their acknowledgements.
 fn vi_calls(rank: &'static Rank) -> Outcome {
     const MANY: u32 = 32;
-    let ends = Connected::new(rank, MANY)?;
+    let ends = Connected::new(rank, MANY, Reliability::Delivery)?;
     let (nic, vi) = (&ends.nic, ends.vi);
     let parts = || (0..MANY).map(|i| ends.part(i)).collect::<Vec<Descriptor>>();
     let looks = 20_000;
@@ -591,6 +604,67 @@ fn vi_calls(rank: &'static Rank) -> Outcome {
             Ok(receives.iter().try_for_each(|d| nic.post_receive(vi, d.clone()))?)
         })?;
         Ok(times)
+    })
+}
+
+/// RDMA writes of 4 KiB, one by one, beside puts of the core into the peer's segment.
+fn vi_write(rank: &'static Rank) -> Outcome {
+    let ends = Connected::new(rank, 1, Reliability::Delivery)?;
+    let own = GlobalPtr::<u8>::new(rank.id(), rank.allocate(PAGE as u64, 64)?);
+    // Both ranks register the same memory in the same order, so their handles are equal.
+    let there = Remote { memory: ends.memory, at: ends.page };
+    let part = Segment { memory: ends.memory, at: ends.page, len: PAGE as u32 };
+    let (count, bytes) = (5000, vec![1u8; PAGE]);
+    batches(rank, || {
+        if rank.id().0 == 1 {
+            return Ok(vec![]);
+        }
+        let start = Instant::now();
+        for _ in 0..count {
+            ends.nic.post_send(ends.vi, Descriptor::write(vec![part], there))?;
+            let done = ends.nic.wait_send(ends.vi, None)?;
+            assert!(done.errors.is_none());
+        }
+        let write = ns_each(start, count);
+        let start = Instant::now();
+        for _ in 0..count {
+            rank.write_slice(own.on(RankId(1)), black_box(&bytes));
+        }
+        Ok(vec![("write", write), ("put", ns_each(start, count))])
+    })
+}
+
+/// A look at a completion queue that one virtual interface reports to, and at one of 256. All are idle.
+fn vi_look(rank: &'static Rank) -> Outcome {
+    let nic = Agent::start(rank)?.open();
+    let tag = nic.create_tag();
+    let attributes = ViAttributes {
+        reliability: Reliability::Delivery,
+        max_transfer: PAGE as u32,
+        qos: 0,
+        tag,
+        rdma_write: false,
+        rdma_read: false,
+    };
+    let looks = 100_000;
+    let look = |vis: usize| -> Result<f64, Box<dyn Error>> {
+        let queue = nic.create_cq(vis)?;
+        let vis = (0..vis).map(|_| nic.create_vi(attributes, Some(queue), Some(queue)));
+        let vis = vis.collect::<Result<Vec<_>, _>>()?;
+        let start = Instant::now();
+        for _ in 0..looks {
+            assert_eq!(black_box(nic.cq_done(queue)?), None);
+        }
+        let each = ns_each(start, looks);
+        vis.into_iter().try_for_each(|vi| nic.destroy_vi(vi))?;
+        nic.destroy_cq(queue)?;
+        Ok(each)
+    };
+    batches(rank, || {
+        if rank.id().0 == 1 {
+            return Ok(vec![]);
+        }
+        Ok(vec![("look_1", look(1)?), ("look_256", look(256)?)])
     })
 }
 

@@ -47,7 +47,8 @@ fn ladder(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
         .collect()
 }
 
-/// What sending costs the sender, what a cookie does not wait for, and ends that are opened again.
+/// What sending costs the sender, what a cookie does not wait for, RDMA writes, queues of many virtual interfaces,
+/// and ends that are opened again.
 fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
     let within = |name: &str, value: (usize, &'static str), floor: (usize, &'static [&'static str]), bar| {
         Figure { value, floor, bar, ..us(time(name, "us", 2, value.1, floor.1)) }
@@ -82,6 +83,16 @@ fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
                 floor: (0, &["events"]),
                 bar: "ratio >= 3",
                 ..time("active_sources", "k/s", 2, "polled", &["events"])
+            }],
+        ),
+        group(vec![clan("vi_write")], vec![within("vi_write_4k", (0, "write"), (0, &["put"]), "reported")]),
+        group(
+            vec![clan("vi_look")],
+            vec![Figure {
+                value: (0, "look_256"),
+                floor: (0, &["look_1"]),
+                bar: "ratio <= 1.2",
+                ..time("vi_look_256", "ns", 2, "look_256", &["look_1"])
             }],
         ),
         group(
@@ -133,6 +144,8 @@ pub fn all(_: &Options) -> Vec<Group> {
         round_trip("vi_rtt", &[], "vi_rtt", "reported"),
         round_trip("vi_rtt_udp", UDP, "vi_rtt", "reported"),
         round_trip("vi_rtt_netvm", NETVM, "vi_rtt", "ratio <= 1.5"),
+        round_trip("vi_rtt_unreliable", &[], "vi_rtt unreliable", "reported"),
+        round_trip("vi_rtt_reception", &[], "vi_rtt reception", "reported"),
         beside(
             floor("calls", ""),
             clan(&[], "endpoints"),
