@@ -26,18 +26,18 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use firehose_live::uffd::{Fault, UffdEvent};
+use firehose_live::uffd::Fault;
 use gasnet::Advice;
 use netvm_fw::host::{FrameState, Host, HostAction, HostEvent};
-use netvm_fw::{FrameAddress, PageMemory, PortId, Ppn, Vpn};
+use netvm_fw::{PortId, Ppn, Vpn};
 use slab::Slab;
 
 use super::error::{HoldError, Notice, PagerError};
 use super::memory::PagedMemory;
+use super::mending::{Mending, ZERO, mend};
 use super::queue::{Command, Hold, HoldDone, Plan, Queue};
 use super::stats::PagerCounters;
 use super::store::{Begun, MAX_RUN_PAGES, PAGE_BYTES, Page, Store, Tag, is_no_room};
@@ -100,6 +100,8 @@ pub(super) struct PagerEngine {
     pub(super) stores: Streams,
     /// How long pages may wait for a full backing store.
     pub(super) patience: Duration,
+    /// The time.
+    pub(super) clock: Box<dyn Fn() -> Instant + Send>,
     /// False only in the test that shows what write protection is for.
     pub(super) protects: bool,
     parts: Parts,
@@ -108,6 +110,9 @@ pub(super) struct PagerEngine {
 /// The parts that start empty.
 #[derive(Default)]
 pub(super) struct Parts {
+    /// What is being handled.
+    commands: VecDeque<Command>,
+    faults: Vec<Fault>,
     out: Vec<HostAction>,
     /// Pages being brought in: (page, frame).
     ins: Vec<(u64, Ppn)>,
@@ -156,13 +161,11 @@ impl PagerEngine {
         memory: Arc<PagedMemory>,
         store: Box<dyn Store>,
         queue: Arc<Queue>,
-        counts: Arc<PagerCounters>,
         calls: Calls,
         port: PortId,
         holdable: u64,
         read_ahead: u32,
         patience: Duration,
-        protects: bool,
     ) -> PagerEngine {
         let parts = Parts::new(host.vm().table().geometry().frames);
         let (streams, stores) = (Streams::new(read_ahead), Streams::new(read_ahead));
@@ -172,14 +175,15 @@ impl PagerEngine {
             store,
             zeros: vec![ZERO; MAX_RUN_PAGES].into(),
             queue,
-            counts,
+            counts: Arc::default(),
             calls,
             port,
             holdable,
             streams,
             stores,
             patience,
-            protects,
+            clock: Box::new(Instant::now),
+            protects: true,
             parts,
         }
     }
@@ -194,56 +198,63 @@ impl PagerEngine {
 
     /// Runs until it is told to stop.
     pub(super) fn run(&mut self) -> Step {
-        let mut commands = VecDeque::new();
-        let mut faults = Vec::new();
         loop {
-            let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
             let attends = self.store.attend();
-            let timeout = match (self.parts.full, self.host.next_deadline()) {
-                _ if self.queue.rest(hungry) || attends => Some(Duration::ZERO),
-                // A write that ends frees frames for them.
-                _ if !self.parts.announced.is_empty() && self.parts.writes == 0 => Some(Duration::ZERO),
-                (Some(_), _) => Some(FULL_RETRY_INTERVAL),
-                (None, Some(_)) => Some(RETRY_INTERVAL),
-                (None, None) => None,
-            };
-            let [faulted, rung] = wait([self.memory.uffd().as_fd(), self.queue.fd()], timeout)
-                .map_err(system("cannot wait for page faults"))?;
-            // Commands that were not rung for are taken too, and first: they may release pages that faults
-            // need.
-            self.queue.take(rung, &mut commands);
-            let idle = !faulted && commands.is_empty() && !attends;
-            if self.finish()? {
-                self.carry_out(false)?;
+            let timeout = if attends { Some(Duration::ZERO) } else { self.timeout() };
+            let fds = [self.memory.kernel().fd(), self.queue.fd()];
+            let [faulted, rung] = wait(fds, timeout).map_err(system("cannot wait for page faults"))?;
+            if self.turn(faulted, rung, attends)? {
+                return Ok(());
             }
-            for command in commands.drain(..) {
-                if matches!(command, Command::Stop) {
-                    return Ok(());
-                }
-                self.command(command)?;
-                self.carry_out(false)?;
-            }
-            if faulted {
-                self.memory
-                    .uffd()
-                    .read(&mut |event| {
-                        if let UffdEvent::Fault(fault) = event {
-                            faults.push(fault);
-                        }
-                    })
-                    .map_err(system("cannot read page faults"))?;
-                for fault in faults.drain(..) {
-                    self.fault(fault)?;
-                }
-                self.carry_out(false)?;
-            }
-            if idle {
-                self.look_again()?;
-            }
-            self.fetch_announced()?;
-            self.carry_out(true)?;
-            self.report();
         }
+    }
+
+    /// After how long it must do something if nothing happens.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
+        match (self.parts.full, self.host.next_deadline()) {
+            _ if self.queue.rest(hungry) => Some(Duration::ZERO),
+            // A write that ends frees frames for them.
+            _ if !self.parts.announced.is_empty() && self.parts.writes == 0 => Some(Duration::ZERO),
+            (Some(_), _) => Some(FULL_RETRY_INTERVAL),
+            (None, Some(_)) => Some(RETRY_INTERVAL),
+            (None, None) => None,
+        }
+    }
+
+    /// Handles what has happened: whether there are faults, and whether the bell has rung. `again`: it did
+    /// not wait. Returns whether it was told to stop.
+    pub(super) fn turn(&mut self, faulted: bool, rung: bool, again: bool) -> Result<bool, PagerError> {
+        let (mut commands, mut faults) =
+            (std::mem::take(&mut self.parts.commands), std::mem::take(&mut self.parts.faults));
+        // Commands that were not rung for are taken too, and first: they may release pages that faults need.
+        self.queue.take(rung, &mut commands);
+        let idle = !faulted && commands.is_empty() && !again;
+        if self.finish()? {
+            self.carry_out(false)?;
+        }
+        for command in commands.drain(..) {
+            if matches!(command, Command::Stop) {
+                return Ok(true);
+            }
+            self.command(command)?;
+            self.carry_out(false)?;
+        }
+        if faulted {
+            self.memory.kernel().faults(&mut faults).map_err(system("cannot read page faults"))?;
+            for fault in faults.drain(..) {
+                self.fault(fault)?;
+            }
+            self.carry_out(false)?;
+        }
+        (self.parts.commands, self.parts.faults) = (commands, faults);
+        if idle {
+            self.look_again()?;
+        }
+        self.fetch_announced()?;
+        self.carry_out(true)?;
+        self.report();
+        Ok(false)
     }
 
     fn vpn(&self, page: u64) -> Vpn {
@@ -254,8 +265,8 @@ impl PagerEngine {
         if let Some(since) = self.parts.full {
             self.host.set_full(false);
             if self.host.starved() == 0 {
-                self.parts.full = Some(Instant::now());
-            } else if since.elapsed() > self.patience {
+                self.parts.full = Some((self.clock)());
+            } else if (self.clock)() - since > self.patience {
                 let (dir, stored) = (self.store.file().dir().to_path_buf(), self.store.stored() * PAGE_BYTES);
                 return Err(PagerError::Full { dir, stored, waiting: self.host.starved() as u64 });
             }
@@ -333,7 +344,7 @@ impl PagerEngine {
         self.stores.expect(page, next);
         let len = (next - page).max(1) * PAGE_BYTES;
         self.memory
-            .uffd()
+            .kernel()
             .protect(self.memory.address(page), len, false)
             .map_err(system("cannot let pages be written to"))
     }
@@ -346,7 +357,7 @@ impl PagerEngine {
             Some(ppn) if write && !self.memory.writable(ppn) => {
                 self.memory.unprotect(ppn).map_err(system("cannot let a page be written to"))?;
             }
-            _ => self.memory.uffd().wake(self.memory.address(page), PAGE_BYTES),
+            _ => self.memory.kernel().wake(self.memory.address(page), PAGE_BYTES),
         }
         Ok(())
     }
@@ -388,7 +399,7 @@ impl PagerEngine {
 
     /// Tells the host what has happened.
     fn tell(&mut self, event: HostEvent) {
-        self.host.handle(0, event, &Mending { memory: &self.memory }, &mut self.parts.out);
+        self.host.handle(0, event, &Mending(&self.memory), &mut self.parts.out);
     }
 
     fn advise(&mut self, plan: Plan) {
@@ -783,8 +794,7 @@ impl PagerEngine {
         if self.protects {
             self.protect(&outs)?;
         }
-        let was_full = self.parts.again.is_some_and(|again| Instant::now() < again);
-        let mut room = !was_full;
+        let mut room = !self.rests();
         for chunk in outs.chunks(MAX_RUN_PAGES) {
             let written = if room { self.write(chunk)? } else { Written::NoRoom };
             room = !matches!(written, Written::NoRoom);
@@ -794,6 +804,11 @@ impl PagerEngine {
         outs.clear();
         self.parts.outs = outs;
         Ok(())
+    }
+
+    /// Whether the backing store was full and is not to be tried again yet.
+    fn rests(&self) -> bool {
+        self.parts.again.is_some_and(|again| (self.clock)() < again)
     }
 
     /// Tells the host what has become of pages on their way out.
@@ -826,7 +841,7 @@ impl PagerEngine {
             mend(&self.memory, run[0].0, run.len() as u64).map_err(system("cannot put a page in place"))?;
             if run.iter().any(|&(_, ppn)| self.memory.writable(ppn)) {
                 let (to, len) = (self.memory.address(run[0].0), run.len() as u64 * PAGE_BYTES);
-                self.memory.uffd().protect(to, len, true).map_err(system("cannot write-protect pages"))?;
+                self.memory.kernel().protect(to, len, true).map_err(system("cannot write-protect pages"))?;
                 run.iter().for_each(|&(_, ppn)| self.memory.set_writable(ppn, false));
             }
         }
@@ -859,7 +874,7 @@ impl PagerEngine {
             Err(error) if is_no_room(&error) => {
                 self.counts.full.add(1);
                 self.host.set_full(true);
-                let now = Instant::now();
+                let now = (self.clock)();
                 self.parts.again = Some(now + FULL_RETRY_INTERVAL);
                 if self.parts.full.is_none() {
                     self.parts.full = Some(now);
@@ -870,40 +885,5 @@ impl PagerEngine {
             }
             Err(error) => Err(self.failed("write", error)),
         }
-    }
-}
-
-/// A page of zeros.
-static ZERO: Page = Page([0; PAGE_BYTES as usize]);
-
-/// A page that should be present may be missing because the program has dropped it with `madvise`. Then it is
-/// zeros, and this thread must not find it missing.
-fn mend(memory: &PagedMemory, page: u64, count: u64) -> io::Result<bool> {
-    let missing = memory.missing(page, count)?;
-    for &page in &missing {
-        match memory.put(page, std::slice::from_ref(&ZERO), true) {
-            Err(error) if error.raw_os_error() != Some(libc::EEXIST) => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(!missing.is_empty())
-}
-
-/// The segment, for the host's copies of bounced messages.
-struct Mending<'a> {
-    memory: &'a PagedMemory,
-}
-
-impl PageMemory for Mending<'_> {
-    fn read(&self, at: FrameAddress, into: &mut [u8]) {
-        self.memory.read(at, into);
-    }
-
-    fn write(&self, at: FrameAddress, from: &[u8]) {
-        let page = self.memory.page(at.ppn);
-        if page < self.memory.paged() && mend(self.memory, page, 1).unwrap_or(false) {
-            self.memory.set_writable(at.ppn, false);
-        }
-        self.memory.write(at, from);
     }
 }

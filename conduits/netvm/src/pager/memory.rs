@@ -5,10 +5,10 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use firehose_live::uffd::{Mode, Uffd};
 use netvm_fw::{FrameAddress, PageMemory, Ppn};
 
 use super::error::PagerError;
+use super::kernel::Kernel;
 use super::store::{Begun, PAGE_BYTES, Page, Store, Tag};
 
 /// The memory of a pager by frame.
@@ -27,7 +27,7 @@ pub struct PagedMemory {
     paged: u64,
     /// Bytes of all pages.
     len: u64,
-    uffd: Uffd,
+    kernel: Box<dyn Kernel>,
     /// The page in each frame.
     pages: Box<[AtomicU64]>,
     /// Whether the page in each frame can be stored to without a fault. Such a page is dirty: the host knows,
@@ -42,9 +42,14 @@ unsafe impl Send for PagedMemory {}
 unsafe impl Sync for PagedMemory {}
 
 impl PagedMemory {
-    /// Maps `paged` bytes whose faults `uffd` serves, and `extra` bytes of ordinary memory behind them, in
+    /// Maps `paged` bytes whose faults `kernel` reports, and `extra` bytes of ordinary memory behind them, in
     /// whole pages.
-    pub(super) fn map(uffd: Uffd, paged: u64, extra: u64, frames: u32) -> Result<PagedMemory, PagerError> {
+    pub(super) fn map(
+        kernel: Box<dyn Kernel>,
+        paged: u64,
+        extra: u64,
+        frames: u32,
+    ) -> Result<PagedMemory, PagerError> {
         let len = paged + extra;
         let bytes = len.max(PAGE_BYTES);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -60,7 +65,7 @@ impl PagedMemory {
             base,
             paged,
             len,
-            uffd,
+            kernel,
             pages: (0..frames).map(new).collect(),
             writable: (0..frames).map(|_| AtomicBool::new(false)).collect(),
         };
@@ -84,10 +89,7 @@ impl PagedMemory {
                 libc::munlock(memory.base.as_ptr().cast(), paged as usize);
                 libc::madvise(memory.base.as_ptr().cast(), paged as usize, libc::MADV_DONTNEED);
             }
-            memory
-                .uffd
-                .register(memory.address(0), paged, Mode::MISSING | Mode::WRITE_PROTECT)
-                .map_err(PagerError::Register)?;
+            memory.kernel.register(memory.address(0), paged).map_err(PagerError::Register)?;
         }
         Ok(memory)
     }
@@ -107,8 +109,8 @@ impl PagedMemory {
         self.len / PAGE_BYTES
     }
 
-    pub(super) fn uffd(&self) -> &Uffd {
-        &self.uffd
+    pub(super) fn kernel(&self) -> &dyn Kernel {
+        &*self.kernel
     }
 
     /// The address of a page.
@@ -141,7 +143,7 @@ impl PagedMemory {
     pub(super) fn unprotect(&self, ppn: Ppn) -> io::Result<()> {
         let page = self.page(ppn);
         if page < self.paged() {
-            self.uffd.protect(self.address(page), PAGE_BYTES, false)?;
+            self.kernel.protect(self.address(page), PAGE_BYTES, false)?;
         }
         self.set_writable(ppn, true);
         Ok(())
@@ -154,26 +156,14 @@ impl PagedMemory {
 
     /// The pages in a range that are not present.
     pub(super) fn missing(&self, page: u64, count: u64) -> io::Result<Vec<u64>> {
-        let mut there = vec![0u8; count as usize];
-        let at = self.address(page) as *mut libc::c_void;
-        // SAFETY: a range of our mapping, and a byte for each page of it.
-        match unsafe { libc::mincore(at, (count * PAGE_BYTES) as usize, there.as_mut_ptr()) } {
-            0 => Ok((page..page + count)
-                .zip(there)
-                .filter(|(_, there)| there & 1 == 0)
-                .map(|(p, _)| p)
-                .collect()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        let there = self.kernel.present(self.address(page), count)?;
+        Ok((page..page + count).zip(there).filter(|(_, there)| !there).map(|(page, _)| page).collect())
     }
 
     /// Fills missing pages from `page` on, and wakes the threads that wait for them.
     pub(super) fn put(&self, page: u64, from: &[Page], protect: bool) -> io::Result<()> {
         debug_assert!(page + from.len() as u64 <= self.paged());
-        // SAFETY: a slice is valid; the pages are among those registered.
-        unsafe {
-            self.uffd.copy(self.address(page), from.as_ptr().cast(), from.len() as u64 * PAGE_BYTES, protect)
-        }
+        self.kernel.fill(self.address(page), from, protect)
     }
 
     /// Writes pages that are present to the backing store. They stay present until it has finished (owed by
@@ -188,30 +178,17 @@ impl PagedMemory {
     /// Drops the contents of some pages: the next access faults.
     pub(super) fn drop_pages(&self, page: u64, count: u64) -> io::Result<()> {
         debug_assert!(page + count <= self.paged());
-        let at = self.address(page) as *mut libc::c_void;
-        // SAFETY: whole pages of our own mapping. Their contents are in the backing store, or are zeros.
-        match unsafe { libc::madvise(at, (count * PAGE_BYTES) as usize, libc::MADV_DONTNEED) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        self.kernel.drop_pages(self.address(page), count * PAGE_BYTES)
     }
 
     /// Locks resident pages in memory, in the kernel's accounts too.
     pub(super) fn pin(&self, page: u64, count: u64) -> io::Result<()> {
-        let at = self.address(page) as *const libc::c_void;
-        // MLOCK_ONFAULT, because this thread must not fault on any page; the pages are present.
-        // SAFETY: the range is in our mapping; its contents are not touched.
-        match unsafe { libc::mlock2(at, (count * PAGE_BYTES) as usize, libc::MLOCK_ONFAULT as libc::c_uint) }
-        {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        self.kernel.pin(self.address(page), count * PAGE_BYTES)
     }
 
     /// Ends [`pin`](PagedMemory::pin).
     pub(super) fn unpin(&self, page: u64, count: u64) {
-        // SAFETY: as in `pin`.
-        unsafe { libc::munlock(self.address(page) as *const libc::c_void, (count * PAGE_BYTES) as usize) };
+        self.kernel.unpin(self.address(page), count * PAGE_BYTES);
     }
 
     fn at(&self, at: FrameAddress, len: usize) -> *mut u8 {

@@ -37,7 +37,9 @@
 pub mod costs;
 mod engine;
 mod error;
+mod kernel;
 mod memory;
+mod mending;
 mod queue;
 mod stats;
 pub(crate) mod store;
@@ -73,6 +75,7 @@ pub use queue::{Hold, HoldDone};
 pub use stats::PagerStats;
 
 use engine::PagerEngine;
+use kernel::Kernel;
 use queue::{Command, Plan, Queue};
 use stats::PagerCounters;
 use store::peers::{Carrier, PeerStore, Share, Terms};
@@ -192,58 +195,27 @@ impl Pager {
     /// `store`: makes the backing store, around a file; it may wake the thread by the queue.
     fn start_with(
         config: PagerConfig,
-        calls: Calls,
+        mut calls: Calls,
         protects: bool,
         store: impl FnOnce(FileStore, Arc<Queue>) -> Box<dyn Store>,
     ) -> Result<(Pager, NicTable), PagerError> {
         let paged = config.segment.div_ceil(PAGE_BYTES);
-        // An export has at least one page.
-        let extra = config.extra.div_ceil(PAGE_BYTES).max(u64::from(paged == 0));
-        let budget = config.budget / PAGE_BYTES;
-        if budget < paged && config.budget < PagerConfig::MIN_BUDGET {
+        if config.budget / PAGE_BYTES < paged && config.budget < PagerConfig::MIN_BUDGET {
             let minimum = PagerConfig::MIN_BUDGET.min(paged * PAGE_BYTES);
             return Err(PagerError::Budget { budget: config.budget, minimum });
         }
-        let whole = budget >= paged;
-        let allowed = if whole { paged } else { budget };
-        let mut host_config = HostConfig::new(allowed as u32);
-        host_config.batch = (allowed / 8).clamp(1, 32) as u32;
-        // Pages that fit as a whole never leave: there are always more free frames than the host wants.
-        let slack = if whole { u64::from(host_config.spare + host_config.batch) + 1 } else { 0 };
-        let frames = (allowed + extra + slack) as u32;
-        let holdable = holdable(paged, budget);
-
         let uffd = Uffd::open(Feature::WRITE_PROTECT).map_err(PagerError::NoUserfaultfd)?;
-        let memory = Arc::new(PagedMemory::map(uffd, paged * PAGE_BYTES, extra * PAGE_BYTES, frames)?);
         let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
-        let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
         let file = FileStore::new(&config.backing, paged).map_err(backing)?;
+        let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
         let store = store(file, queue.clone());
         let direct = store.file().is_direct();
-        host_config.counts_flushing = store.is_slow();
-        let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
-        let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
-        let export = host
-            .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
-            .expect("whole pages, the first of this host");
-        let counts = Arc::new(PagerCounters::default());
         let mut fatal = Box::new(|_: &PagerError| {}) as Box<dyn FnMut(&PagerError) + Send>;
-        let mut calls = calls;
         std::mem::swap(&mut fatal, &mut calls.fatal);
-        let mut engine = PagerEngine::new(
-            host,
-            memory.clone(),
-            store,
-            queue.clone(),
-            counts.clone(),
-            calls,
-            config.port,
-            holdable,
-            config.read_ahead.min((allowed / 16) as u32),
-            config.patience,
-            protects,
-        );
+        let (mut engine, export, nic_table) = engine(&config, calls, queue.clone(), Box::new(uffd), store)?;
+        engine.protects = protects;
         engine.keep_extra()?;
+        let (memory, counts, holdable) = (engine.memory.clone(), engine.counts.clone(), engine.holdable);
         let thread = std::thread::Builder::new()
             .name("netvm-pager".to_string())
             .spawn(move || run(engine, fatal))
@@ -254,7 +226,7 @@ impl Pager {
             counts,
             export,
             len: config.segment,
-            budget: allowed * PAGE_BYTES,
+            budget: allowed(&config) * PAGE_BYTES,
             holdable,
             direct,
             thread: Some(thread),
@@ -296,7 +268,7 @@ impl Pager {
 
     /// Whether system calls can use pages that are out of memory. If not they fail with `EFAULT`.
     pub fn serves_system_calls(&self) -> bool {
-        self.memory.uffd().serves_kernel()
+        self.memory.kernel().serves_system_calls()
     }
 
     /// Whether the backing store bypasses the page cache.
@@ -416,6 +388,49 @@ impl StoreBell {
 /// Some are set aside to keep faults going: the host's reserve, and the pages that it writes out together.
 pub fn holdable(paged: u64, budget: u64) -> u64 {
     if budget >= paged { paged } else { budget - (budget / 8).clamp(32, 256) }
+}
+
+/// Pages of the segment that may be resident.
+fn allowed(config: &PagerConfig) -> u64 {
+    (config.budget / PAGE_BYTES).min(config.segment.div_ceil(PAGE_BYTES))
+}
+
+/// Maps a segment, and makes what pages it: the engine, the export, and the NIC's side of the shadow table.
+fn engine(
+    config: &PagerConfig,
+    calls: Calls,
+    queue: Arc<Queue>,
+    kernel: Box<dyn Kernel>,
+    store: Box<dyn Store>,
+) -> Result<(PagerEngine, Segment, NicTable), PagerError> {
+    let paged = config.segment.div_ceil(PAGE_BYTES);
+    // An export has at least one page.
+    let extra = config.extra.div_ceil(PAGE_BYTES).max(u64::from(paged == 0));
+    let (allowed, budget) = (allowed(config), config.budget / PAGE_BYTES);
+    let mut host_config = HostConfig::new(allowed as u32);
+    host_config.batch = (allowed / 8).clamp(1, 32) as u32;
+    host_config.counts_flushing = store.is_slow();
+    // Pages that fit as a whole never leave: there are always more free frames than the host wants.
+    let slack = if budget >= paged { u64::from(host_config.spare + host_config.batch) + 1 } else { 0 };
+    let frames = (allowed + extra + slack) as u32;
+    let memory = Arc::new(PagedMemory::map(kernel, paged * PAGE_BYTES, extra * PAGE_BYTES, frames)?);
+    let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
+    let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
+    let export = host
+        .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
+        .expect("whole pages, the first of this host");
+    let engine = PagerEngine::new(
+        host,
+        memory,
+        store,
+        queue,
+        calls,
+        config.port,
+        holdable(paged, budget),
+        config.read_ahead.min((allowed / 16) as u32),
+        config.patience,
+    );
+    Ok((engine, export, nic_table))
 }
 
 /// The thread's main function.
