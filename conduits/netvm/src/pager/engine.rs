@@ -263,7 +263,11 @@ impl PagerEngine {
 
     fn look_again(&mut self) -> Step {
         if let Some(since) = self.parts.full {
-            self.host.set_full(false);
+            // A turn may come early, as when a bell rings late. If the host believed that there was room, it
+            // would offer pages as often as this thread refuses them.
+            if !self.rests() {
+                self.host.set_full(false);
+            }
             if self.host.starved() == 0 {
                 self.parts.full = Some((self.clock)());
             } else if (self.clock)() - since > self.patience {

@@ -46,6 +46,8 @@ pub(crate) mod store;
 mod stream;
 
 #[cfg(test)]
+mod crowd;
+#[cfg(test)]
 mod tests;
 
 use gasnet_sys::poll::PollSet;

@@ -35,6 +35,9 @@ pub(in crate::pager) struct FileStore {
     used: Vec<u64>,
     /// Number of slots in the file.
     grown: u64,
+    /// Most slots, for tests of a full disk.
+    #[cfg(test)]
+    pub(in crate::pager) most: u64,
     stored: u64,
     /// Where the search for free slots begins.
     cursor: u64,
@@ -60,6 +63,8 @@ impl FileStore {
             slots: vec![0; pages as usize].into(),
             used: Vec::new(),
             grown: 0,
+            #[cfg(test)]
+            most: u64::MAX,
             stored: 0,
             cursor: 0,
             buffer: vec![Page([0; PAGE_BYTES as usize]); MAX_RUN_PAGES].into(),
@@ -178,6 +183,10 @@ impl FileStore {
     fn grow(&mut self, most: u64) -> Option<(u64, u64)> {
         let from = self.grown;
         for more in [MIN_GROWTH_SLOTS.max(from / 8).next_multiple_of(64), 64] {
+            #[cfg(test)]
+            if from + more > self.most {
+                continue;
+            }
             let (at, len) = ((from * PAGE_BYTES) as libc::off_t, (more * PAGE_BYTES) as libc::off_t);
             // SAFETY: a system call without pointers.
             let mut result = unsafe { libc::fallocate(self.file.as_raw_fd(), 0, at, len) };
