@@ -23,6 +23,7 @@
 mod append;
 mod atomic;
 mod count;
+mod operands;
 mod receive;
 mod send;
 mod trigger;
@@ -39,6 +40,7 @@ use crate::shadow::{Lease, LockError, NicTable};
 use crate::wire::{BadHead, Head, Span, Traffic};
 use append::Appended;
 use count::PortState;
+use operands::Operands;
 use send::Peer;
 
 pub use append::QueuePlace;
@@ -288,6 +290,8 @@ pub struct NicStats {
     pub notifications: u64,
     /// Atomics carried out here.
     pub atomics: u64,
+    /// Of these, those whose operand was on the NIC already.
+    pub cached: u64,
     /// Combining writes carried out here.
     pub folds: u64,
     /// Messages in appended queues of this node.
@@ -310,12 +314,14 @@ pub struct NicConfig {
     pub nodes: u32,
     /// Most messages to one peer that the NIC keeps while there is no credit.
     pub staged: u32,
+    /// Most operands of atomics that stay on the NIC; 0: each is written back by its operation.
+    pub operands: u32,
 }
 
 impl NicConfig {
     /// The usual settings.
     pub fn new(node: Node, nodes: u32) -> NicConfig {
-        NicConfig { node, nodes, staged: crate::window::WINDOW_MESSAGES }
+        NicConfig { node, nodes, staged: crate::window::WINDOW_MESSAGES, operands: 0 }
     }
 }
 
@@ -332,6 +338,8 @@ enum Pending {
     Operand { head: Head, payload: Vec<u8>, ppn: Ppn },
     /// The same words, on their way back to memory.
     WriteBack { head: Head, ppn: Ppn },
+    /// A cached operand, on its way back to memory.
+    Evicted { ppn: Ppn },
     /// A lease that waits for its page.
     Lease { head: Head, command: u32 },
     /// A fragment on its way to its place in an appended queue; the payload, if the page is missing.
@@ -371,6 +379,7 @@ pub struct Nic {
     early: Vec<(Traffic, u32, Result<Ppn, LockError>)>,
     /// Frames with an atomic or combining write under way, and the operations that wait for the frame.
     atomics: HashMap<Ppn, VecDeque<(Head, Vec<u8>)>>,
+    operands: Operands,
     /// Payloads of combining writes whose page is missing; the host cannot carry them out.
     parked: Vec<(Traffic, u32, Vec<u8>)>,
     queues: Vec<Option<Appended>>,
@@ -392,6 +401,7 @@ impl Nic {
             pending: Slab::new(),
             early: Vec::new(),
             atomics: HashMap::new(),
+            operands: Operands::new(config.operands),
             parked: Vec::new(),
             queues: Vec::new(),
             appends: Slab::new(),
@@ -453,6 +463,7 @@ impl Nic {
         self.pending.is_empty()
             && self.early.is_empty()
             && self.atomics.is_empty()
+            && self.operands.are_still()
             && self.parked.is_empty()
             && self.appends.is_empty()
             && self.queues.iter().flatten().all(Appended::is_idle)
@@ -515,6 +526,7 @@ impl Nic {
                 self.complete(head, true, out);
             }
             Pending::WriteBack { head, ppn } => self.written_back(head, ppn, out),
+            Pending::Evicted { ppn } => self.evicted(ppn, out),
             Pending::Append { head, message, ppn: Some(ppn), .. } => {
                 self.fragment_written(head, message, ppn, out);
             }
@@ -534,7 +546,8 @@ impl Nic {
             HostReply::BreakLeases { ppn, vpn } => {
                 let leases = self.table.break_leases(ppn);
                 self.stats.recalled += u64::from(leases);
-                out.push(NicAction::Interrupt(Interrupt::Recalled { ppn, vpn, leases }));
+                let told = NicAction::Interrupt(Interrupt::Recalled { ppn, vpn, leases });
+                self.behind_operands(ppn, told, out);
             }
         }
     }
@@ -599,14 +612,26 @@ impl Nic {
     }
 
     fn fetch(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<NicAction>) {
+        let action = self.dma_read_of(pending, ppn, span);
+        self.behind_operands(ppn, action, out);
+    }
+
+    /// Fetches bytes that no cached operand has a part of.
+    fn fetch_beside(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<NicAction>) {
+        let action = self.dma_read_of(pending, ppn, span);
+        out.push(action);
+    }
+
+    fn dma_read_of(&mut self, pending: Pending, ppn: Ppn, span: Span) -> NicAction {
         let op = self.begin(pending);
         let from = Stretch { at: FrameAddress { ppn, offset: span.offset.into() }, len: span.len.into() };
-        out.push(NicAction::DmaRead { op, from, into: self.buffers.pop().unwrap_or_default() });
+        NicAction::DmaRead { op, from, into: self.buffers.pop().unwrap_or_default() }
     }
 
     fn store(&mut self, pending: Pending, ppn: Ppn, span: Span, data: Vec<u8>, out: &mut Vec<NicAction>) {
         let op = self.begin(pending);
-        out.push(NicAction::DmaWrite { op, to: FrameAddress { ppn, offset: span.offset.into() }, data });
+        let to = FrameAddress { ppn, offset: span.offset.into() };
+        self.behind_operands(ppn, NicAction::DmaWrite { op, to, data }, out);
     }
 
     fn recycle(&mut self, mut buffer: Vec<u8>) {

@@ -98,7 +98,11 @@ impl Nic {
 
     pub(super) fn bounce(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         self.stats.bounces += 1;
-        out.push(NicAction::Interrupt(Interrupt::Bounced { head, payload }));
+        let told = NicAction::Interrupt(Interrupt::Bounced { head, payload });
+        match self.operands.frame(head.dst.vpn) {
+            Some(ppn) => self.behind_operands(ppn, told, out),
+            None => out.push(told),
+        }
     }
 
     /// Carries out a read, or hands it to the host.

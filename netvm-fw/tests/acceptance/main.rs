@@ -6,6 +6,7 @@ mod append;
 mod commands;
 mod faults;
 mod hazards;
+mod operands;
 mod orders;
 mod paging;
 mod rig;

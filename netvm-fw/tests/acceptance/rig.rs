@@ -143,10 +143,17 @@ impl Rig {
     }
 
     pub fn shaped(nodes: u32, geometry: Geometry, weather: Weather, seed: u64) -> Rig {
+        Rig::caching(nodes, geometry, weather, seed, 0)
+    }
+
+    /// Of NICs that keep so many operands of atomics.
+    pub fn caching(nodes: u32, geometry: Geometry, weather: Weather, seed: u64, operands: u32) -> Rig {
         let computer = |n| {
             let (host, nic) = table(geometry, seed ^ 77);
+            let mut config = NicConfig::new(Node(n), nodes);
+            config.operands = operands;
             Computer {
-                nic: Nic::new(NicConfig::new(Node(n), nodes), nic),
+                nic: Nic::new(config, nic),
                 host: Host::new(
                     HostConfig::new(geometry.frames),
                     host,

@@ -658,7 +658,7 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
 
 /// Whether some order that respects time explains all replies (depth first, with the word's value as the
 /// state).
-fn linearizable(history: &[(u64, u64, AtomicOp, [u32; 4], u32)], last: u32) -> bool {
+pub fn linearizable(history: &[(u64, u64, AtomicOp, [u32; 4], u32)], last: u32) -> bool {
     let mut seen = HashSet::new();
     let mut stack = vec![(vec![false; history.len()], 0u32)];
     while let Some((done, value)) = stack.pop() {
