@@ -1,5 +1,5 @@
-//! The host's monotonic clock, the same in all its processes.
-#![expect(unsafe_code, reason = "clock_gettime")]
+//! The host's monotonic clock, the same in all its processes; and the processor time of this one.
+#![expect(unsafe_code, reason = "clock_gettime, getrusage")]
 
 use std::time::Duration;
 
@@ -13,6 +13,21 @@ pub fn monotonic() -> Duration {
 #[inline]
 pub fn last_tick() -> Duration {
     read(libc::CLOCK_MONOTONIC_COARSE)
+}
+
+/// Processor time of all threads of this process, also of those that have ended.
+pub fn processor_time() -> Duration {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Processor time of the children that have been waited for, and of theirs that they waited for.
+pub fn processor_time_of_children() -> Duration {
+    // SAFETY: numbers only, of which any is a value.
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    // SAFETY: fills in the structure.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let of = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    of(usage.ru_utime) + of(usage.ru_stime)
 }
 
 // By libc: rustix reads the clock through a function that is not inlined, and the project's figures were

@@ -206,7 +206,9 @@ impl SimCard {
             some => (some, some, SPARE_FRAMES),
         };
         let (host_table, nic_table) = table(Geometry::new(frames), u64::from(rank) + 1);
-        let mut nic = Nic::new(NicConfig::new(Node(rank), ranks), nic_table);
+        let mut config = NicConfig::new(Node(rank), ranks);
+        config.operands = costs.operands;
+        let mut nic = Nic::new(config, nic_table);
         let port = Arc::new(PortMemory::new(EVENT_COUNTS, 64));
         nic.open_port(PORT, port.clone());
         let mut config = HostConfig::new(allowed);

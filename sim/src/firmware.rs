@@ -84,6 +84,8 @@ pub struct FirmwareCosts {
     /// Most bytes of a fragment, if the library cuts pages
     /// ([`Library::split`](netvm_fw::library::Library::split)).
     pub split: Option<u32>,
+    /// Operands of atomics that stay on the NIC. A look at them costs nothing beside the page's lock.
+    pub operands: u32,
     /// Packets that the NIC can receive and store at the same time; others wait at their senders.
     pub receive_buffers: u32,
     /// Whether the NIC takes one packet after the other: the next one when the bytes of the one before are in
@@ -214,6 +216,7 @@ impl FirmwareCosts {
             copy: Time::ns(3),
             head_bytes: netvm_fw::wire::HEAD_BYTES as u32,
             split: None,
+            operands: 0,
             // 4100 bytes are slower than 4096 because the second fragment waits for the first one's DMA, and
             // both buffers are taken in the meantime.
             receive_buffers: 2,
@@ -261,6 +264,7 @@ impl FirmwareCosts {
             copy: Time::ps(100),
             head_bytes: netvm_fw::wire::HEAD_BYTES as u32,
             split: None,
+            operands: 0,
             receive_buffers: 256,
             serial: false,
         }

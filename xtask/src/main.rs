@@ -189,7 +189,7 @@ const SUITES: &[(&str, Needs)] = &[
     ("ex", Needs::Tools),
     ("registration", Needs::Nothing),
     ("netvm", Needs::Nothing),
-    ("netvm-live", Needs::Nothing),
+    ("netvm-live", Needs::Tools),
     ("clan-paper", Needs::Nothing),
     ("trapeze", Needs::Nothing),
 ];

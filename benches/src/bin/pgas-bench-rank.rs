@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 #[path = "../workload.rs"]
 mod workload;
 
+use gasnet::atomics::Function;
 use gasnet::{GlobalPtr, Handler, OneThread, Rank, RankId, Threading};
 
 const BATCHES: i32 = 5;
@@ -161,7 +162,7 @@ fn operations(rank: &'static Rank, all: &[workload::Operation]) {
 
 /// Puts into a working set of rank 1, some pages of which are wanted much more often than others; then loads
 /// from as many own pages.
-fn netvm_puts(rank: &Rank) {
+fn netvm_puts(rank: &'static Rank) {
     const PAGE: u64 = workload::PAGE;
     let (pages, puts) = (argument(2, 64), argument(3, 1000));
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), 0);
@@ -175,26 +176,42 @@ fn netvm_puts(rank: &Rank) {
         workload::puts(rank, &workload::zipf(pages, puts.max(pages), &mut rng), 1);
     }
     let large = vec![1u64; 4096];
+    let first = rank.id().0 == 0;
     batches(rank, || {
-        if rank.id().0 != 0 {
-            return vec![];
-        }
         let mut draw = || workload::zipf(pages, puts, &mut rng);
-        let put = workload::puts(rank, &draw(), 1);
         // Others: the pages of the first are in memory now.
-        let draws = draw();
-        let deep = workload::puts(rank, &draws, 16);
+        let (draws, others) = (draw(), draw());
+        let one = if first { workload::puts(rank, &draws, 1) } else { 0.0 };
+        let deep = if first { workload::puts(rank, &others, 16) } else { 0.0 };
         let runs = pages / 8;
+        let mut rate = 0.0;
+        let processors = processor_time(rank, || {
+            let start = Instant::now();
+            if first {
+                (0..runs).for_each(|run| rank.write_slice(word(run * 8), &large));
+            }
+            rate = runs as f64 * 32768.0 / start.elapsed().as_secs_f64() / 1e6;
+        });
         let start = Instant::now();
-        (0..runs).for_each(|run| rank.write_slice(word(run * 8), &large));
-        let rate = runs as f64 * 32768.0 / start.elapsed().as_secs_f64() / 1e6;
-        let start = Instant::now();
-        for page in &draws {
-            black_box(rank.read(word(page * 7919 % pages).on(RankId(0))));
+        if first {
+            for page in &others {
+                black_box(rank.read(word(page * 7919 % pages).on(RankId(0))));
+            }
         }
         let load = ns_each(start, puts) / 1000.0;
-        vec![("put8", put), ("put8x16", deep), ("bw", rate), ("load", load)]
+        let page = processors.as_secs_f64() * 1e6 / (runs * 8) as f64;
+        vec![("put8", one), ("put8x16", deep), ("bw", rate), ("bw_processor", page), ("load", load)]
     });
+}
+
+/// The processor time of all threads of all ranks from before `work` until all have done theirs.
+fn processor_time(rank: &'static Rank, work: impl FnOnce()) -> Duration {
+    rank.barrier();
+    let before = gasnet_sys::clock::processor_time();
+    work();
+    rank.barrier();
+    let mine = (gasnet_sys::clock::processor_time() - before).as_nanos() as u64;
+    Duration::from_nanos(rank.team_all().reduce_all_with(&[mine], Function::Add)[0])
 }
 
 /// Puts and gets of 8 bytes to a rank that waits in the runtime, or that computes and does not call it; and

@@ -23,8 +23,9 @@
 //! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors
 //! than threads; what can be compared are the modes with each other.
 
+use super::backing;
 use super::chart::{Chart, Curve};
-use super::table::{Progress, Row, number};
+use super::table::{Progress, Row, line, number, table};
 use crate::machine;
 use crate::options::Options;
 use crate::probe::median;
@@ -81,8 +82,8 @@ fn mode(name: &str, pages: u64) -> Registration {
 }
 
 /// Steps of the progress bar.
-pub fn steps() -> usize {
-    modes(0).len() * SETS.len() + 6
+pub fn steps(options: &Options) -> usize {
+    modes(0).len() * SETS.len() + 6 + backing::steps(options)
 }
 
 /// The program that measures on real memory.
@@ -340,20 +341,25 @@ fn wake() -> Time {
 /// Rows, plots, and tables to read, each with a title.
 pub type Figures = (Vec<Row>, Vec<Chart>, Vec<(&'static str, Vec<String>)>);
 
-fn table(head: &[&str]) -> Vec<String> {
-    vec![format!("| {} |", head.join(" | ")), format!("|{}", "---|".repeat(head.len()))]
-}
-
-fn line(cells: &[String]) -> String {
-    format!("| {} |", cells.join(" | "))
-}
-
 /// All figures.
 pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String> {
     let program = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("pgas-bench-rank")));
     let live = Live { program: program.ok_or("where is pgas-bench-rank?")? };
     let puts = if options.quick { 300 } else { 3000 };
     let (mut rows, mut charts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+
+    // A figure that is asked for by its name is measured with those that it needs.
+    let wanted =
+        |name: &str| options.filters.is_empty() || options.filters.iter().any(|f| name.contains(f.as_str()));
+    let of_heat = |filter: &String| filter.contains("heat");
+    if wanted("live_heat") || options.filters.iter().any(of_heat) {
+        let (more, text) = backing::run(options, progress)?;
+        rows.extend(more);
+        tables.push(("heat.upc with a heap of 16 x its memory, of which the rest is elsewhere:", text));
+        if !options.filters.is_empty() && options.filters.iter().all(of_heat) {
+            return Ok((rows, charts, tables));
+        }
+    }
 
     progress.step("the parts of a put");
     let largest = BUDGET * SETS[SETS.len() - 1] / 100;
@@ -385,9 +391,6 @@ pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String
     }
     tables.push(("The parts of a put, and the same of the machine that is fitted to some of them:", text));
 
-    // A figure that is asked for by its name is measured with those that it needs.
-    let wanted =
-        |name: &str| options.filters.is_empty() || options.filters.iter().any(|f| name.contains(f.as_str()));
     let (more, plots, text) = working_sets(&live, &model, puts, &wanted, progress)?;
     if let Ok((ratios, bars, bar)) = ratios(&more) {
         rows.extend(ratios);
@@ -459,14 +462,23 @@ fn working_sets(
 ) -> Result<Part, String> {
     let (mut rows, mut curves) = (Vec::new(), <[Vec<Curve>; 5]>::default());
     let depth = format!("{DEPTH} at a time us");
-    let mut text =
-        table(&["mode", "working set", "blocking us", "predicted us", &depth, "predicted us", "32 KiB MB/s"]);
+    let mut text = table(&[
+        "mode",
+        "working set",
+        "blocking us",
+        "predicted us",
+        &depth,
+        "predicted us",
+        "32 KiB MB/s",
+        "processors us a page",
+    ]);
     let ratio = wanted("live_ratio");
     for name in modes(0).into_iter().map(|mode| mode.0) {
         let mut points = <[Vec<(f64, f64)>; 5]>::default();
         for set in SETS {
             let of_ratio = ratio && BAR.contains(&name) && set == SETS[SETS.len() - 1];
-            let names = ["put8", "put8x16", "bw"].map(|what| format!("live_{name}_{set}_{what}"));
+            let names =
+                ["put8", "put8x16", "bw", "bw_processor"].map(|what| format!("live_{name}_{set}_{what}"));
             if !of_ratio && !names.iter().any(|name| wanted(name)) {
                 continue;
             }
@@ -474,7 +486,8 @@ fn working_sets(
             let pages = BUDGET * set / 100;
             let mode = mode(name, pages);
             let measured = live.puts(name, pages, puts)?;
-            let (put, deep, rate) = (of(&measured, "put8")?, of(&measured, "put8x16")?, of(&measured, "bw")?);
+            let (put, deep) = (of(&measured, "put8")?, of(&measured, "put8x16")?);
+            let (rate, processors) = (of(&measured, "bw")?, of(&measured, "bw_processor")?);
             let (predicted, predicted_deep) = predict(model, mode, pages, puts)?;
             let values = [put, predicted, deep, predicted_deep, rate];
             let names = ["put8", "put8_predicted", "put8x16", "put8x16_predicted", "bw"];
@@ -483,7 +496,8 @@ fn working_sets(
                 rows.push(Row::new(format!("live_{name}_{set}_{what}"), unit, 2, value));
                 points.push((set as f64, value));
             }
-            let numbers = values.map(number);
+            rows.push(Row::new(format!("live_{name}_{set}_bw_processor"), "us a page", 2, processors));
+            let numbers = [&values[..], &[processors]].concat().into_iter().map(number);
             let mut cells = vec![name.to_string(), format!("{set} %")];
             cells.extend(numbers);
             text.push(line(&cells));

@@ -1,5 +1,6 @@
 //! What the papers measured, on the simulated cluster: predictions beside published figures.
 
+pub mod backing;
 pub mod chart;
 pub mod clan;
 pub mod crossover;
@@ -83,7 +84,7 @@ fn registration(options: &Options) -> Result<Outcome, String> {
 
 fn netvm(options: &Options) -> Result<Outcome, String> {
     let setup = netvm::Setup::paper(options.quick);
-    let mut progress = Progress::new(5 + 38 + 33 + 1);
+    let mut progress = Progress::new(5 + 38 + 33 + 2);
     let mut rows = netvm::memory_rows(&setup);
     rows.extend(netvm::transfer_rows(&setup, &mut progress)?);
     let mut charts = netvm::figures(&setup, &mut progress)?;
@@ -98,7 +99,7 @@ fn netvm(options: &Options) -> Result<Outcome, String> {
 }
 
 fn netvm_live(options: &Options) -> Result<Outcome, String> {
-    let mut progress = Progress::new(live::steps());
+    let mut progress = Progress::new(live::steps(options));
     live::run(options, &mut progress)
 }
 
@@ -113,6 +114,7 @@ fn trapeze(options: &Options) -> Result<Outcome, String> {
     progress.step("Figures 4 and 5");
     let mut charts = trapeze::file_figures(&setup)?;
     rows.extend(trapeze::file_rows(&setup)?);
+    rows.extend(trapeze::read_ahead_rows(&setup)?);
     charts.push(chart);
     Ok((rows, charts, vec![("Where the paper's numbers disagree:", trapeze::contradictions())]))
 }

@@ -29,16 +29,22 @@ pub struct Setup {
     pub times: u64,
     /// Most bytes of a fragment, if the library cuts pages.
     pub split: Option<u32>,
+    /// Operands of atomics that stay on the NIC.
+    pub operands: u32,
 }
 
 impl Setup {
     /// The thesis's inputs.
     pub fn paper(quick: bool) -> Setup {
-        Setup { inputs: LanaiInputs::PAPER, times: if quick { 20 } else { 200 }, split: None }
+        Setup { inputs: LanaiInputs::PAPER, times: if quick { 20 } else { 200 }, split: None, operands: 0 }
     }
 
     fn cluster(&self, pinned: bool) -> Cluster {
-        let firmware = FirmwareCosts { split: self.split, ..FirmwareCosts::lanai(&self.inputs) };
+        let firmware = FirmwareCosts {
+            split: self.split,
+            operands: self.operands,
+            ..FirmwareCosts::lanai(&self.inputs)
+        };
         let firmware = if pinned { firmware.pinned() } else { firmware };
         let mut model = CostModel { firmware, ..CostModel::lanai9_netvm() };
         model.network.per_byte = Time::us(1.0 / self.inputs.rates[2]);
@@ -396,6 +402,7 @@ pub fn transfer_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, Str
     }
     rows.extend(atomics::atomic_rows(s, progress)?);
     rows.extend(atomics::sync_rows(s, progress)?);
+    rows.extend(atomics::operand_rows(s, progress)?);
     rows.extend(rate_rows(&rows));
     Ok(rows)
 }

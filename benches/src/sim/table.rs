@@ -101,6 +101,16 @@ pub fn number(v: f64) -> String {
     format!("{v:.0$}", (3 - digits).clamp(0, 6) as usize)
 }
 
+/// The first lines of a table of such columns.
+pub fn table(head: &[&str]) -> Vec<String> {
+    vec![format!("| {} |", head.join(" | ")), format!("|{}", "---|".repeat(head.len()))]
+}
+
+/// A line of a table.
+pub fn line(cells: &[String]) -> String {
+    format!("| {} |", cells.join(" | "))
+}
+
 /// A bar on standard error, where somebody may look at it.
 #[derive(Debug)]
 pub struct Progress {

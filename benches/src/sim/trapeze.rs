@@ -388,6 +388,24 @@ const MEMORY: &str = "a sending Alcor leaves its processor less than a quarter o
                       longer the stream's copy takes is not published, and here it takes what the clocks say";
 const DENSE: &str = "the end of a curve: work of a page that follows from it";
 
+/// Reads with so many pages under way, of which the program touches nothing, in MB/s.
+fn read_ahead(s: &Setup, window: u64) -> Result<f64, String> {
+    let costs = FileCosts { window, kernel: Time::ZERO, ..reader(s)? };
+    Ok(through(s, costs, Interface::Mapped, Access::Read, 0.0)?.rate)
+}
+
+/// How far to read ahead: one page under way waits for each, and from latency / service of a page on more do
+/// not help.
+pub fn read_ahead_rows(s: &Setup) -> Result<Vec<Row>, String> {
+    let costs = reader(s)?;
+    let mut rows =
+        vec![Row::new("read_ahead_enough", "pages", 2, costs.fault.as_us() / costs.page_in.as_us())];
+    for window in 1..=8 {
+        rows.push(Row::new(format!("read_ahead_{window}"), "MB/s", 2, read_ahead(s, window)?));
+    }
+    Ok(rows)
+}
+
 /// What the paper says of Figures 4 and 5.
 pub fn file_rows(s: &Setup) -> Result<Vec<Row>, String> {
     let (read, write) = (reader(s)?, writer(s)?);

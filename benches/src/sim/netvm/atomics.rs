@@ -44,6 +44,36 @@ pub(super) fn atomic_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>
     Ok(rows)
 }
 
+/// Operands that stay on the NIC in [`operand_rows`].
+const OPERANDS: u32 = 64;
+
+/// What the thesis suggests for later: operands that stay on the NIC. Words are increased in turn; what is
+/// counted are a call's time, the NIC's time for it, and how many of these fit in a second. With one word more
+/// than there is room for, none is found there.
+pub(super) fn operand_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, String> {
+    progress.step("operands on the NIC");
+    let mut rows = Vec::new();
+    for (operands, words) in [(0, 1), (OPERANDS, 1), (OPERANDS, OPERANDS), (OPERANDS, OPERANDS + 1)] {
+        let words = u64::from(words);
+        let incr = |rounds: u64| {
+            let s = Setup { operands, ..*s };
+            at_home(&s, rounds * words, |netvm, i| {
+                netvm.atomic(1, 4096 + i % words * 8, AtomicOp::Incr, [0; 4]);
+            })
+        };
+        // The first round finds none of them.
+        let ([once, once_nic], [twice, twice_nic]) = (incr(1)?.into(), incr(2)?.into());
+        let (took, worked) = (2.0 * twice - once, 2.0 * twice_nic - once_nic);
+        let name = |what: &str| format!("operands_{operands}_words_{words}{what}");
+        rows.extend([
+            Row::new(name(""), "us", 2, took),
+            Row::new(name("_nic"), "us", 2, worked),
+            Row::new(name("_group"), "k/s", 2, 1000.0 / worked),
+        ]);
+    }
+    Ok(rows)
+}
+
 /// One call of a synchronization object that is at home on rank 1, in microseconds.
 fn sync_call(
     s: &Setup,

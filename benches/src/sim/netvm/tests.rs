@@ -140,6 +140,24 @@ fn net_06_a_page_that_is_cut_in_two() {
     assert!(value(&rows, "split_2048_rate") <= whole * 1.001);
 }
 
+/// An operand on the NIC saves a fetch and a write-back: the caller one start, one end and the bytes, the NIC
+/// two ends. One operand too many, and none is there when it is wanted.
+#[test]
+fn net_09_operands_on_the_nic() {
+    let s = setup();
+    let rows = atomics::operand_rows(&s, &mut Progress::new(1)).unwrap();
+    let of = |name: &str| value(&rows, &format!("operands_{name}"));
+    let costs = FirmwareCosts::lanai(&s.inputs);
+    let (end, fetch) = (costs.dma_end.as_us(), (costs.dma + costs.dma_read * 4).as_us());
+    within(of("64_words_1_nic"), of("0_words_1_nic") - 2.0 * end, 1.0);
+    within(of("64_words_1"), of("0_words_1") - end - fetch, 1.0);
+    for what in ["", "_nic"] {
+        within(of(&format!("64_words_64{what}")), of(&format!("64_words_1{what}")), 1.0);
+    }
+    within(of("64_words_65_nic"), of("0_words_1_nic"), 1.0);
+    within(of("64_words_1_group"), 1000.0 / of("64_words_1_nic"), 0.1);
+}
+
 /// 36, 40: where pin caches win, and what mapping costs.
 #[test]
 fn items_36_and_40_break_even_and_mapping() {

@@ -150,6 +150,24 @@ fn fig_05_files() {
     assert!((0..2).all(|i| writes.curves[2].at(4096.0) > writes.curves[i].at(4096.0)));
 }
 
+/// Each page takes the network's time, or a share of the latency that the window has room for.
+#[test]
+fn gms_07_read_ahead_helps_up_to_latency_over_service() {
+    let s = setup();
+    let costs = reader(&s).unwrap();
+    let [latency, service] = [costs.fault, costs.page_in].map(|time| time.as_us());
+    let rows = read_ahead_rows(&s).unwrap();
+    within(value(&rows, "read_ahead_enough"), latency / service, 0.1);
+    let rates: Vec<f64> = (1..=8).map(|window| value(&rows, &format!("read_ahead_{window}"))).collect();
+    for (window, rate) in (1..).zip(&rates) {
+        let page = service.max(latency / f64::from(window));
+        within(*rate, PAGE_BYTES / page * 1e6 / MB, 1.0);
+    }
+    let enough = (latency / service).ceil() as usize;
+    assert!(enough > 1 && rates[..enough].is_sorted_by(|a, b| a < b), "{rates:?}");
+    assert!(rates[enough..].iter().all(|rate| (rate / rates[enough - 1] - 1.0).abs() < 0.01), "{rates:?}");
+}
+
 #[test]
 fn fig_07_the_same_seed_gives_the_same_trace() {
     let trace = |seed| {
