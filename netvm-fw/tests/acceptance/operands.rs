@@ -48,8 +48,8 @@ fn net_09_a_cached_operand_is_neither_fetched_nor_written_back() {
     }
 }
 
-/// `item_28` with cached operands: atomics by several programs on words of more pages than the home has frames
-/// for, so hosts take pages back that have operands on the NIC.
+/// `item_28` with cached operands: atomics by several programs on words of more pages than the home has
+/// frames for, so hosts take pages back that have operands on the NIC.
 #[test]
 fn net_09_atomics_are_linearizable_with_cached_operands() {
     const WORDS: u64 = 9;
