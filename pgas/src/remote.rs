@@ -21,7 +21,8 @@ const HEAD: usize = 8;
 const fn captures_nothing<F>() {
     assert!(
         size_of::<F>() == 0,
-        "a remote function must not capture anything: pass what it needs as its arguments"
+        "a remote function must not capture anything: pass what it needs as its arguments (a pointer to a function, \
+         such as a choice between two, is captured as well: name the function in the call)"
     )
 }
 
