@@ -1,5 +1,7 @@
 //! What travels with a call.
 
+use core::any::{Any, TypeId};
+
 pub use gasnet::Shared as Plain;
 
 /// Whatever can be an argument by value, or a result: `serde` writes it and reads it back.
@@ -29,11 +31,70 @@ pub trait Args {
     /// They cannot be written.
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String>;
 
+    /// What [`Args::write`] appends, if it is a number: most calls have one, or nothing.
+    fn scalar(&self) -> Option<Scalar> {
+        None
+    }
+
     /// Reads them back from a message that begins at a multiple of 8.
     ///
     /// # Errors
     /// The bytes are none.
     fn read(bytes: &[u8]) -> Result<Self::Of<'_>, String>;
+}
+
+/// The bytes of a number, of so many; none for `()`. A number alone travels as it is, without `serde`.
+#[derive(Debug, Clone, Copy)]
+pub struct Scalar {
+    bytes: [u8; 8],
+    len: usize,
+}
+
+impl Scalar {
+    /// The number that a value is.
+    #[inline]
+    fn of<T: 'static>(value: &T) -> Option<Scalar> {
+        let value: &dyn Any = value;
+        macro_rules! one_of {
+            ($($number:ty)*) => {$(
+                if let Some(number) = value.downcast_ref::<$number>() {
+                    let (mut bytes, own) = ([0; 8], number.to_ne_bytes());
+                    bytes[..own.len()].copy_from_slice(&own);
+                    return Some(Scalar { bytes, len: own.len() });
+                }
+            )*};
+        }
+        one_of! { u64 u32 i64 i32 f64 usize isize f32 u16 i16 u8 i8 }
+        value.is::<()>().then_some(Scalar { bytes: [0; 8], len: 0 })
+    }
+
+    /// The value that a number is, of a type whose values are numbers. `Err` if the bytes are too few or too
+    /// many for it.
+    #[inline]
+    fn read<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
+        macro_rules! one_of {
+            ($($number:ty)*) => {$(
+                if TypeId::of::<T>() == TypeId::of::<$number>() {
+                    let mut number = bytes.try_into().ok().map(<$number>::from_ne_bytes);
+                    let number: &mut dyn Any = &mut number;
+                    return Some(number.downcast_mut().and_then(Option::take).ok_or_else(no_number::<T>));
+                }
+            )*};
+        }
+        one_of! { u64 u32 i64 i32 f64 usize isize f32 u16 i16 u8 i8 }
+        None
+    }
+
+    /// The bytes, and zeros, as a word; and how many they are.
+    #[inline]
+    pub(crate) fn word(self) -> (u64, usize) {
+        (u64::from_ne_bytes(self.bytes), self.len)
+    }
+}
+
+#[cold]
+fn no_number<T>() -> String {
+    format!("a {} of another length", core::any::type_name::<T>())
 }
 
 /// Writes into a vector.
@@ -60,9 +121,21 @@ impl<T: Data> Args for T {
     type Of<'a> = T;
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
+        if let Some(Scalar { bytes, len }) = Scalar::of(self) {
+            out.extend_from_slice(&bytes[..len]);
+            return Ok(());
+        }
         postcard::serialize_with_flavor(self, Into(out)).map_err(|e| unwritable::<T>(&e))
     }
+    #[inline]
+    fn scalar(&self) -> Option<Scalar> {
+        Scalar::of(self)
+    }
+    #[inline]
     fn read(bytes: &[u8]) -> Result<T, String> {
+        if let Some(number) = Scalar::read(bytes) {
+            return number;
+        }
         postcard::from_bytes(bytes)
             .map_err(|e| format!("a {} that cannot be read: {e}", core::any::type_name::<T>()))
     }
@@ -76,6 +149,9 @@ impl<A: Args> Args for Kept<'_, A> {
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
         self.0.write(out)
+    }
+    fn scalar(&self) -> Option<Scalar> {
+        self.0.scalar()
     }
     fn read(bytes: &[u8]) -> Result<A::Of<'_>, String> {
         A::read(bytes)
@@ -144,5 +220,32 @@ mod tests {
         round(&lend(&[1.0f64, 2.0][..]), |back| assert_eq!(back, [1.0, 2.0]));
         assert!(<Lend<'_, str> as Args>::read(&[0xff]).is_err());
         assert!(<u64 as Args>::read(&[]).is_err());
+    }
+
+    #[test]
+    fn numbers_come_back() {
+        fn one<T: Data + PartialEq + core::fmt::Debug>(value: T) {
+            round(&value, |back| assert_eq!(back, value));
+            let mut bytes = Vec::new();
+            value.write(&mut bytes).unwrap();
+            let (word, len) = value.scalar().unwrap().word();
+            assert_eq!((&word.to_ne_bytes()[..len], len), (&bytes[..], size_of::<T>()));
+            bytes.push(0);
+            assert!(size_of::<T>() == 0 || T::read(&bytes).is_err());
+        }
+        one(());
+        one(u8::MAX);
+        one(i8::MIN);
+        one(0x1234u16);
+        one(i16::MIN);
+        one(u32::MAX - 1);
+        one(i32::MIN);
+        one(u64::MAX - 1);
+        one(i64::MIN);
+        one(usize::MAX / 3);
+        one(isize::MIN);
+        one(-0.1f32);
+        one(f64::MIN_POSITIVE);
+        assert!((1u8, 2u8).scalar().is_none() && true.scalar().is_none() && 'a'.scalar().is_none());
     }
 }

@@ -1,8 +1,8 @@
 //! Where bodies of records are written, what goes with them, and how a result becomes an answer.
 
-use crate::args::{Args, Data};
+use crate::args::{Args, Data, Scalar};
 use core::cell::{Cell, RefCell};
-use gasnet_rpc::{MOST_PAYLOADS, Payload, Source};
+use gasnet_rpc::{MOST_PAYLOADS, Payload, Short, Source};
 use std::sync::Arc;
 
 thread_local! {
@@ -92,6 +92,9 @@ pub(crate) fn detach(number: u32) -> Option<Payload> {
 
 /// Answers with a result.
 pub(crate) fn answer<R: Data>(reply: gasnet_rpc::Reply, result: &R) {
+    if let Some((word, len)) = result.scalar().map(Scalar::word) {
+        return reply.answer_short(&Short::of_words([word, 0, 0], len));
+    }
     let mut reply = Some(reply);
     let written = write(
         |body| result.write(body),

@@ -188,7 +188,7 @@ mod team;
 mod trace;
 mod world;
 
-pub use args::{Args, Data, Lend, Plain, lend};
+pub use args::{Args, Data, Lend, Plain, Scalar, lend};
 pub use array::Array;
 pub use bulk::Bulk;
 pub use collections::{DistMap, DistVec, Key, Todo, WorkPool};

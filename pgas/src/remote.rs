@@ -10,7 +10,7 @@ use crate::reply::Reply;
 use crate::trace::span;
 use crate::world::World;
 use gasnet::RankId;
-use gasnet_rpc::{Incoming, Payload, Service, Source, panic_text};
+use gasnet_rpc::{Incoming, Payload, Service, Short, Source, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -43,6 +43,13 @@ fn with_body<A: Args, T>(
     }
 }
 
+/// A body whose arguments are a number.
+#[inline]
+fn short<A: Args>(object: u32, args: &A) -> Option<Short> {
+    let (word, len) = args.scalar()?.word();
+    Some(Short::of_words([object.into(), word, 0], HEAD + len))
+}
+
 /// The object's number and the arguments of a body. Called in a service: names in the arguments mean objects
 /// of the service's world.
 fn parts<A: Args>(body: &[u8], payloads: Vec<Payload>) -> Result<(u32, A::Of<'_>), String> {
@@ -60,6 +67,9 @@ fn start<A: Args, R: Data>(
     object: u32,
     args: &A,
 ) -> Pending<R> {
+    if let Some(body) = short(object, args) {
+        return Pending::new(world, world.0.engine.call_short(RankId(rank), service, &body));
+    }
     let call = |body: &mut Vec<u8>, payloads| world.0.engine.call(RankId(rank), service, body, payloads);
     Pending::new(world, with_body(object, args, call))
 }

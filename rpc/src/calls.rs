@@ -3,17 +3,19 @@
 //! A call has a place in the table of the rank that made it, and a generation that no other call of that
 //! place has had lately. An answer names both, so one that is late, repeated or forged finds nothing and is
 //! dropped. A place is made once and used for one call after the other: a call allocates nothing.
+//!
+//! The handler writes an answer of few bytes straight to where its caller looks. Who may use a place, its
+//! state tells; a lock is taken for what few calls need: a waker, an error, an answer that is long.
 
 use crate::Engine;
 use crate::payload::{Payload, Source};
-use crate::prim::{Turns, turns};
-use crate::wire::Answer;
+use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, Turns, turns, yield_now};
+use crate::wire::{Answer, SHORT_WORDS, Short};
 use core::any::Any;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use gasnet::RankId;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// Why a call has no answer.
@@ -69,14 +71,10 @@ const ABANDONED: u8 = 2;
 const UNREADABLE: u8 = 3;
 pub(crate) const NO_ROOM: u8 = 4;
 
-/// Words of an answer that are kept without an allocation.
-const SHORT_ANSWER_WORDS: usize = 3;
-
 /// The bytes of an answer.
 #[derive(Debug)]
 enum Body {
-    /// So many bytes of these words.
-    Short([u64; SHORT_ANSWER_WORDS], usize),
+    Short(Short),
     InMessage(Vec<u8>),
     /// It was too long for a message.
     InPlace(Payload),
@@ -93,12 +91,8 @@ pub struct Answered {
 impl Answered {
     /// An answer without payloads.
     pub(crate) fn new(body: &[u8]) -> Answered {
-        let mut words = [0; SHORT_ANSWER_WORDS];
-        let body = match bytemuck::cast_slice_mut(&mut words).get_mut(..body.len()) {
-            Some(start) => {
-                start.copy_from_slice(body);
-                Body::Short(words, body.len())
-            }
+        let body = match Short::new(body) {
+            Some(short) => Body::Short(short),
             None => Body::InMessage(body.to_vec()),
         };
         Answered { body, payloads: Vec::new() }
@@ -113,126 +107,298 @@ impl Answered {
     }
 
     /// The bytes that the service has answered with.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         match &self.body {
-            Body::Short(words, len) => &bytemuck::cast_slice(words)[..*len],
+            Body::Short(short) => short.bytes(),
             Body::InMessage(bytes) => bytes,
             Body::InPlace(payload) => payload.bytes(),
         }
     }
 }
 
-/// The call that has a place.
-#[derive(Debug)]
-struct Occupant {
-    /// Of the call that waits, or of the next one. Never 0.
-    generation: u32,
-    /// Whether a call waits.
-    waits: bool,
-    /// The rank that was called.
-    to: RankId,
-    outcome: Option<Result<Answered, CallError>>,
-    waker: Option<Waker>,
-}
+/// What a place is doing, in the low byte of its state. Above is the generation of the call that has it, or
+/// will have it next.
+const FREE: u64 = 0;
+/// A call waits.
+const WAITS: u64 = 1;
+/// A call waits, and is to be woken by the waker in `rest`.
+const SLEEPS: u64 = 2;
+/// The outcome is being written, by one who has claimed that.
+const ENDS: u64 = 3;
+/// From here on there is an outcome: in `rest`, if it was not taken,
+const DONE: u64 = 4;
+/// or one that was taken from `words`,
+const TAKEN: u64 = 5;
+/// or an answer of so many bytes more, in `words`.
+const SHORT: u64 = 8;
+/// The part of a state that tells it.
+const STATE: u64 = 0xff;
 
-/// Where one call at a time waits.
+/// Where one call at a time waits. The state tells who may use what: a call that opens or leaves has the
+/// place for itself, and so does the one that claims to end it.
 struct Place {
     number: u32,
-    /// Whether there is an outcome, for a look without the lock.
-    done: AtomicBool,
-    occupant: Turns<Occupant>,
+    /// The rank that was called.
+    to: AtomicU32,
+    state: AtomicU64,
+    words: [AtomicU64; SHORT_WORDS],
+    rest: Turns<Rest>,
+}
+
+/// What few calls need.
+#[derive(Debug, Default)]
+struct Rest {
+    outcome: Option<Result<Answered, CallError>>,
+    waker: Option<Waker>,
 }
 
 impl core::fmt::Debug for Place {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Place")
             .field("number", &self.number)
-            .field("done", &self.done)
+            .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
 
 impl Place {
-    /// Ends the wait of the call that is here, if `is_it` says so.
-    fn end(
-        &self,
-        is_it: impl FnOnce(&Occupant) -> bool,
-        outcome: impl FnOnce(RankId) -> Result<Answered, CallError>,
-    ) {
-        let waker = {
-            let mut occupant = self.occupant.take();
-            if !occupant.waits || !is_it(&occupant) {
-                return;
+    fn new(number: u32) -> Place {
+        Place {
+            number,
+            to: AtomicU32::new(0),
+            state: AtomicU64::new(1 << 8 | FREE),
+            words: core::array::from_fn(|_| AtomicU64::new(0)),
+            rest: turns(Rest::default()),
+        }
+    }
+
+    /// A call waits here from now on; its generation. Nobody else has the place.
+    #[inline]
+    fn open(&self, to: RankId) -> u32 {
+        self.to.store(to.0, Ordering::Relaxed);
+        // Relaxed: who has left the place has handed it over by the lock of the free ones.
+        let generation = self.state.load(Ordering::Relaxed) >> 8;
+        // ORDER: Release; pairs with Acquire in `claim`: the call before has read its outcome.
+        self.state.store(generation << 8 | WAITS, Ordering::Release);
+        generation as u32
+    }
+
+    /// Claims to end the wait of the call that is here, of that generation; the state before.
+    #[inline]
+    fn claim(&self, generation: Option<u32>) -> Option<u64> {
+        // Relaxed: what counts is read by the exchange.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let waits = state & STATE == WAITS || state & STATE == SLEEPS;
+            if !waits || generation.is_some_and(|generation| u64::from(generation) != state >> 8) {
+                return None;
             }
-            occupant.waits = false;
-            occupant.outcome = Some(outcome(occupant.to));
-            // ORDER: Release; pairs with Acquire in `is_done`. The lock hands the outcome over as well.
-            self.done.store(true, Ordering::Release);
-            occupant.waker.take()
-        };
+            // ORDER: Acquire; pairs with Release in `open`.
+            let ends = state & !STATE | ENDS;
+            match self.state.compare_exchange(state, ends, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(before) => return Some(before),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// There is an outcome: ends what `claim` has begun.
+    #[inline]
+    fn end(&self, before: u64, done: u64) {
+        let waker = if before & STATE == SLEEPS { self.rest.take().waker.take() } else { None };
+        // ORDER: Release; pairs with Acquire in `is_done`, `poll` and `leave`: the outcome was written.
+        self.state.store(before & !STATE | done, Ordering::Release);
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 
-    fn new(number: u32) -> Place {
-        let occupant = Occupant { generation: 1, waits: false, to: RankId(0), outcome: None, waker: None };
-        Place { number, done: AtomicBool::new(false), occupant: turns(occupant) }
+    /// Ends the wait of the call that is here, of that generation.
+    fn complete(&self, generation: Option<u32>, outcome: impl FnOnce() -> Result<Answered, CallError>) {
+        if let Some(before) = self.claim(generation) {
+            let outcome = outcome();
+            self.rest.take().outcome = Some(outcome);
+            self.end(before, DONE);
+        }
+    }
+
+    /// [`Place::complete`] by a short answer.
+    #[inline]
+    fn complete_short(&self, generation: u32, answer: &Short) {
+        if let Some(before) = self.claim(Some(generation)) {
+            for (to, word) in self.words.iter().zip(answer.words) {
+                // Relaxed: `end` publishes it.
+                to.store(word, Ordering::Relaxed);
+            }
+            self.end(before, SHORT + answer.len as u64);
+        }
+    }
+
+    #[inline]
+    fn is_done(&self) -> bool {
+        // ORDER: Acquire; pairs with Release in `end`.
+        self.state.load(Ordering::Acquire) & STATE >= DONE
+    }
+
+    /// The outcome, if it is here and was not taken. By the call that has the place.
+    #[inline]
+    fn take(&self) -> Option<Result<Answered, CallError>> {
+        // ORDER: Acquire; pairs with Release in `end`.
+        let state = self.state.load(Ordering::Acquire);
+        match state & STATE {
+            short @ SHORT.. => {
+                // Relaxed, all: nobody else uses the place now.
+                let words = core::array::from_fn(|i| self.words[i].load(Ordering::Relaxed));
+                self.state.store(state & !STATE | TAKEN, Ordering::Relaxed);
+                let body = Body::Short(Short { words, len: (short - SHORT) as usize });
+                Some(Ok(Answered { body, payloads: Vec::new() }))
+            }
+            DONE => self.rest.take().outcome.take(),
+            _ => None,
+        }
+    }
+
+    /// Has a waker called when there is an outcome; returns that if it is here. By the call that has the
+    /// place.
+    fn poll(&self, waker: &Waker) -> Poll<Result<Answered, CallError>> {
+        if !self.is_done() {
+            // Made and dropped outside of the lock: both run code that is not ours.
+            let mut waker = Some(waker.clone());
+            core::mem::swap(&mut self.rest.take().waker, &mut waker);
+            drop(waker);
+        }
+        loop {
+            // ORDER: Acquire; pairs with Release in `end`. After the lock: who has claimed the place, and has
+            // taken a waker before, is seen.
+            let state = self.state.load(Ordering::Acquire);
+            match state & STATE {
+                SLEEPS => return Poll::Pending,
+                WAITS => {
+                    let sleeps = state & !STATE | SLEEPS;
+                    // Relaxed: the lock hands the waker over. If it fails, there will be an outcome.
+                    let _ = self.state.compare_exchange(state, sleeps, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                // For some instructions.
+                ENDS => yield_now(),
+                _ => return self.take().map_or(Poll::Pending, Poll::Ready),
+            }
+        }
+    }
+
+    /// The call leaves: an answer that comes later, or once more, is to another generation.
+    #[inline]
+    fn leave(&self) {
+        loop {
+            // ORDER: Acquire; pairs with Release in `end`.
+            let state = self.state.load(Ordering::Acquire);
+            let generation = ((state >> 8) as u32).wrapping_add(1).max(1);
+            let free = u64::from(generation) << 8 | FREE;
+            match state & STATE {
+                // For some instructions.
+                ENDS => yield_now(),
+                WAITS | SLEEPS => {
+                    // Relaxed: nothing was written.
+                    let left = self.state.compare_exchange(state, free, Ordering::Relaxed, Ordering::Relaxed);
+                    if left.is_ok() {
+                        return if state & STATE == SLEEPS {
+                            self.clear()
+                        };
+                    }
+                }
+                done => {
+                    // Relaxed: the lock of the free places hands it over.
+                    self.state.store(free, Ordering::Relaxed);
+                    return if done == DONE {
+                        self.clear()
+                    };
+                }
+            }
+        }
+    }
+
+    /// Drops what is left.
+    #[cold]
+    fn clear(&self) {
+        // It may run code of its own: not while the place is locked.
+        drop(core::mem::take(&mut *self.rest.take()));
     }
 }
 
+/// Places that are made together, at first; then twice as many, and so on.
+const FIRST_PLACES: u32 = 32;
+
 /// Calls of this rank that wait.
-#[derive(Debug)]
 pub(crate) struct Calls {
-    table: Turns<Table>,
+    /// All places, by number, in parts that double. They live as long as the process, as the engine does.
+    places: [OnceLock<Box<[Place]>>; 27],
+    /// Those without a call. The one used last is used next: it is in the cache.
+    free: Turns<Free>,
     /// All ranks have left: calls end at once.
     closed: AtomicBool,
 }
 
-/// Places live as long as the process, as the engine does.
 #[derive(Debug, Default)]
-struct Table {
+struct Free {
     places: Vec<&'static Place>,
-    /// Those without a call. The one used last is used next: it is in the cache.
-    free: Vec<&'static Place>,
+    /// Parts that were made.
+    parts: usize,
 }
 
 impl Default for Calls {
     fn default() -> Calls {
-        Calls { table: turns(Table::default()), closed: AtomicBool::new(false) }
+        Calls {
+            places: core::array::from_fn(|_| OnceLock::new()),
+            free: turns(Free::default()),
+            closed: AtomicBool::new(false),
+        }
+    }
+}
+
+impl core::fmt::Debug for Calls {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Calls").field("closed", &self.closed).finish_non_exhaustive()
     }
 }
 
 impl Calls {
     /// A new call. It is over if all have left.
+    #[inline]
     pub(crate) fn open(&'static self, me: RankId, to: RankId) -> (Call, Answer) {
-        let free = self.table.take().free.pop();
-        let place = free.unwrap_or_else(|| self.make());
-        let generation = {
-            let mut occupant = place.occupant.take();
-            occupant.waits = true;
-            occupant.to = to;
-            occupant.generation
-        };
-        // After the place waits: one of this and `close` sees the other, since both lock the place.
+        let mut free = self.free.take();
+        let place = free.places.pop().unwrap_or_else(|| self.make(&mut free));
+        // Under the lock, as `close` looks: this sees that it has closed, or it sees that the place waits.
+        let generation = place.open(to);
+        drop(free);
         if self.is_closed() {
-            place.end(|_| true, |rank| Err(CallError::Gone { rank }));
+            place.complete(None, || Err(CallError::Gone { rank: to }));
         }
         (Call { calls: self, place, to }, Answer { origin: me, place: place.number, generation })
     }
 
+    /// Makes more places; one of them.
     #[cold]
-    fn make(&self) -> &'static Place {
-        let mut table = self.table.take();
-        let place: &'static Place = Box::leak(Box::new(Place::new(table.places.len() as u32)));
-        table.places.push(place);
-        place
+    fn make(&'static self, free: &mut Free) -> &'static Place {
+        let (part, size) = (free.parts, FIRST_PLACES << free.parts);
+        free.parts += 1;
+        // The parts before are as many places as this one, less the first part.
+        let first = size - FIRST_PLACES;
+        let places = self.places[part].get_or_init(|| (first..first + size).map(Place::new).collect());
+        free.places.extend(places[1..].iter().rev());
+        &places[0]
+    }
+
+    /// The place of a number.
+    #[inline]
+    fn place(&self, number: u32) -> Option<&Place> {
+        let from_first = number.checked_add(FIRST_PLACES)?;
+        let part = (from_first / FIRST_PLACES).ilog2();
+        self.places.get(part as usize)?.get()?.get((from_first - (FIRST_PLACES << part)) as usize)
     }
 
     /// Handler: an answer.
     pub(crate) fn complete(&self, from: RankId, answer: Answer, outcome: u8, came: Answered) {
-        let place = self.table.take().places.get(answer.place as usize).copied();
-        let Some(place) = place else { return };
+        let Some(place) = self.place(answer.place) else { return };
         let text = || String::from_utf8_lossy(came.bytes()).into_owned();
         let result = match outcome {
             ANSWERED => Ok(came),
@@ -241,15 +407,26 @@ impl Calls {
             NO_ROOM => Err(CallError::NoRoom { rank: from }),
             _ => Err(CallError::Codec { rank: from, message: text() }),
         };
-        place.end(|occupant| occupant.generation == answer.generation, |_| result);
+        place.complete(Some(answer.generation), || result);
+    }
+
+    /// Handler: an answer of few bytes.
+    #[inline]
+    pub(crate) fn complete_short(&self, answer: Answer, body: &Short) {
+        if let Some(place) = self.place(answer.place) {
+            place.complete_short(answer.generation, body);
+        }
     }
 
     /// All ranks have left: ends the calls that wait, and all that are made from now on.
     pub(crate) fn close(&self) {
-        // Relaxed: the locks of places tell, one of which every call takes after this.
+        // Relaxed: the lock of the free places tells, which every call takes.
         self.closed.store(true, Ordering::Relaxed);
-        let places = self.table.take().places.clone();
-        places.iter().for_each(|place| place.end(|_| true, |rank| Err(CallError::Gone { rank })));
+        drop(self.free.take());
+        for place in self.places.iter().filter_map(OnceLock::get).flatten() {
+            let rank = RankId(place.to.load(Ordering::Relaxed));
+            place.complete(None, || Err(CallError::Gone { rank }));
+        }
     }
 
     /// Whether all ranks have left.
@@ -273,8 +450,7 @@ impl Call {
     /// Whether the answer is here. Does not make progress.
     #[inline]
     pub fn is_done(&self) -> bool {
-        // ORDER: Acquire; pairs with Release in `complete`.
-        self.place.done.load(Ordering::Acquire)
+        self.place.is_done()
     }
 
     /// The rank that was called.
@@ -283,46 +459,25 @@ impl Call {
     }
 
     /// The answer, if it is here and was not taken.
+    #[inline]
     pub fn take(&mut self) -> Option<Result<Answered, CallError>> {
-        self.place.occupant.take().outcome.take()
+        self.place.take()
     }
 }
 
 impl Drop for Call {
+    #[inline]
     fn drop(&mut self) {
-        let left = {
-            let mut occupant = self.place.occupant.take();
-            // An answer that comes later, or once more, is to another generation.
-            occupant.generation = occupant.generation.wrapping_add(1).max(1);
-            occupant.waits = false;
-            // Relaxed: the lock hands the place over.
-            self.place.done.store(false, Ordering::Relaxed);
-            (occupant.outcome.take(), occupant.waker.take())
-        };
-        // What is left may run code of its own when it is dropped: not while the place is locked.
-        drop(left);
-        self.calls.table.take().free.push(self.place);
+        self.place.leave();
+        self.calls.free.take().places.push(self.place);
     }
 }
 
 impl Future for Call {
     type Output = Result<Answered, CallError>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.is_done()
-            && let Some(outcome) = self.take()
-        {
-            return Poll::Ready(outcome);
-        }
-        // Made and dropped outside of the lock: both run code that is not ours.
-        let mut waker = Some(cx.waker().clone());
-        let outcome = {
-            let mut occupant = self.place.occupant.take();
-            core::mem::swap(&mut occupant.waker, &mut waker);
-            occupant.outcome.take()
-        };
-        drop(waker);
-        outcome.map_or(Poll::Pending, Poll::Ready)
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.place.poll(cx.waker())
     }
 }
 
@@ -359,6 +514,14 @@ impl Reply {
     /// Answers with these bytes, which are taken if they are many, and with payloads.
     pub fn answer(mut self, body: &mut Vec<u8>, payloads: Vec<Arc<dyn Source>>) {
         self.end(ANSWERED, body, payloads);
+    }
+
+    /// [`Reply::answer`] with few bytes.
+    #[inline]
+    pub fn answer_short(mut self, body: &Short) {
+        if let Some(answer) = self.answer.take() {
+            self.engine.answer_short(answer, body);
+        }
     }
 
     /// Says that the function has panicked.
@@ -422,7 +585,10 @@ mod tests {
         assert!(!second.is_done() && second.take().is_none());
         drop(second);
         calls.complete(to, next, ANSWERED, bytes(b"nobody waits"));
-        assert_eq!(calls.table.take().free.len(), 1, "the place is free, once");
+        let free: Vec<u32> = calls.free.take().places.iter().map(|place| place.number).collect();
+        let mut sorted = free.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..FIRST_PLACES), "all places are free, once: {free:?}");
     }
 
     #[test]
@@ -495,5 +661,98 @@ mod tests {
         assert_eq!(end(ABANDONED), CallError::Abandoned { rank });
         assert_eq!(end(NO_ROOM), CallError::NoRoom { rank });
         assert_eq!(end(UNREADABLE), CallError::Codec { rank, message });
+    }
+}
+
+/// The places of calls, without the calls.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::model;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    const TO: RankId = RankId(1);
+
+    fn short(word: u64) -> Short {
+        Short::of_words([word, 0, 0], 8)
+    }
+
+    fn answer(place: &Arc<Place>, generation: u32, word: u64) -> thread::JoinHandle<()> {
+        let place = place.clone();
+        thread::spawn(move || place.complete_short(generation, &short(word)))
+    }
+
+    fn word(outcome: Option<Result<Answered, CallError>>) -> Option<u64> {
+        outcome.map(|outcome| u64::from_ne_bytes(outcome.unwrap().bytes().try_into().unwrap()))
+    }
+
+    struct Flag(AtomicBool);
+    impl std::task::Wake for Flag {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    /// An answer comes while the call begins to sleep.
+    #[test]
+    fn loom_who_sleeps_is_woken() {
+        model(|| {
+            let place = Arc::new(Place::new(0));
+            let generation = place.open(TO);
+            let answered = answer(&place, generation, 7);
+            let flag = std::sync::Arc::new(Flag(AtomicBool::new(false)));
+            let waker = Waker::from(flag.clone());
+            match place.poll(&waker) {
+                Poll::Ready(outcome) => assert_eq!(word(Some(outcome)), Some(7)),
+                Poll::Pending => {
+                    answered.join().unwrap();
+                    assert!(flag.0.load(Ordering::Acquire), "nobody wakes it");
+                    assert!(place.is_done());
+                    assert_eq!(word(place.take()), Some(7));
+                    return place.leave();
+                }
+            }
+            answered.join().unwrap();
+            place.leave();
+        });
+    }
+
+    /// Of two answers one counts, with all of its words, and none of them ends the next call of the place.
+    #[test]
+    fn loom_an_answer_is_for_one_call() {
+        model(|| {
+            let place = Arc::new(Place::new(0));
+            let generation = place.open(TO);
+            let answers = [answer(&place, generation, 7), answer(&place, generation, 8)];
+            if place.is_done() {
+                assert!(matches!(word(place.take()), Some(7 | 8)));
+                assert_eq!(word(place.take()), None);
+            }
+            place.leave();
+            assert_ne!(place.open(TO), generation);
+            assert!(!place.is_done() && place.take().is_none());
+            answers.into_iter().for_each(|answered| answered.join().unwrap());
+            assert!(!place.is_done());
+            place.leave();
+        });
+    }
+
+    /// All leave while a call is answered.
+    #[test]
+    fn loom_a_call_ends_once() {
+        model(|| {
+            let place = Arc::new(Place::new(0));
+            let generation = place.open(TO);
+            let answered = answer(&place, generation, 7);
+            place.complete(None, || Err(CallError::Gone { rank: TO }));
+            answered.join().unwrap();
+            match place.take() {
+                Some(Err(error)) => assert_eq!(error, CallError::Gone { rank: TO }),
+                outcome => assert_eq!(word(outcome), Some(7)),
+            }
+            assert!(place.take().is_none());
+            place.leave();
+        });
     }
 }

@@ -85,6 +85,7 @@ pub use outbox::WINDOW_BYTES;
 pub use payload::{MOST_PAYLOADS, Payload, Source};
 pub use service::Service;
 pub use tasks::Task;
+pub use wire::Short;
 
 use calls::Calls;
 use core::any::Any;
@@ -235,14 +236,8 @@ impl Engine {
             counts: rank.config().stats.then(Default::default),
             context: OnceLock::new(),
         }));
-        rank.register_library(
-            BATCH,
-            Handler::new(|token, m| engine.receive(token.source(), wire::bytes_of(m))),
-        )?;
-        rank.register_library(
-            RECORDS,
-            Handler::new(|token, m| engine.keep(token.source(), wire::bytes_of(m))),
-        )?;
+        rank.register_library(BATCH, Handler::new(|token, m| engine.handle_answers(token.source(), m)))?;
+        rank.register_library(RECORDS, Handler::new(|token, m| engine.handle_records(token.source(), m)))?;
         rank.register_library(OFFER, Handler::new(|token, m| engine.offered(token, m)))?;
         rank.register_library(GRANT, Handler::new(|token, m| engine.granted(token.source(), m)))?;
         rank.register_library(
@@ -390,6 +385,32 @@ impl Engine {
         call
     }
 
+    /// [`Engine::call`] with few bytes and no payloads.
+    #[inline]
+    #[track_caller]
+    pub fn call_short(&'static self, to: RankId, service: &'static Service, body: &Short) -> Call {
+        self.check_rank(to);
+        self.make_room(to);
+        let (call, answer) = self.calls.open(self.rank.id(), to);
+        if self.calls.is_closed() {
+            return call;
+        }
+        // Relaxed: as in `send`.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.count(1);
+        let what = To::Service { service: service::number(self.rank, service), answer: Some(answer) };
+        let record = Small::new(&what, body);
+        self.outbox.count(to, record.len());
+        self.send_small(to, RECORDS, &record);
+        call
+    }
+
+    #[inline]
+    fn send_small(&self, to: RankId, handler: u8, record: &Small) {
+        self.count_message();
+        self.sent_or_fatal(self.rank.request_short(to, handler, record.arguments()));
+    }
+
     /// Before anything is counted: a panic leaves nothing behind that is waited for.
     #[track_caller]
     fn check_rank(&self, to: RankId) {
@@ -416,19 +437,32 @@ impl Engine {
         }
     }
 
+    /// Answers a call with few bytes.
+    #[inline]
+    pub(crate) fn answer_short(&'static self, answer: wire::Answer, body: &Short) {
+        if self.calls.is_closed() {
+            return;
+        }
+        let (to, what) = (answer.origin, To::Call { answer, outcome: calls::ANSWERED });
+        if !TOGETHER.get() {
+            self.send_small(to, BATCH, &Small::new(&what, body));
+        } else if self.outbox.append(to, &what, &[], false, body.bytes()) {
+            self.flush_to(to);
+        }
+    }
+
     /// Sends a record by itself, at once.
     fn post_now(&self, to: RankId, what: To, body: &mut Vec<u8>, payloads: Vec<Arc<dyn Source>>) {
         if body.len() > outbox::LARGEST_IN_BATCH || !payloads.is_empty() {
             return self.post(to, what, body, payloads);
         }
-        if let Some(record) = Small::new(&what, body) {
+        if let Some(body) = Short::new(body) {
+            let record = Small::new(&what, &body);
             let is_answer = matches!(what, To::Call { .. });
             if !is_answer {
                 self.outbox.count(to, record.len());
             }
-            self.count_message();
-            let handler = if is_answer { BATCH } else { RECORDS };
-            return self.sent_or_fatal(self.rank.request_short(to, handler, record.arguments()));
+            return self.send_small(to, if is_answer { BATCH } else { RECORDS }, &record);
         }
         let mut record = outbox::buffer();
         wire::append(&mut record, &what, &[], false, body);

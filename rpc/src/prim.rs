@@ -1,4 +1,4 @@
-//! The primitives of the threads that serve: the standard library's, or loom's under `cfg(loom)`.
+//! The primitives of what threads share without locks: the standard library's, or loom's under `cfg(loom)`.
 
 #[cfg(not(loom))]
 pub(crate) use crate::lock::lock;
@@ -6,7 +6,7 @@ pub(crate) use crate::lock::lock;
 pub(crate) use loom::{
     sync::{
         Condvar, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::yield_now,
 };
@@ -14,7 +14,7 @@ pub(crate) use loom::{
 pub(crate) use std::{
     sync::{
         Condvar, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::yield_now,
 };

@@ -6,11 +6,12 @@ use crate::lock::lock;
 use crate::outbox;
 use crate::payload::Payload;
 use crate::service::{self, Service};
-use crate::wire::{self, Batch, Record, To};
+use crate::wire::{self, Batch, Record, Small, To};
 use crate::{Engine, Incoming};
 use core::any::Any;
 use core::cell::Cell;
-use gasnet::{RankId, context};
+use gasnet::am::Kind;
+use gasnet::{Message, RankId, context};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
@@ -43,8 +44,41 @@ pub(crate) struct Parked {
 impl Engine {
     /// Handler: a batch without answers, or with answers that are done with.
     pub(crate) fn keep(&self, from: RankId, bytes: &[u8]) {
-        self.inbox.push(Arrived { from, batch: Batch::keep(bytes, outbox::buffer) });
+        let mut buffer = outbox::buffer();
+        buffer.copy_from(bytes);
+        self.keep_batch(Arrived { from, batch: Batch::Large(buffer) });
+    }
+
+    #[inline]
+    fn keep_batch(&self, batch: Arrived) {
+        self.inbox.push(batch);
         self.servers.work();
+    }
+
+    /// Handler of messages without answers.
+    #[inline]
+    pub(crate) fn handle_records(&self, from: RankId, m: &Message<'_>) {
+        match Small::from_arguments(m.args) {
+            Some(small) if m.kind == Kind::Short => {
+                self.keep_batch(Arrived { from, batch: Batch::Small(small) })
+            }
+            _ => self.keep(from, wire::bytes_of(m)),
+        }
+    }
+
+    /// Handler of messages with answers. Most bring one, of few bytes.
+    #[inline]
+    pub(crate) fn handle_answers(&self, from: RankId, m: &Message<'_>) {
+        if m.kind == Kind::Short
+            && let Some(small) = Small::from_arguments(m.args)
+            && let Some(record) = small.record()
+            && let To::Call { answer, outcome: calls::ANSWERED } = record.to
+            && answer.origin == self.rank.id()
+        {
+            self.calls.complete_short(answer, &small.body(record.body.len()));
+            return self.servers.work();
+        }
+        self.receive(from, wire::bytes_of(m));
     }
 
     /// Handler: a batch.
@@ -142,32 +176,55 @@ impl Engine {
     }
 
     fn serve_batch(&'static self, batch: Arrived) {
-        let own_bytes = Engine::without_waiting(|| self.serve_records(&batch));
+        let own_bytes = Engine::without_waiting(|| match &batch.batch {
+            Batch::Small(small) => self.serve_small(batch.from, small),
+            Batch::Large(buffer) => self.serve_records(batch.from, buffer.bytes()),
+        });
         self.outbox.has_served(batch.from, own_bytes);
         if let Batch::Large(buffer) = batch.batch {
             outbox::recycle(buffer);
         }
     }
 
+    /// Serves a record that came alone, as most calls do; the bytes of those that do not go on.
+    #[inline]
+    fn serve_small(&'static self, from: RankId, small: &Small) -> usize {
+        let possible = |record: &Record<'_>| record.is_possible(self.rank.id(), self.rank.size());
+        let Some(Record { to: To::Service { service, answer }, body, .. }) = small.record().filter(possible)
+        else {
+            return self.serve_records(from, small.bytes());
+        };
+        let reading = context::set_reading(self.context());
+        self.run(from, self.find(from, service), answer, body, Vec::new());
+        context::set_reading(reading);
+        self.have_served(1);
+        small.len()
+    }
+
     /// Serves the records of a batch; the bytes of those that do not go on to other ranks.
-    fn serve_records(&'static self, batch: &Arrived) -> usize {
-        let all = batch.batch.bytes();
+    fn serve_records(&'static self, sender: RankId, all: &[u8]) -> usize {
         let (mut bytes, mut served) = (all.len(), 0);
         let before = TOGETHER.get();
         let reading = context::set_reading(self.context());
         // Records of a batch often name the same function.
         let mut known: Option<([u32; 2], &'static Service)> = None;
         for record in wire::records(all) {
-            let record = self.checked(batch.from, record);
+            let record = self.checked(sender, record);
             TOGETHER.set(record.size() < all.len());
             let (service, from, answer) = match record.to {
-                To::Service { service, answer } => (service, batch.from, answer),
+                To::Service { service, answer } => (service, sender, answer),
                 To::From { service, from } => (service, from, None),
                 To::Onward { service, from, to } => {
                     let own = record.size();
                     bytes -= own;
-                    let (by, body) = (batch.from, record.body.to_vec());
-                    self.go_on(Parked { by, bytes: own, from, to, service, body });
+                    self.go_on(Parked {
+                        by: sender,
+                        bytes: own,
+                        from,
+                        to,
+                        service,
+                        body: record.body.to_vec(),
+                    });
                     continue;
                 }
                 // The handler has seen to it.
@@ -175,27 +232,43 @@ impl Engine {
             };
             let service = match known {
                 Some((number, known)) if number == service => known,
-                _ => {
-                    let Some(found) = service::find(service) else {
-                        self.garbled(batch.from, "a record for a function that this program does not have");
-                    };
-                    known = Some((service, found));
-                    found
-                }
+                _ => known.insert((service, self.find(sender, service))).1,
             };
-            let (long_body, payloads) = self.take_payloads(batch.from, &record);
-            let reply = answer.map(|answer| Reply::new(self, answer));
+            let (long_body, payloads) = self.take_payloads(sender, &record);
             let body = long_body.as_ref().map_or(record.body, Payload::bytes);
-            let incoming = Incoming { engine: self, from, reply, body, payloads };
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| service.run(incoming))) {
-                self.has_panicked(from, service, &*panic);
-            }
+            self.run(from, service, answer, body, payloads);
             served += 1;
         }
         context::set_reading(reading);
         TOGETHER.set(before);
         self.have_served(served);
         bytes
+    }
+
+    /// The service of a number that a rank has sent.
+    #[inline]
+    fn find(&self, sender: RankId, number: [u32; 2]) -> &'static Service {
+        match service::find(number) {
+            Some(service) => service,
+            None => self.garbled(sender, "a record for a function that this program does not have"),
+        }
+    }
+
+    /// Runs a service.
+    #[inline]
+    fn run(
+        &'static self,
+        from: RankId,
+        service: &'static Service,
+        answer: Option<wire::Answer>,
+        body: &[u8],
+        payloads: Vec<Payload>,
+    ) {
+        let reply = answer.map(|answer| Reply::new(self, answer));
+        let incoming = Incoming { engine: self, from, reply, body, payloads };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| service.run(incoming))) {
+            self.has_panicked(from, service, &*panic);
+        }
     }
 
     /// Nobody waits for the function: there is nobody to tell but all.

@@ -89,6 +89,41 @@ impl Buffer {
 
 /// Words of the longest record that travels as arguments.
 pub(crate) const SMALL_WORDS: usize = 6;
+/// Words of its body.
+pub(crate) const SHORT_WORDS: usize = SMALL_WORDS - HEAD / 8;
+
+/// A body of few bytes. A record with one travels as arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Short {
+    pub(crate) words: [u64; SHORT_WORDS],
+    pub(crate) len: usize,
+}
+
+impl Short {
+    /// As many of the bytes of these words.
+    ///
+    /// # Panics
+    /// There are not so many.
+    #[inline]
+    pub fn of_words(words: [u64; SHORT_WORDS], len: usize) -> Short {
+        assert!(len <= 8 * SHORT_WORDS, "{len} bytes are not few");
+        Short { words, len }
+    }
+
+    /// These bytes, if they are few.
+    #[inline]
+    pub(crate) fn new(body: &[u8]) -> Option<Short> {
+        let mut words = [0; SHORT_WORDS];
+        bytemuck::cast_slice_mut(&mut words).get_mut(..body.len())?.copy_from_slice(body);
+        Some(Short { words, len: body.len() })
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+}
 
 /// A record that travels as the arguments of a message.
 #[derive(Debug, Clone, Copy)]
@@ -98,33 +133,55 @@ pub(crate) struct Small {
 }
 
 impl Small {
-    /// A record without payloads, if it is short enough.
+    /// A record without payloads.
     #[inline]
-    pub(crate) fn new(what: &To, body: &[u8]) -> Option<Small> {
-        let mut words = [0; SMALL_WORDS];
-        let (head, rest) = words.split_at_mut(HEAD / 8);
-        bytemuck::cast_slice_mut(rest).get_mut(..body.len())?.copy_from_slice(body);
-        head.copy_from_slice(&self::head(what, 0, false, body.len()));
-        Some(Small { words, used: (HEAD + body.len()).div_ceil(8) })
+    pub(crate) fn new(what: &To, body: &Short) -> Small {
+        let [a, b, c] = head(what, 0, false, body.len);
+        let [d, e, f] = body.words;
+        Small { words: [a, b, c, d, e, f], used: (HEAD + body.len).div_ceil(8) }
     }
 
     /// What came as arguments.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Small> {
+    #[inline]
+    pub(crate) fn from_arguments(arguments: &[u32]) -> Option<Small> {
         let mut words = [0; SMALL_WORDS];
-        bytemuck::cast_slice_mut(&mut words).get_mut(..bytes.len())?.copy_from_slice(bytes);
-        bytes.len().is_multiple_of(8).then_some(Small { words, used: bytes.len() / 8 })
+        let (pairs, rest) = arguments.as_chunks::<2>();
+        if !rest.is_empty() || pairs.len() > SMALL_WORDS {
+            return None;
+        }
+        for (word, pair) in words.iter_mut().zip(pairs) {
+            *word = bytemuck::cast(*pair);
+        }
+        Some(Small { words, used: pairs.len() })
     }
 
     /// Bytes that it takes.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.used * 8
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words[..self.used])
     }
 
+    /// The record, if it is one, and the only one.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        let mut rest = self.bytes();
+        take(&mut rest).ok().filter(|record| rest.is_empty() && record.is_short())
+    }
+
+    /// The body of [`Small::record`], of so many bytes.
+    #[inline]
+    pub(crate) fn body(&self, len: usize) -> Short {
+        let [_, _, _, a, b, c] = self.words;
+        Short { words: [a, b, c], len }
+    }
+
     /// As it travels.
+    #[inline]
     pub(crate) fn arguments(&self) -> &[u32] {
         bytemuck::cast_slice(&self.words[..self.used])
     }
@@ -135,27 +192,6 @@ impl Small {
 pub(crate) enum Batch {
     Small(Small),
     Large(Buffer),
-}
-
-impl Batch {
-    /// Keeps what a message has brought; `buffer` makes room for what is not small.
-    pub(crate) fn keep(bytes: &[u8], buffer: impl FnOnce() -> Buffer) -> Batch {
-        match Small::from_bytes(bytes) {
-            Some(small) => Batch::Small(small),
-            None => {
-                let mut buffer = buffer();
-                buffer.copy_from(bytes);
-                Batch::Large(buffer)
-            }
-        }
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Batch::Small(small) => small.bytes(),
-            Batch::Large(buffer) => buffer.bytes(),
-        }
-    }
 }
 
 /// The records that a message brings.
