@@ -180,23 +180,126 @@ impl Outbox {
         self.owed_count.load(Ordering::Relaxed) > 0
     }
 
+    /// A rank that is to be told, and how many of its bytes have been served in all.
+    fn next_owed(&self) -> Option<(RankId, u64)> {
+        if !self.owes() {
+            return None;
+        }
+        let mut owed = lock(&self.owed);
+        let to = owed.pop()?;
+        // Relaxed: a hint, as where it is read.
+        self.owed_count.store(owed.len(), Ordering::Relaxed);
+        drop(owed);
+        // Relaxed: counts.
+        Some((to, self.lane(to).consumed.load(Ordering::Relaxed)))
+    }
+
     /// Tells ranks what has been served of theirs. Not in a handler.
     pub(crate) fn tell_served(&self, rank: &Rank, handler: u8) {
-        while self.owes() {
-            let next = {
-                let mut owed = lock(&self.owed);
-                let next = owed.pop();
-                // Relaxed: a hint, as where it is read.
-                self.owed_count.store(owed.len(), Ordering::Relaxed);
-                next
-            };
-            let Some(to) = next else { return };
-            let lane = self.lane(to);
-            // Relaxed: counts.
-            let consumed = lane.consumed.load(Ordering::Relaxed);
-            if let Err(e) = rank.request_short(to, handler, &[consumed as u32, (consumed >> 32) as u32]) {
+        while let Some((to, served)) = self.next_owed() {
+            if let Err(e) = rank.request_short(to, handler, &served_words(served)) {
                 rank.fatal(&format!("remote calls: {e}"));
             }
+        }
+    }
+}
+
+/// A count as the arguments of a message.
+fn served_words(served: u64) -> [u32; 2] {
+    [served as u32, (served >> 32) as u32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// A window holds four of these records.
+    const RECORD_BYTES: usize = WINDOW_BYTES as usize / 4;
+
+    /// A record for a service that sends one to the next rank, if hops are left.
+    #[derive(Debug, Clone, Copy)]
+    struct Record {
+        from: RankId,
+        hops: u32,
+    }
+
+    /// A rank whose program floods all ranks.
+    struct Flooding {
+        me: RankId,
+        outbox: Outbox,
+        inbox: VecDeque<Record>,
+        /// Records that the program has still to send to each rank.
+        left: Vec<u32>,
+        /// A service that waits for room. The rank serves no other meanwhile.
+        waits: Option<Record>,
+    }
+
+    /// Sends a record.
+    fn send(ranks: &mut [Flooding], from: RankId, to: RankId, hops: u32) {
+        ranks[from.0 as usize].outbox.count(to, RECORD_BYTES);
+        ranks[to.0 as usize].inbox.push_back(Record { from, hops });
+    }
+
+    /// What a rank can do now; whether that is anything.
+    fn step(ranks: &mut [Flooding], me: usize, services_wait: bool) -> bool {
+        let next = RankId((me as u32 + 1) % ranks.len() as u32);
+        let rank = &mut ranks[me];
+        let from = rank.me;
+        if rank.waits.is_none() {
+            let can_send = |&to: &usize| rank.left[to] > 0 && rank.outbox.has_room(RankId(to as u32));
+            if let Some(to) = (0..rank.left.len()).find(can_send) {
+                rank.left[to] -= 1;
+                send(ranks, from, RankId(to as u32), 3);
+                return true;
+            }
+        }
+        let Some(record) = rank.waits.take().or_else(|| rank.inbox.pop_front()) else { return false };
+        if services_wait && record.hops > 0 && !rank.outbox.has_room(next) {
+            rank.waits = Some(record);
+            return false;
+        }
+        if record.hops > 0 {
+            send(ranks, from, next, record.hops - 1);
+        }
+        ranks[me].outbox.has_served(record.from, RECORD_BYTES);
+        while let Some((to, served)) = ranks[me].outbox.next_owed() {
+            ranks[to.0 as usize].outbox.told_served(from, &served_words(served));
+        }
+        true
+    }
+
+    /// Every rank floods every other with records that go on round the ring: how many are left when nobody
+    /// can do anything any more.
+    fn left_of_a_flood(size: u32, services_wait: bool) -> usize {
+        let rank = |me| Flooding {
+            me: RankId(me),
+            outbox: Outbox::new(size),
+            inbox: VecDeque::new(),
+            left: vec![50; size as usize],
+            waits: None,
+        };
+        let mut ranks: Vec<Flooding> = (0..size).map(rank).collect();
+        while (0..ranks.len()).filter(|&me| step(&mut ranks, me, services_wait)).count() > 0 {}
+        let left = |rank: &Flooding| {
+            rank.left.iter().sum::<u32>() as usize + rank.inbox.len() + usize::from(rank.waits.is_some())
+        };
+        ranks.iter().map(left).sum()
+    }
+
+    #[test]
+    fn rpc_05_a_flood_ends_where_services_never_wait_for_room() {
+        for size in 1..=8 {
+            assert_eq!(left_of_a_flood(size, false), 0, "{size} ranks");
+        }
+    }
+
+    /// The rule is what makes it end: of services that wait for room like the program, each waits for one
+    /// that waits.
+    #[test]
+    fn rpc_05_a_flood_deadlocks_where_services_wait_for_room() {
+        for size in 1..=8 {
+            assert!(left_of_a_flood(size, true) > 0, "{size} ranks");
         }
     }
 }
