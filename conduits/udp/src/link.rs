@@ -246,6 +246,14 @@ struct Sent {
 
 const NO_CHUNK: u64 = u64::MAX;
 
+/// A packet that was not acknowledged in time.
+#[derive(Debug)]
+struct Overdue {
+    packet: u64,
+    sent_at: Time,
+    probed_at: Time,
+}
+
 /// A window in units of 64 bytes; two of the largest frames fit in any.
 fn units(window: u64) -> u64 {
     (window / 64).max(2 * charge(MAX_FRAME_BYTES))
@@ -330,6 +338,8 @@ pub struct Link {
     probe_from: Time,
     backoff: u32,
     probes: u32,
+    /// The oldest packet of the last timeout, until it is known whether it arrived.
+    overdue: Option<Overdue>,
     /// Packets that may lie between a lost one and an acknowledged one.
     reordering: u64,
     /// While packets are under way: when this end last looked, and for how much of its looking time the peer
@@ -391,6 +401,7 @@ impl Link {
             probe_from: 0,
             backoff: 0,
             probes: 0,
+            overdue: None,
             reordering: 3,
             looked_at: None,
             silence: 0,

@@ -28,13 +28,22 @@ const BURST_BYTES: u64 = 128 << 10;
 const INITIAL_WINDOW_BYTES: u64 = 256 << 10;
 const MIN_WINDOW_BYTES: u64 = 16 << 10;
 
+/// The least that a timeout adds to the round trip, and the most that late answers make of it.
+const MIN_GRACE_NS: u64 = NS_PER_MS;
+const MAX_GRACE_NS: u64 = 20 * NS_PER_MS;
+
 /// Round-trip times, as in RFC 6298.
+///
+/// Where ranks share processors, a peer is now and then silent for as long as others run. Such times are too rare to
+/// stay in the variation. So a silence that turns out to have been the peer's ([`Rtt::answered_late`]) is waited for
+/// from then on, and half as long after each that turns out to have been a loss ([`Rtt::lost`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rtt {
     smoothed: u64,
     variation: u64,
     latest: u64,
     least: u64,
+    grace: u64,
 }
 
 impl Rtt {
@@ -66,8 +75,20 @@ impl Rtt {
     pub fn probe_timeout(&self, ack_delay: u64) -> u64 {
         match self.smoothed {
             0 => 10 * NS_PER_MS,
-            smoothed => smoothed + (4 * self.variation).max(NS_PER_MS) + ack_delay,
+            smoothed => {
+                smoothed + (4 * self.variation).max(self.grace.clamp(MIN_GRACE_NS, MAX_GRACE_NS)) + ack_delay
+            }
         }
+    }
+
+    /// A timeout was too early: the answer came after so long.
+    pub fn answered_late(&mut self, after: u64) {
+        self.grace = self.grace.max(after);
+    }
+
+    /// A timeout was right: a packet was lost.
+    pub fn lost(&mut self) {
+        self.grace = self.grace.min(MAX_GRACE_NS) / 2;
     }
 }
 

@@ -274,6 +274,48 @@ fn a_full_channel_does_not_block_the_other() {
     }
 }
 
+/// One put of 8 bytes from rank 0, and how long it takes.
+fn put_once(pair: &mut Pair, token: u64) -> u64 {
+    let start = pair.now;
+    assert!(pair.ends[0].link.put(0, 8, 8, token));
+    assert!(pair.run(SECOND, |p| p.ends[0].memory.completed.contains(&token)), "put {token}");
+    pair.ends[0].memory.completed.clear();
+    pair.now - start
+}
+
+/// Ranks that share a processor: the peer is away for 4 ms now and then, and nothing is lost. That is learnt, and
+/// forgotten when packets are lost.
+#[test]
+fn a_peer_without_a_processor_is_waited_for() {
+    let mut pair = Pair::new(14, Wire::default(), 1 << 20, 1 << 20);
+    for end in &mut pair.ends {
+        (end.memory.segment, end.memory.own) = (vec![0; 64], vec![0; 64]);
+    }
+    for i in 0..4000 {
+        if i % 40 == 20 {
+            pair.away_until[1] = pair.now + 4 * NS_PER_MS;
+        }
+        put_once(&mut pair, i);
+    }
+    let timeouts = pair.ends[0].link.counters().timeouts;
+    assert!(timeouts <= 3, "{timeouts} timeouts without loss");
+    let mut took = Vec::new();
+    for i in 4000..4020 {
+        pair.cut = true;
+        pair.ends[0].link.put(0, 8, 8, i);
+        pair.flush();
+        pair.cut = false;
+        let start = pair.now;
+        assert!(pair.run(SECOND, |p| p.ends[0].memory.completed.contains(&i)));
+        took.push(pair.now - start);
+        for j in 0..40 {
+            put_once(&mut pair, 10_000 + i * 40 + j);
+        }
+    }
+    assert!(took[0] < 10 * NS_PER_MS, "{took:?} ns after a loss");
+    assert!(took[10..].iter().all(|ns| *ns < 2 * NS_PER_MS), "{took:?} ns after losses");
+}
+
 /// The news of more room is lost; the sender asks.
 #[test]
 fn lost_news_of_room_is_asked_for() {

@@ -1,6 +1,6 @@
 //! Acknowledgements, loss, and timers of a [`Link`].
 
-use super::{ACK_DELAY_NS, Fate, Link, NO_CHUNK, PeerState, Progress, Refused, Sent, World};
+use super::{ACK_DELAY_NS, Fate, Link, NO_CHUNK, Overdue, PeerState, Progress, Refused, Sent, World};
 use crate::path::{NS_PER_MS, Time};
 use crate::wire::{Header, expand};
 
@@ -42,6 +42,7 @@ impl Link {
             news |= self.range(end, run, full, world);
             at = end.saturating_sub(u64::from(run));
         }
+        self.judge_timeout(now);
         if let Some(rtt) = sampled {
             self.rtt.sample(rtt.max(1), u64::from(header.delay) * 16_000);
         }
@@ -106,6 +107,34 @@ impl Link {
             self.looked_at = None;
         }
         news
+    }
+
+    /// Says of the last timeout, once that is known, whether it was too early. An acknowledgement that comes soon
+    /// after the probe answers the probe, and says nothing about when the packet arrived.
+    fn judge_timeout(&mut self, now: Time) {
+        let Some(overdue) = self.overdue.take() else { return };
+        let fate = overdue
+            .packet
+            .checked_sub(self.sent_base)
+            .and_then(|i| self.sent.get(i as usize))
+            .map(|s| s.fate);
+        match fate {
+            Some(Fate::Flying) => self.overdue = Some(overdue),
+            Some(Fate::Lost) => self.rtt.lost(),
+            Some(Fate::Acked) if now.saturating_sub(overdue.probed_at) > 4 * self.rtt.smoothed() => {
+                self.rtt.answered_late(now.saturating_sub(overdue.sent_at));
+            }
+            Some(Fate::Acked | Fate::Silent) | None => {}
+        }
+    }
+
+    /// The oldest packet under way that is not a try of a size.
+    fn oldest_flying(&self) -> Option<(u64, Time)> {
+        let start = self.flying_from.saturating_sub(self.sent_base);
+        let is_due = |sent: &Sent| sent.fate == Fate::Flying && !sent.probe;
+        let (index, sent) =
+            self.sent.iter().enumerate().skip(start as usize).find(|(_, sent)| is_due(sent))?;
+        Some((self.sent_base + index as u64, sent.at))
     }
 
     /// Declares packets lost that later ones have overtaken.
@@ -235,6 +264,10 @@ impl Link {
         }
         if due(self.probe_at()) {
             self.counters.timeouts += 1;
+            if self.overdue.is_none() {
+                self.overdue =
+                    self.oldest_flying().map(|(packet, sent_at)| Overdue { packet, sent_at, probed_at: now });
+            }
             self.probes = 1;
             self.probe_from = now;
             self.backoff += 1;

@@ -133,6 +133,8 @@ pub struct Pair {
     pub tamper: bool,
     pub refused: u64,
     pub cut: bool,
+    /// Until when each end has no processor: what arrives waits, and so do its timers.
+    pub away_until: [u64; 2],
 }
 
 pub const SIZES: [usize; 4] = [1232, 1472, 8972, 65507];
@@ -191,6 +193,7 @@ impl Pair {
             tamper: false,
             refused: 0,
             cut: false,
+            away_until: [0; 2],
         }
     }
 
@@ -273,7 +276,8 @@ impl Pair {
     pub fn step(&mut self, until: u64) -> bool {
         self.flush();
         let arrival = self.flying.keys().next().map(|(at, _)| *at);
-        let timer = self.ends.iter().filter_map(|e| e.link.deadline()).min();
+        let timers = self.ends.iter().zip(self.away_until);
+        let timer = timers.filter_map(|(end, away)| Some(end.link.deadline()?.max(away))).min();
         let Some(next) = [arrival, timer].into_iter().flatten().min().filter(|t| *t <= until) else {
             self.now = self.now.max(until);
             return false;
@@ -282,6 +286,12 @@ impl Pair {
         while let Some(entry) = self.flying.first_entry() {
             if entry.key().0 > self.now {
                 break;
+            }
+            let away = self.away_until[entry.get().to];
+            if away > self.now {
+                let ((_, serial), datagram) = entry.remove_entry();
+                self.flying.insert((away, serial), datagram);
+                continue;
             }
             let Flying { to, bytes: datagram, broken } = entry.remove();
             if self.tamper {
@@ -293,8 +303,8 @@ impl Pair {
                 self.heard.push(datagram);
             }
         }
-        for end in &mut self.ends {
-            if end.link.deadline().is_some_and(|at| at <= self.now) {
+        for (end, away) in self.ends.iter_mut().zip(self.away_until) {
+            if away <= self.now && end.link.deadline().is_some_and(|at| at <= self.now) {
                 end.link.timeout(self.now);
             }
         }
