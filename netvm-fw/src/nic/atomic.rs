@@ -48,7 +48,7 @@ impl Nic {
     /// Begins an operation whose turn it is. Returns whether it is over: its operand is on the NIC.
     fn begin_atomic(&mut self, head: Head, payload: Vec<u8>, ppn: Ppn, out: &mut Vec<NicAction>) -> bool {
         let atomic = head.kind == HeadKind::Atomic;
-        if atomic && let Some(bytes) = self.operands.take(ppn, head.dst) {
+        if atomic && let Some(bytes) = self.operands.as_mut().and_then(|all| all.take(ppn, head.dst)) {
             self.stats.cached += 1;
             let bytes = self.compute(&head, bytes, out);
             self.keep_operand(ppn, head.dst, bytes, out);
@@ -56,12 +56,12 @@ impl Nic {
             self.complete(head, true, out);
             return true;
         }
-        let apart = atomic && self.operands.are_apart(ppn, head.dst);
+        let apart = atomic && self.operands.as_ref().is_some_and(|all| all.are_apart(ppn, head.dst));
         let pending = Pending::Operand { head, payload, ppn };
         if apart {
-            self.fetch_beside(pending, ppn, head.dst, out)
+            self.fetch_at_once(pending, ppn, head.dst, out);
         } else {
-            self.fetch(pending, ppn, head.dst, out)
+            self.fetch(pending, ppn, head.dst, out);
         }
         false
     }
@@ -90,7 +90,7 @@ impl Nic {
             return self.store(Pending::WriteBack { head, ppn }, ppn, head.dst, data, out);
         }
         let data = self.compute(&head, data, out);
-        if self.operands.are_kept() {
+        if self.operands.is_some() {
             // The lock of this operation is the cached operand's now.
             self.keep_operand(ppn, head.dst, data, out);
             return self.next_turn(head, ppn, out);

@@ -379,7 +379,8 @@ pub struct Nic {
     early: Vec<(Traffic, u32, Result<Ppn, LockError>)>,
     /// Frames with an atomic or combining write under way, and the operations that wait for the frame.
     atomics: HashMap<Ppn, VecDeque<(Head, Vec<u8>)>>,
-    operands: Operands,
+    /// If atomics leave their operands here.
+    operands: Option<Box<Operands>>,
     /// Payloads of combining writes whose page is missing; the host cannot carry them out.
     parked: Vec<(Traffic, u32, Vec<u8>)>,
     queues: Vec<Option<Appended>>,
@@ -401,7 +402,7 @@ impl Nic {
             pending: Slab::new(),
             early: Vec::new(),
             atomics: HashMap::new(),
-            operands: Operands::new(config.operands),
+            operands: (config.operands > 0).then(|| Box::new(Operands::new(config.operands))),
             parked: Vec::new(),
             queues: Vec::new(),
             appends: Slab::new(),
@@ -463,7 +464,7 @@ impl Nic {
         self.pending.is_empty()
             && self.early.is_empty()
             && self.atomics.is_empty()
-            && self.operands.are_still()
+            && self.operands.as_ref().is_none_or(|operands| operands.are_still())
             && self.parked.is_empty()
             && self.appends.is_empty()
             && self.queues.iter().flatten().all(Appended::is_idle)
@@ -546,8 +547,8 @@ impl Nic {
             HostReply::BreakLeases { ppn, vpn } => {
                 let leases = self.table.break_leases(ppn);
                 self.stats.recalled += u64::from(leases);
-                let told = NicAction::Interrupt(Interrupt::Recalled { ppn, vpn, leases });
-                self.behind_operands(ppn, told, out);
+                out.push(NicAction::Interrupt(Interrupt::Recalled { ppn, vpn, leases }));
+                self.put_behind_operands(ppn, out);
             }
         }
     }
@@ -612,26 +613,24 @@ impl Nic {
     }
 
     fn fetch(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<NicAction>) {
-        let action = self.dma_read_of(pending, ppn, span);
-        self.behind_operands(ppn, action, out);
+        self.fetch_at_once(pending, ppn, span, out);
+        if self.operands.is_some() {
+            self.put_behind_operands(ppn, out);
+        }
     }
 
-    /// Fetches bytes that no cached operand has a part of.
-    fn fetch_beside(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<NicAction>) {
-        let action = self.dma_read_of(pending, ppn, span);
-        out.push(action);
-    }
-
-    fn dma_read_of(&mut self, pending: Pending, ppn: Ppn, span: Span) -> NicAction {
+    fn fetch_at_once(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<NicAction>) {
         let op = self.begin(pending);
         let from = Stretch { at: FrameAddress { ppn, offset: span.offset.into() }, len: span.len.into() };
-        NicAction::DmaRead { op, from, into: self.buffers.pop().unwrap_or_default() }
+        out.push(NicAction::DmaRead { op, from, into: self.buffers.pop().unwrap_or_default() });
     }
 
     fn store(&mut self, pending: Pending, ppn: Ppn, span: Span, data: Vec<u8>, out: &mut Vec<NicAction>) {
         let op = self.begin(pending);
-        let to = FrameAddress { ppn, offset: span.offset.into() };
-        self.behind_operands(ppn, NicAction::DmaWrite { op, to, data }, out);
+        out.push(NicAction::DmaWrite { op, to: FrameAddress { ppn, offset: span.offset.into() }, data });
+        if self.operands.is_some() {
+            self.put_behind_operands(ppn, out);
+        }
     }
 
     fn recycle(&mut self, mut buffer: Vec<u8>) {

@@ -66,11 +66,6 @@ impl Operands {
         Operands { most: most as usize, ..Operands::default() }
     }
 
-    /// Whether atomics leave their operands here.
-    pub(super) fn are_kept(&self) -> bool {
-        self.most > 0
-    }
-
     /// Whether nothing is on its way back.
     pub(super) fn are_still(&self) -> bool {
         self.leaving.is_empty()
@@ -97,55 +92,45 @@ impl Operands {
 impl Nic {
     /// Keeps an operand, with a lock of its frame.
     pub(super) fn keep_operand(&mut self, ppn: Ppn, span: Span, bytes: Vec<u8>, out: &mut Vec<NicAction>) {
-        if self.operands.cached.len() == self.operands.most
-            && let Some(oldest) = self.operands.cached.pop_front()
-        {
+        let Some(all) = &mut self.operands else { return };
+        let oldest = if all.cached.len() == all.most { all.cached.pop_front() } else { None };
+        all.cached.push_back(Operand { vpn: span.vpn, ppn, offset: span.offset, bytes });
+        if let Some(oldest) = oldest {
             self.write_back(oldest, out);
         }
-        self.operands.cached.push_back(Operand { vpn: span.vpn, ppn, offset: span.offset, bytes });
     }
 
     fn write_back(&mut self, operand: Operand, out: &mut Vec<NicAction>) {
         let Operand { vpn, ppn, offset, bytes } = operand;
-        let new = || Leaving { vpn, writes: 0, behind: Vec::new() };
-        self.operands.leaving.entry(ppn).or_insert_with(new).writes += 1;
         let op = self.begin(Pending::Evicted { ppn });
+        let Some(all) = &mut self.operands else { return };
+        let new = || Leaving { vpn, writes: 0, behind: Vec::new() };
+        all.leaving.entry(ppn).or_insert_with(new).writes += 1;
         out.push(NicAction::DmaWrite { op, to: FrameAddress { ppn, offset: offset.into() }, data: bytes });
     }
 
-    /// Does something with a frame when memory has all of its operands.
-    #[inline]
-    pub(super) fn behind_operands(&mut self, ppn: Ppn, action: NicAction, out: &mut Vec<NicAction>) {
-        if self.operands.cached.is_empty() && self.operands.leaving.is_empty() {
-            out.push(action);
-        } else {
-            self.write_back_before(ppn, action, out);
-        }
-    }
-
-    fn write_back_before(&mut self, ppn: Ppn, action: NicAction, out: &mut Vec<NicAction>) {
-        let mut at = 0;
-        while at < self.operands.cached.len() {
-            if self.operands.cached[at].ppn != ppn {
-                at += 1;
-            } else if let Some(operand) = self.operands.cached.remove(at) {
-                self.write_back(operand, out);
-            }
-        }
-        match self.operands.leaving.get_mut(&ppn) {
-            Some(frame) => frame.behind.push(action),
-            None => out.push(action),
+    /// The last action sees a frame, so memory has all of its operands before.
+    #[cold]
+    pub(super) fn put_behind_operands(&mut self, ppn: Ppn, out: &mut Vec<NicAction>) {
+        let Some(all) = &mut self.operands else { return };
+        let Some(last) = out.pop() else { return };
+        let (of_frame, others) = all.cached.drain(..).partition(|operand| operand.ppn == ppn);
+        all.cached = others;
+        VecDeque::into_iter(of_frame).for_each(|operand| self.write_back(operand, out));
+        match self.operands.as_mut().and_then(|all| all.leaving.get_mut(&ppn)) {
+            Some(frame) => frame.behind.push(last),
+            None => out.push(last),
         }
     }
 
     /// An operand is in memory again.
     pub(super) fn evicted(&mut self, ppn: Ppn, out: &mut Vec<NicAction>) {
         self.unlock(ppn, true, out);
-        let frame = self.operands.leaving.get_mut(&ppn).expect("an operand of it was on its way");
+        let Some(all) = &mut self.operands else { return };
+        let Some(frame) = all.leaving.get_mut(&ppn) else { return };
         frame.writes -= 1;
         if frame.writes == 0 {
-            let behind = self.operands.leaving.remove(&ppn).map(|frame| frame.behind);
-            out.extend(behind.into_iter().flatten());
+            out.extend(all.leaving.remove(&ppn).into_iter().flat_map(|frame| frame.behind));
         }
     }
 }

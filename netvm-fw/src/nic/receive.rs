@@ -98,10 +98,9 @@ impl Nic {
 
     pub(super) fn bounce(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         self.stats.bounces += 1;
-        let told = NicAction::Interrupt(Interrupt::Bounced { head, payload });
-        match self.operands.frame(head.dst.vpn) {
-            Some(ppn) => self.behind_operands(ppn, told, out),
-            None => out.push(told),
+        out.push(NicAction::Interrupt(Interrupt::Bounced { head, payload }));
+        if let Some(ppn) = self.operands.as_ref().and_then(|operands| operands.frame(head.dst.vpn)) {
+            self.put_behind_operands(ppn, out);
         }
     }
 
