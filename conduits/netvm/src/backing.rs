@@ -60,6 +60,7 @@ impl Backing {
         let page = u64::from(netvm_fw::PAGE);
         (config.extra, config.port) = (plan.behind.next_multiple_of(page) + plan.lending.bytes(), PORT);
         config.patience = FULL_STORE_LIMIT;
+        config.lent = plan.lending.donate;
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);
         let (fatal_who, mut told) = (who.clone(), false);
@@ -113,7 +114,8 @@ impl Backing {
         }
         let backing = Backing { pager, recalled, lending };
         if let Some(port) = &backing.lending {
-            port.open(plan.lending, backing.export(), backing.region(), plan.rank, plan.size);
+            let exports = (backing.export(), backing.pager.lent_keys());
+            port.open(plan.lending, exports, backing.region(), plan.rank, plan.size);
         }
         Ok((backing, table))
     }
@@ -141,7 +143,7 @@ impl Backing {
         self.lending.as_ref().map_or_else(Lent::default, |port| port.terms.counts())
     }
 
-    /// All exported memory.
+    /// All exported memory but what is lent.
     #[expect(unsafe_code, reason = "vouches for the pager's mapping")]
     pub(crate) fn region(&self) -> ExportedMemory {
         // SAFETY: the pager keeps its export mapped as long as it lives, which is as long as the conduit.

@@ -5,7 +5,7 @@ use crate::engine::{Card, PORT};
 use crate::lending::{Opened, PAGER_PORT, PagerPort, TRAY_BYTES, TRAYS};
 use crate::pager::StoreBell;
 use crate::pager::store::Page;
-use crate::pager::store::peers::{Area, Buffer, Carrier, Message, Remote, Report};
+use crate::pager::store::peers::{Area, BATCH_BYTES, BATCH_SLOTS, Buffer, Carrier, Message, Remote, Report};
 use netvm_fw::host::Segment;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::Counter;
@@ -28,8 +28,9 @@ pub(crate) struct NicCarrier {
     port: Arc<PagerPort>,
     card: Weak<Card>,
     library: Library,
-    /// Exports, by rank and key.
-    handles: HashMap<(u32, u64), Handle>,
+    own: Option<Handle>,
+    /// Batches by rank and number, with the keys they have been lent with last.
+    batches: HashMap<(u32, u64), (u64, Handle)>,
     waiting: VecDeque<Command>,
     /// Writes and reads under way, and the number of refusals when each began.
     under: [VecDeque<(Fence, Buffer, u32)>; 2],
@@ -51,7 +52,8 @@ impl NicCarrier {
             port: port.clone(),
             card: Arc::downgrade(card),
             library,
-            handles: HashMap::new(),
+            own: None,
+            batches: HashMap::new(),
             waiting: VecDeque::new(),
             under: [VecDeque::new(), VecDeque::new()],
             waits: None,
@@ -69,17 +71,25 @@ impl NicCarrier {
     fn own(&mut self) -> Handle {
         let export = self.opened().export;
         let (me, library) = (self.me, &mut self.library);
-        *self.handles.entry((me, export.key.0)).or_insert_with(|| library.add_segment(Node(me), export))
+        *self.own.get_or_insert_with(|| library.add_segment(Node(me), export))
     }
 
-    /// A slot's place in its rank's export. The rank checks key and range.
+    /// A slot's place in the export of its batch. The rank checks key and range.
     fn there(&mut self, remote: Remote) -> (Handle, u64) {
-        let Area { key, at } = remote.area;
-        let export =
-            Segment { port: PORT, name: 0, address: 0, size: u64::MAX - u64::from(PAGE), key: Key(key) };
-        let (rank, library) = (remote.rank, &mut self.library);
-        let add = || library.add_segment(Node(rank), export);
-        (*self.handles.entry((rank, key)).or_insert_with(add), at + remote.slot * u64::from(PAGE))
+        let Remote { rank, area: Area { key, at }, slot } = remote;
+        let batch = slot / BATCH_SLOTS as u64;
+        let offset = slot % BATCH_SLOTS as u64 * u64::from(PAGE);
+        match self.batches.get(&(rank, batch)) {
+            Some((same, handle)) if *same == key => return (*handle, offset),
+            // It was lent before, and nothing is on its way by that key.
+            Some((_, old)) => drop(self.library.remove_segment(*old)),
+            None => {}
+        }
+        let address = at + batch * BATCH_BYTES;
+        let export = Segment { port: PORT, name: 1 + batch, address, size: BATCH_BYTES, key: Key(key) };
+        let handle = self.library.add_segment(Node(rank), export);
+        self.batches.insert((rank, batch), (key, handle));
+        (handle, offset)
     }
 
     fn give(&mut self, command: Command) {

@@ -1,10 +1,10 @@
 //! The port of a rank's pager, and the memory that it lends ([`crate::pager::store::peers`]).
 //!
 //! A pager has a port of its own at its NIC, with windows of its own. Trays and lent memory are behind the
-//! rank's segment, in the same export:
+//! rank's segment. Trays are in the same export; each batch has one, as its key changes:
 //!
 //! ```text
-//! segment (paged) | board, slots, mail | trays | lent memory
+//! segment (paged) | board, slots, mail | trays ] batch ] batch ] ...
 //! ```
 //!
 //! Pages are transfers of that port; messages between stores are messages from NIC to host (port 0). The
@@ -12,7 +12,7 @@
 //! reports wake it ([`PagerPort::posted`]).
 
 use crate::pager::StoreBell;
-use crate::pager::store::peers::{Area, BATCH_SLOTS, Offering, Share, TRAY_PAGES, Terms};
+use crate::pager::store::peers::{Offering, Share, TRAY_PAGES, Terms};
 use crate::region::ExportedMemory;
 use netvm_fw::host::Segment;
 use netvm_fw::port::{PortMemory, Post};
@@ -26,8 +26,6 @@ pub(crate) const PAGER_PORT: PortId = PortId(2);
 /// Trays of a rank.
 pub(crate) const TRAYS: usize = 32;
 pub(crate) const TRAY_BYTES: u64 = TRAY_PAGES as u64 * PAGE as u64;
-/// Bytes of a batch.
-pub(crate) const BATCH_BYTES: u64 = BATCH_SLOTS as u64 * PAGE as u64;
 
 /// What a rank borrows and lends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,16 +106,15 @@ impl PagerPort {
     pub(crate) fn open(
         &self,
         plan: LendingPlan,
-        export: Segment,
+        (export, keys): (Segment, &[u64]),
         region: ExportedMemory,
         me: u32,
         size: u32,
     ) {
-        let trays = export.size - plan.bytes();
-        let area = Area { key: export.key.0, at: trays + TRAYS as u64 * TRAY_BYTES };
+        let trays = export.size - TRAYS as u64 * TRAY_BYTES;
         if self.opened.set(Opened { region, export, trays }).is_ok() && plan.donate > 0 {
-            let batches = (plan.donate / BATCH_BYTES) as u32;
-            self.terms.offer(Offering { area, batches, to: (0..size).filter(|&rank| rank != me).collect() });
+            let to = (0..size).filter(|&rank| rank != me).collect();
+            self.terms.offer(Offering { at: export.size, keys: keys.to_vec(), to });
             self.ring();
         }
     }

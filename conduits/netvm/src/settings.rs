@@ -1,8 +1,8 @@
 //! Settings of the netvm conduit.
 
-use crate::lending::{BATCH_BYTES, LendingPlan};
+use crate::lending::LendingPlan;
 use crate::modes::Registration;
-use crate::pager::store::peers::Share;
+use crate::pager::store::peers::{BATCH_BYTES, Share};
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, parse_size, setting};
 use netvm_fw::PAGE;

@@ -1,4 +1,4 @@
-//! Ranks that evict to each other, in virtual time (GMS-4, GMS-7). Engine, host half and store are those of
+//! Ranks that evict to each other, in virtual time (GMS-4, 6, 7). Engine, host half and store are those of
 //! live segments; the kernel ([`Model`]), the network ([`Wire`]) and the programs are models.
 #![expect(unsafe_code, reason = "fills pages of a mapping, as a kernel and a program")]
 
@@ -12,13 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use firehose_live::uffd::Fault;
+use netvm_fw::shadow::{LockError, NicTable};
+use netvm_fw::{Key, PortId, Vpn};
 
 use super::engine::PagerEngine;
 use super::error::PagerError;
 use super::kernel::Kernel;
 use super::queue::{Command, Queue};
 use super::store::peers::{
-    Area, Buffer, Carrier, Message, Offering, PeerStore, Remote, Report, Share, TRAY_PAGES, Terms,
+    BATCH_BYTES, Buffer, Carrier, Message, Offering, PeerStore, Remote, Report, Share, TRAY_PAGES, Terms,
 };
 use super::store::{FileStore, PAGE_BYTES, Page};
 use super::{Calls, PagerConfig};
@@ -300,6 +302,7 @@ enum Phase {
 
 struct Member {
     engine: PagerEngine,
+    nic: NicTable,
     model: Arc<Model>,
     terms: Arc<Terms>,
     means: Means,
@@ -318,6 +321,8 @@ impl Member {
     fn new(me: u32, all: &[Means], wire: &Arc<Mutex<Wire>>, clock: &Clock, left: u32) -> Member {
         let means = all[me as usize];
         let mut config = PagerConfig::new(means.pages * PAGE_BYTES, means.frames * PAGE_BYTES, "/dev/shm");
+        config.lent = u64::from(means.batches) * BATCH_BYTES;
+        config.extra = config.lent;
         (config.read_ahead, config.patience) = (means.read_ahead, Duration::from_secs(1));
         let mut file = FileStore::new(Path::new("/dev/shm"), means.pages)
             .or_else(|_| FileStore::new(&std::env::temp_dir(), means.pages))
@@ -327,17 +332,19 @@ impl Member {
         let carrier = WireEnd { me, wire: wire.clone(), trays };
         let terms = Arc::new(Terms::default());
         let to = (0..all.len() as u32).filter(|&rank| rank != me).collect();
-        terms.offer(Offering { area: Area { key: 7, at: 0 }, batches: means.batches, to });
         let store = Box::new(PeerStore::new(file, means.pages, carrier, means.share, terms.clone()));
         let model = Arc::new(Model::default());
         let queue = Arc::new(Queue::new().expect("a queue"));
         let kernel = Box::new(model.clone());
-        let (mut engine, ..) =
+        let (mut engine, export, nic) =
             super::engine(&config, Calls::default(), queue, kernel, store).expect("an engine");
+        let keys = engine.lent.iter().map(|batch| batch.key.0).collect();
+        terms.offer(Offering { at: export.size, keys, to });
         let (start, time) = (Instant::now(), clock.clone());
         engine.clock = Box::new(move || start + Duration::from_nanos(time.now()));
         Member {
             engine,
+            nic,
             model,
             terms,
             means,
@@ -533,4 +540,60 @@ fn gms_07_read_ahead_shares_the_latency_of_a_window() {
         assert!(page >= law && page < 1.1 * law + 3.0 * US as f64, "depth {depth}: {page} ns for {law}");
     }
     assert!(pages.is_sorted_by(|a, b| a > b), "{pages:?}");
+}
+
+/// What a donor answers to a message of rank 1.
+fn answers(donor: &mut Member, wire: &Mutex<Wire>, message: Option<Message>) -> Vec<Message> {
+    let now = {
+        let mut wire = lock(wire);
+        let now = wire.clock.now() + 200 * US;
+        wire.clock.0.store(now, Ordering::Relaxed);
+        wire.ends[0].inbox.extend(message.map(|message| (now, 1, message)));
+        now
+    };
+    donor.turn(now, message.is_some()).expect("no error");
+    lock(wire).ends[1].inbox.drain(..).map(|(.., message)| message).collect()
+}
+
+/// A batch that has come back is lent again under another key, when no DMA is under way that the old one has
+/// opened. The old one opens nothing.
+#[test]
+fn gms_06_the_nic_refuses_the_old_key_of_a_batch() {
+    let clock = Clock::default();
+    let random = fastrand::Rng::with_seed(1);
+    let ends = vec![End::default(), End::default()];
+    let wire = Wire { clock: clock.clone(), random, latency: 1..2, service: 0, ends };
+    let wire = Arc::new(Mutex::new(wire));
+    let share = Share::default();
+    let means = Means { pages: 100, frames: 100, batches: 2, file: u64::MAX, share, read_ahead: 0 };
+    let mut donor = Member::new(0, &[means; 2], &wire, &clock, 0);
+    donor.engine.keep_extra().expect("frames");
+    let offer = answers(&mut donor, &wire, None);
+    let [Message::Offer { free: 2, at }] = offer[..] else { panic!("{offer:?}") };
+    let say = |donor: &mut Member, message| answers(donor, &wire, message);
+    let granted = |answers: Vec<Message>| match answers[..] {
+        [Message::Grant { batch, key, .. }] => (batch, Key(key)),
+        _ => panic!("{answers:?}"),
+    };
+    let (batch, old) = granted(say(&mut donor, Some(Message::Ask)));
+    let vpn = Vpn::of(PortId(1), at + u64::from(batch) * BATCH_BYTES + 5 * PAGE_BYTES);
+    let (other, other_key) = granted(say(&mut donor, Some(Message::Ask)));
+    assert!(other != batch && other_key != old);
+    assert_eq!(donor.nic.lock(vpn, vpn.hash(), other_key), Err(LockError::Refused), "of another batch");
+    let frame = donor.nic.lock(vpn, vpn.hash(), old).expect("the key of the batch");
+    // It comes back, though a DMA is under way: until that ends it is not lent.
+    assert_eq!(say(&mut donor, Some(Message::Return { batch })), []);
+    assert_eq!(say(&mut donor, Some(Message::Ask)), [Message::Refuse]);
+    assert_eq!(donor.nic.lock(vpn, vpn.hash(), old), Err(LockError::Missing));
+    assert_eq!(say(&mut donor, None), []);
+    donor.nic.unlock(frame);
+    assert_eq!(say(&mut donor, None), [Message::Offer { free: 1, at }]);
+    let (again, new) = granted(say(&mut donor, Some(Message::Ask)));
+    assert!(again == batch && new != old);
+    assert_eq!(donor.nic.lock(vpn, vpn.hash(), old), Err(LockError::Refused));
+    assert_eq!(donor.nic.lock(vpn, vpn.hash(), new), Ok(frame));
+    donor.nic.unlock(frame);
+    // The other batch was in use all the time.
+    let vpn = Vpn::of(PortId(1), at + u64::from(other) * BATCH_BYTES);
+    assert!(donor.nic.lock(vpn, vpn.hash(), other_key).is_ok());
 }

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use firehose_live::uffd::Fault;
 use gasnet::Advice;
-use netvm_fw::host::{FrameState, Host, HostAction, HostEvent};
+use netvm_fw::host::{FrameState, Host, HostAction, HostEvent, Segment};
 use netvm_fw::{PortId, Ppn, Vpn};
 use slab::Slab;
 
@@ -95,6 +95,8 @@ pub(super) struct PagerEngine {
     pub(super) port: PortId,
     /// Pages that may be held at the same time.
     pub(super) holdable: u64,
+    /// The exports of the batches of lent memory.
+    pub(super) lent: Vec<Segment>,
     /// Streams of sequential page faults, and of sequential stores.
     pub(super) streams: Streams,
     pub(super) stores: Streams,
@@ -179,6 +181,7 @@ impl PagerEngine {
             calls,
             port,
             holdable,
+            lent: Vec::new(),
             streams,
             stores,
             patience,
@@ -634,7 +637,8 @@ impl PagerEngine {
 
     fn act(&mut self, action: HostAction) -> Step {
         match action {
-            HostAction::Work(_) | HostAction::Unexported(_) => {}
+            HostAction::Work(_) => {}
+            HostAction::Unexported(batch) => self.renew(batch),
             // Transfers with these leases find them broken; ranks that use them should ask again.
             HostAction::Recalled(vpn) => (self.calls.recalled)(vpn.page()),
             HostAction::Nic(reply) => (self.calls.reply)(reply),
@@ -654,6 +658,16 @@ impl PagerEngine {
             HostAction::Ready { vpn, token } => return self.ready(vpn.page(), token),
         }
         Ok(())
+    }
+
+    /// The key of a batch that has come back opens nothing any more, and no DMA that it opened is under way.
+    /// The batch gets another, with which it may be lent again.
+    fn renew(&mut self, batch: Segment) {
+        let Segment { port, name, address, size, .. } = batch;
+        let export = self.host.export(port, name, address, size, &mut self.parts.out);
+        let export = export.expect("the same pages, whose export has ended");
+        self.lent[name as usize - 1] = export;
+        self.store.renewed(name as u32 - 1, export.key.0);
     }
 
     /// A page is present that a program or a hold waits for.
@@ -788,6 +802,10 @@ impl PagerEngine {
                     self.room(matches!(written, Written::Done));
                 }
             }
+        }
+        for batch in self.store.take_returned() {
+            any = true;
+            self.host.unexport(&self.lent[batch as usize], &mut self.parts.out);
         }
         Ok(any)
     }

@@ -80,7 +80,7 @@ use engine::PagerEngine;
 use kernel::Kernel;
 use queue::{Command, Plan, Queue};
 use stats::PagerCounters;
-use store::peers::{Carrier, PeerStore, Share, Terms};
+use store::peers::{BATCH_BYTES, Carrier, PeerStore, Share, Terms};
 use store::{FileStore, PAGE_BYTES, Store};
 
 /// Settings of a pager.
@@ -91,6 +91,8 @@ pub struct PagerConfig {
     pub segment: u64,
     /// Bytes of ordinary memory behind the segment: always resident, not in the budget, in the same export.
     pub extra: u64,
+    /// Of these, bytes at the end that are lent to peers in batches. Each batch is an export of its own.
+    pub(crate) lent: u64,
     /// Bytes of the segment that may be resident at a time.
     pub budget: u64,
     /// A directory for the backing file. It should not be on a file system in memory.
@@ -112,6 +114,7 @@ impl PagerConfig {
         PagerConfig {
             segment,
             extra: 0,
+            lent: 0,
             budget,
             backing: backing.into(),
             port: PortId(1),
@@ -161,6 +164,7 @@ pub struct Pager {
     queue: Arc<Queue>,
     counts: Arc<PagerCounters>,
     export: Segment,
+    lent: Vec<u64>,
     len: u64,
     budget: u64,
     holdable: u64,
@@ -218,6 +222,7 @@ impl Pager {
         engine.protects = protects;
         engine.keep_extra()?;
         let (memory, counts, holdable) = (engine.memory.clone(), engine.counts.clone(), engine.holdable);
+        let lent = engine.lent.iter().map(|batch| batch.key.0).collect();
         let thread = std::thread::Builder::new()
             .name("netvm-pager".to_string())
             .spawn(move || run(engine, fatal))
@@ -227,6 +232,7 @@ impl Pager {
             queue,
             counts,
             export,
+            lent,
             len: config.segment,
             budget: allowed(&config) * PAGE_BYTES,
             holdable,
@@ -261,6 +267,11 @@ impl Pager {
     /// The export of the segment and the memory behind it: name 0, addresses from 0.
     pub fn export(&self) -> Segment {
         self.export
+    }
+
+    /// The first key of each batch of lent memory.
+    pub(crate) fn lent_keys(&self) -> &[u64] {
+        &self.lent
     }
 
     /// The NIC's access to the segment.
@@ -418,10 +429,15 @@ fn engine(
     let memory = Arc::new(PagedMemory::map(kernel, paged * PAGE_BYTES, extra * PAGE_BYTES, frames)?);
     let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
     let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
-    let export = host
-        .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
-        .expect("whole pages, the first of this host");
-    let engine = PagerEngine::new(
+    let export = |host: &mut Host, name, address, size| {
+        host.export(config.port, name, address, size, &mut Vec::new()).expect("whole pages, each once")
+    };
+    let end = (paged + extra) * PAGE_BYTES - config.lent;
+    let all = export(&mut host, 0, 0, end);
+    let lent = (0..config.lent / BATCH_BYTES)
+        .map(|batch| export(&mut host, 1 + batch, end + batch * BATCH_BYTES, BATCH_BYTES))
+        .collect();
+    let mut engine = PagerEngine::new(
         host,
         memory,
         store,
@@ -432,7 +448,8 @@ fn engine(
         config.read_ahead.min((allowed / 16) as u32),
         config.patience,
     );
-    Ok((engine, export, nic_table))
+    engine.lent = lent;
+    Ok((engine, all, nic_table))
 }
 
 /// The thread's main function.

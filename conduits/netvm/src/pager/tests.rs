@@ -16,8 +16,8 @@ use netvm_fw::shadow::LockError;
 use netvm_fw::wire::Span;
 use netvm_fw::{FrameAddress, PageMemory};
 
-use super::store::peers::net::{AREA, Net, NetEnd};
-use super::store::peers::{BATCH_SLOTS, Offering, PeerStore, Share, Terms};
+use super::store::peers::net::{Net, NetEnd};
+use super::store::peers::{BATCH_SLOTS, PeerStore, Share, Terms};
 use super::store::slow::Slow;
 use super::*;
 
@@ -50,11 +50,11 @@ enum Kind {
 fn over_a_peer(file: FileStore, queue: &Arc<Queue>, batches: u32, safe: bool) -> Box<dyn Store> {
     let net = Net::new(2, 1);
     let terms = Arc::new(Terms::default());
-    terms.offer(Offering { area: AREA, batches, to: vec![0] });
+    terms.offer(net.lock().expect("no panic").offering(1, batches, vec![0]));
     let nothing = FileStore::new(&std::env::temp_dir(), 1).expect("a file");
     let carrier = NetEnd::new(&net, 1, 2);
     let mut donor = PeerStore::new(nothing, 1, carrier, Share::default(), terms);
-    let queue = Arc::downgrade(queue);
+    let (queue, others) = (Arc::downgrade(queue), net.clone());
     thread::spawn(move || {
         let mut random = fastrand::Rng::with_seed(1);
         while let Some(queue) = queue.upgrade() {
@@ -62,6 +62,10 @@ fn over_a_peer(file: FileStore, queue: &Arc<Queue>, batches: u32, safe: bool) ->
                 donor.recall(random.u32(1..4));
             }
             assert!(donor.finished().is_none());
+            for batch in donor.take_returned() {
+                let key = others.lock().expect("no panic").renew(1, batch);
+                donor.renewed(batch, key);
+            }
             // An error: the pager has ended.
             let _ = queue.push(super::queue::Command::Stored);
             drop(queue);

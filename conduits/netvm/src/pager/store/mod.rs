@@ -76,6 +76,14 @@ pub(super) trait Store: Send {
         false
     }
 
+    /// Batches of lent memory that have come back since the last call, and must not open to their old keys.
+    fn take_returned(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// A batch of these has a new key, and the old one opens nothing.
+    fn renewed(&mut self, _batch: u32, _key: u64) {}
+
     /// Pages that are in it.
     fn stored(&self) -> u64;
 

@@ -3,7 +3,7 @@
 /// The longest message.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 32;
 
-/// Memory that a rank lends: where its first slot is in the rank's export, and the key of that.
+/// A batch's key, and where the first slot of its rank is. A batch has another key each time it is lent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
     pub(crate) key: u64,
@@ -13,9 +13,9 @@ pub(crate) struct Area {
 /// A message; the table in the module's docs says what each means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Message {
-    Offer { free: u32, area: Area },
+    Offer { free: u32, at: u64 },
     Ask,
-    Grant { batch: u32, free: u32 },
+    Grant { batch: u32, free: u32, key: u64 },
     Refuse,
     Recall { batch: u32 },
     Return { batch: u32 },
@@ -27,9 +27,9 @@ impl Message {
     /// Its bytes.
     pub(crate) fn encode(self) -> [u8; MAX_MESSAGE_BYTES] {
         let words: [u64; 4] = match self {
-            Message::Offer { free, area } => [1, free.into(), area.key, area.at],
+            Message::Offer { free, at } => [1, free.into(), at, 0],
             Message::Ask => [2, 0, 0, 0],
-            Message::Grant { batch, free } => [3, batch.into(), free.into(), 0],
+            Message::Grant { batch, free, key } => [3, batch.into(), free.into(), key],
             Message::Refuse => [4, 0, 0, 0],
             Message::Recall { batch } => [5, batch.into(), 0, 0],
             Message::Return { batch } => [6, batch.into(), 0, 0],
@@ -46,9 +46,9 @@ impl Message {
         let word = |i: usize| bytes.get(8 * i..8 * i + 8)?.try_into().ok().map(u64::from_le_bytes);
         let number = |i: usize| u32::try_from(word(i)?).ok();
         Some(match word(0)? {
-            1 => Message::Offer { free: number(1)?, area: Area { key: word(2)?, at: word(3)? } },
+            1 => Message::Offer { free: number(1)?, at: word(2)? },
             2 => Message::Ask,
-            3 => Message::Grant { batch: number(1)?, free: number(2)? },
+            3 => Message::Grant { batch: number(1)?, free: number(2)?, key: word(3)? },
             4 => Message::Refuse,
             5 => Message::Recall { batch: number(1)? },
             6 => Message::Return { batch: number(1)? },

@@ -28,7 +28,7 @@
 //! |---|---|---|
 //! | `Offer` | donor, all | there are so many free batches, in this memory |
 //! | `Ask` | borrower, donor | lend me a batch |
-//! | `Grant`, `Refuse` | donor, borrower | this one; none (an `Offer` follows when there is one) |
+//! | `Grant`, `Refuse` | donor, borrower | this one, and its key; none (an `Offer` follows when there is one) |
 //! | `Recall` | donor, borrower | give this batch back |
 //! | `Return` | borrower, donor | nothing of mine is in this batch, and nothing is on its way to it |
 //! | `Leave` | borrower, donor | my segment ends; all my batches are free |
@@ -48,7 +48,8 @@
 //! 3. The borrower keeps a checksum of each page at a peer, and compares it before the page is used. What is
 //!    not what was written is never given out: in safe mode the file's copy is, otherwise it is an error that
 //!    names the page and the donor.
-//! 4. A batch that was returned is not used again before it is granted again.
+//! 4. A batch that was returned is not used again before it is granted again: then it has another key, and
+//!    the donor's NIC refuses the old one.
 
 mod lend;
 mod message;
@@ -71,6 +72,8 @@ pub(crate) use message::{Area, Message};
 
 /// Slots of a batch.
 pub(crate) const BATCH_SLOTS: usize = 64;
+/// Bytes of a batch.
+pub(crate) const BATCH_BYTES: u64 = BATCH_SLOTS as u64 * PAGE_BYTES;
 /// Pages of a tray.
 pub(crate) const TRAY_PAGES: usize = 16;
 /// Free slots that a borrower wants to have at hand.
@@ -136,8 +139,10 @@ pub(crate) struct Share {
 /// Memory that a rank lends, and the ranks that it offers it to.
 #[derive(Debug)]
 pub(crate) struct Offering {
-    pub(crate) area: Area,
-    pub(crate) batches: u32,
+    /// Where the first slot is, in the addresses of the rank's export.
+    pub(crate) at: u64,
+    /// Each batch's key.
+    pub(crate) keys: Vec<u64>,
     pub(crate) to: Vec<u32>,
 }
 
@@ -251,7 +256,7 @@ impl Batch {
 #[derive(Debug, Clone, Copy)]
 struct Donor {
     free: u32,
-    area: Area,
+    at: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -638,10 +643,10 @@ impl<C: Carrier> PeerStore<C> {
 
     fn told(&mut self, from: u32, message: Message) {
         match message {
-            Message::Offer { free, area } => {
-                self.donors.insert(from, Donor { free, area });
+            Message::Offer { free, at } => {
+                self.donors.insert(from, Donor { free, at });
             }
-            Message::Grant { batch, free } => self.granted(from, batch, free),
+            Message::Grant { batch, free, key } => self.granted(from, batch, free, key),
             Message::Refuse => {
                 self.answered(from);
                 self.donors.entry(from).and_modify(|donor| donor.free = 0);
@@ -669,7 +674,7 @@ impl<C: Carrier> PeerStore<C> {
         }
     }
 
-    fn granted(&mut self, from: u32, number: u32, free: u32) {
+    fn granted(&mut self, from: u32, number: u32, free: u32, key: u64) {
         let asked = self.answered(from);
         let Some(donor) = self.donors.get_mut(&from).filter(|_| asked && !self.leaving) else {
             return self.carrier.send(from, Message::Return { batch: number });
@@ -679,7 +684,7 @@ impl<C: Carrier> PeerStore<C> {
         self.batches.insert(Batch {
             donor: from,
             number,
-            area: donor.area,
+            area: Area { key, at: donor.at },
             pages: [None; BATCH_SLOTS],
             sums: [0; BATCH_SLOTS],
             busy: [0; BATCH_SLOTS],
@@ -867,6 +872,15 @@ impl<C: Carrier> Store for PeerStore<C> {
             self.shown = Some((tag, tray, TRAY_PAGES));
         }
         Some((tag, result))
+    }
+
+    fn take_returned(&mut self) -> Vec<u32> {
+        self.lender.take_returned()
+    }
+
+    fn renewed(&mut self, batch: u32, key: u64) {
+        let letters = self.lender.renewed(batch, key);
+        self.post(letters);
     }
 
     fn attend(&mut self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Area, Buffer, Carrier, Message, Page, Remote, Report, TRAY_PAGES};
+use super::{BATCH_SLOTS, Buffer, Carrier, Message, Offering, Page, Remote, Report, TRAY_PAGES};
 
 #[derive(Debug)]
 enum Move {
@@ -22,6 +22,11 @@ struct End {
 #[derive(Debug)]
 pub(in crate::pager) struct Net {
     ends: Vec<End>,
+    /// The present key of each batch, by rank and number; how many there have been; and transfers that were
+    /// refused for theirs.
+    keys: HashMap<(u32, u32), u64>,
+    drawn: u64,
+    pub(super) refused: u64,
     random: fastrand::Rng,
 }
 
@@ -37,7 +42,25 @@ pub(in crate::pager) struct NetEnd {
 impl Net {
     pub(in crate::pager) fn new(ranks: u32, seed: u64) -> Arc<Mutex<Net>> {
         let ends = (0..ranks).map(|_| End::default()).collect();
-        Arc::new(Mutex::new(Net { ends, random: fastrand::Rng::with_seed(seed) }))
+        Arc::new(Mutex::new(Net {
+            ends,
+            keys: HashMap::new(),
+            drawn: 0,
+            refused: 0,
+            random: fastrand::Rng::with_seed(seed),
+        }))
+    }
+
+    /// A new key for a batch. The old one opens nothing.
+    pub(in crate::pager) fn renew(&mut self, rank: u32, batch: u32) -> u64 {
+        self.drawn += 1;
+        self.keys.insert((rank, batch), self.drawn);
+        self.drawn
+    }
+
+    /// What a rank offers to others.
+    pub(in crate::pager) fn offering(&mut self, rank: u32, batches: u32, to: Vec<u32>) -> Offering {
+        Offering { at: 0, keys: (0..batches).map(|batch| self.renew(rank, batch)).collect(), to }
     }
 
     /// A rank dies with its memory; the others are told.
@@ -65,6 +88,11 @@ impl NetEnd {
         let net = self.net.clone();
         let mut net = net.lock().unwrap_or_else(PoisonError::into_inner);
         let (Move::Out(at, remote) | Move::In(at, remote)) = moved;
+        let batch = (remote.rank, (remote.slot / BATCH_SLOTS as u64) as u32);
+        if net.keys[&batch] != remote.area.key {
+            net.refused += 1;
+            return Report::Moved(at, false);
+        }
         let end = &mut net.ends[remote.rank as usize];
         let page = &mut self.trays[at.tray][at.page];
         match moved {
@@ -75,9 +103,6 @@ impl NetEnd {
         Report::Moved(at, true)
     }
 }
-
-/// The area of every donor here.
-pub(in crate::pager) const AREA: Area = Area { key: 7, at: 0 };
 
 impl Carrier for NetEnd {
     fn trays(&self) -> usize {

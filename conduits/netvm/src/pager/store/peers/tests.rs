@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-use super::net::{AREA, Net, NetEnd};
+use super::net::{Net, NetEnd};
 use super::*;
 
 /// Pages of each rank, and batches that each lends.
@@ -26,6 +26,8 @@ enum Request {
 
 /// A rank: its store, what its pages must be, and what is under way.
 struct Peer {
+    me: u32,
+    net: Arc<Mutex<Net>>,
     store: PeerStore<NetEnd>,
     terms: Arc<Terms>,
     facts: Vec<u64>,
@@ -42,8 +44,17 @@ impl Peer {
         let carrier = NetEnd::new(net, me, 3);
         let store = PeerStore::new(file, PAGES, carrier, share, terms.clone());
         let to = (0..ranks).filter(|&rank| rank != me).collect();
-        terms.offer(Offering { area: AREA, batches: BATCHES, to });
-        Peer { store, terms, facts: vec![0; PAGES as usize], pending: HashMap::new(), next: 0, gone: false }
+        terms.offer(net.lock().expect("no panic").offering(me, BATCHES, to));
+        Peer {
+            me,
+            net: net.clone(),
+            store,
+            terms,
+            facts: vec![0; PAGES as usize],
+            pending: HashMap::new(),
+            next: 0,
+            gone: false,
+        }
     }
 
     fn busy(&self, page: u64) -> bool {
@@ -114,6 +125,10 @@ impl Peer {
                     pages.iter().for_each(|(page, value, _)| self.facts[*page as usize] = *value);
                 }
             }
+        }
+        for batch in self.store.take_returned() {
+            let key = self.net.lock().expect("no panic").renew(self.me, batch);
+            self.store.renewed(batch, key);
         }
         errors
     }
@@ -193,6 +208,8 @@ fn program(seed: u64, safe: bool, rounds: u32) -> [u64; 3] {
     let lent: u64 = peers.iter().map(|peer| peer.store.lender.lent()).sum();
     let held: usize = peers.iter().map(|peer| peer.store.batches.len()).sum();
     assert_eq!(lent, held as u64, "seed {seed}: batches are lost");
+    // Nobody used a key after its batch was given back.
+    assert_eq!(net.lock().expect("no panic").refused, 0, "seed {seed}");
     let of = |count: fn(&Terms) -> &AtomicU64| {
         peers.iter().map(|peer| count(&peer.terms).load(Ordering::Relaxed)).sum::<u64>()
     };
