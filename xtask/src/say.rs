@@ -1,5 +1,5 @@
-//! Lines to standard output. A line that cannot be written (the disk is full, the reader has left) ends the task
-//! with a message: steps that go on after it would print nothing of what they find.
+//! Lines to standard output. A line that cannot be written (the disk is full, the reader has left) ends the
+//! task with a message: steps that go on after it would print nothing of what they find.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};

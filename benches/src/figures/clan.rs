@@ -47,8 +47,8 @@ fn ladder(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
         .collect()
 }
 
-/// What sending costs the sender, what a cookie does not wait for, RDMA writes, queues of many virtual interfaces,
-/// and ends that are opened again.
+/// What sending costs the sender, what a cookie does not wait for, RDMA writes, queues of many virtual
+/// interfaces, and ends that are opened again.
 fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
     let within = |name: &str, value: (usize, &'static str), floor: (usize, &'static [&'static str]), bar| {
         Figure { value, floor, bar, ..us(time(name, "us", 2, value.1, floor.1)) }

@@ -48,8 +48,8 @@ pub(super) fn atomic_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>
 const OPERANDS: u32 = 64;
 
 /// What the thesis suggests for later: operands that stay on the NIC. Words are increased in turn; what is
-/// counted are a call's time, the NIC's time for it, and how many of these fit in a second. With one word more
-/// than there is room for, none is found there.
+/// counted are a call's time, the NIC's time for it, and how many of these fit in a second. With one word
+/// more than there is room for, none is found there.
 pub(super) fn operand_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, String> {
     progress.step("operands on the NIC");
     let mut rows = Vec::new();

@@ -1,6 +1,6 @@
 //! Getpage: a file that all ranks read, cached in the memories of all, as GMS does it (the paper on Trapeze,
-//! section 4). A page comes from the disk once. From then on some rank, its *site*, keeps it; a rank chosen by
-//! the page's number, its *directory*, knows which.
+//! section 4). A page comes from the disk once. From then on some rank, its *site*, keeps it; a rank chosen
+//! by the page's number, its *directory*, knows which.
 //!
 //! ```text
 //!   reader  ---- getpage ---->  directory     1
