@@ -92,9 +92,8 @@ impl Map {
         if i >= self.len {
             self.no_such_element(i);
         }
-        if let Some(starts) = &self.starts {
-            let rank = starts.partition_point(|&start| start <= i) - 1;
-            return (rank as u32, i - starts[rank]);
+        if self.starts.is_some() {
+            return self.place_among_starts(i);
         }
         let (block, inside) = self.block.divide(i);
         if block < self.ranks.by {
@@ -102,6 +101,14 @@ impl Map {
         }
         let (round, rank) = self.ranks.divide(block);
         (rank as u32, round * self.block.by + inside)
+    }
+
+    /// Apart, so that [`Map::place`] is small enough to be part of a loop.
+    #[inline(never)]
+    fn place_among_starts(&self, i: usize) -> (u32, usize) {
+        let starts = self.starts.as_deref().unwrap_or(&[0]);
+        let rank = starts.partition_point(|&start| start <= i) - 1;
+        (rank as u32, i - starts[rank])
     }
 
     #[cold]

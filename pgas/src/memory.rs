@@ -79,19 +79,21 @@ impl<'a, T: Plain> Mapped<'a, T> {
     }
 }
 
-/// Updates that are decided and not made: their words are on their way into the cache.
-const DEPTH: usize = 64;
+/// Updates that are decided before they are made, and how far ahead of them their words are asked for.
+const QUEUE: usize = 512;
+const AHEAD: usize = 12;
 
-/// Updates of elements whose memory is mapped here. An update's word is fetched when it comes, and operated
-/// on some updates later: a locked instruction waits for its word and lets nothing else begin, so the word
-/// had better be there.
+/// Updates of elements whose memory is mapped here. They are queued and made together, in a loop that does
+/// nothing else: a processor has some hundreds of instructions in flight, so the fewer there are between one
+/// missing word and the next, the more misses wait at the same time. The loop asks for words some updates
+/// ahead, and for writing: what comes for reading may have to be asked for again.
 pub(crate) struct Window<'a, T: Word> {
     array: &'a Array<T>,
     parts: Box<[*mut u8]>,
     function: Function,
-    /// A ring; null where there is none.
-    waiting: [(*mut u8, u64); DEPTH],
-    next: usize,
+    /// Words and values, of which the first `queued` are to be made.
+    queue: Box<[(*mut u8, u64); QUEUE]>,
+    queued: usize,
 }
 
 // SAFETY: addresses of words that are updated by atomic instructions, from whatever thread.
@@ -106,19 +108,12 @@ impl<T: Word> core::fmt::Debug for Window<'_, T> {
 impl<'a, T: Word> Window<'a, T> {
     /// In the phase `update` of an array.
     pub(crate) fn new(array: &'a Array<T>) -> Self {
-        Window {
-            array,
-            parts: parts(array),
-            function: Function::Add,
-            waiting: [(core::ptr::null_mut(), 0); DEPTH],
-            next: 0,
-        }
+        let queue = Box::new([(core::ptr::null_mut(), 0); QUEUE]);
+        Window { array, parts: parts(array), function: Function::Add, queue, queued: 0 }
     }
 
-    /// Updates the element of number `at` on a rank; `false` if that is not mapped here.
-    ///
-    /// # Panics
-    /// There is no such element.
+    /// Updates the element of number `at` on a rank, where [`Map::place`](crate::layout::Map::place) has placed
+    /// one; `false` if that is not mapped here.
     #[inline]
     pub(crate) fn update(&mut self, rank: u32, at: usize, function: Function, value: u64) -> bool {
         let part = self.parts[rank as usize];
@@ -129,25 +124,13 @@ impl<'a, T: Word> Window<'a, T> {
         if function as u32 != self.function as u32 {
             self.change(function);
         }
-        let word = part.wrapping_add(at * size_of::<T>());
-        prefetch(word);
-        let waiting = core::mem::replace(&mut self.waiting[self.next % DEPTH], (word, value));
-        self.next += 1;
-        self.make(waiting);
-        true
-    }
-
-    #[inline]
-    fn make(&self, (word, value): (*mut u8, u64)) {
-        if !word.is_null() {
-            let op = Operation { function: self.function, word: T::TYPE };
-            // The map has placed the word in its part: `Map::place` checks the index, ranks have agreed on
-            // the map, and `largest_part` elements are mapped.
-            // SAFETY: the word belongs to the array, which is mapped as long as it is borrowed. It is
-            // aligned: parts begin at multiples of 64, elements are words. In this phase all accesses are
-            // atomic.
-            unsafe { atomics::apply(word, op, value, 0) };
+        self.queue[self.queued % QUEUE] = (part.wrapping_add(at * size_of::<T>()), value);
+        self.queued += 1;
+        if self.queued == QUEUE {
+            // Those that stay have been asked for, and come while the queue fills.
+            self.make(QUEUE - AHEAD);
         }
+        true
     }
 
     /// Makes all updates, and goes on with another function.
@@ -164,21 +147,53 @@ impl<'a, T: Word> Window<'a, T> {
 
     /// Makes all updates.
     pub(crate) fn flush(&mut self) {
-        for i in 0..DEPTH {
-            let waiting =
-                core::mem::replace(&mut self.waiting[(self.next + i) % DEPTH], (core::ptr::null_mut(), 0));
-            self.make(waiting);
+        self.make(self.queued);
+    }
+
+    /// Makes the first updates.
+    #[inline(never)]
+    fn make(&mut self, count: usize) {
+        use Function::{Add, And, Max, Min, Or, Xor};
+        // A loop for each function, with its instruction in it.
+        match self.function {
+            Add => self.make_by(Add, count),
+            Min => self.make_by(Min, count),
+            Max => self.make_by(Max, count),
+            And => self.make_by(And, count),
+            Or => self.make_by(Or, count),
+            Xor => self.make_by(Xor, count),
+            other => self.make_by(other, count),
         }
+    }
+
+    #[inline(always)]
+    fn make_by(&mut self, function: Function, count: usize) {
+        let op = Operation { function, word: T::TYPE };
+        let queued = &self.queue[..self.queued];
+        for (i, &(word, value)) in queued[..count].iter().enumerate() {
+            if let Some(&(later, _)) = queued.get(i + AHEAD) {
+                ask_to_write(later);
+            }
+            // The map has placed the word in its part: `Map::place` checks the index, ranks have agreed on
+            // the map, and `largest_part` elements are mapped.
+            // SAFETY: the word belongs to the array, which is mapped as long as it is borrowed. It is
+            // aligned: parts begin at multiples of 64, elements are words. In this phase all accesses are
+            // atomic.
+            unsafe { atomics::apply(word, op, value, 0) };
+        }
+        self.queue.copy_within(count..self.queued, 0);
+        self.queued -= count;
     }
 }
 
-#[inline]
-fn prefetch(at: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which accesses nothing.
+/// Asks for the line of a word, to write it. Processors that do not know the instruction take it as none.
+#[inline(always)]
+fn ask_to_write(at: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint, which accesses nothing and leaves all registers as they are.
     unsafe {
-        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+        core::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;
 }

@@ -250,7 +250,7 @@ impl<T: Number> Updating<'_, T> {
         xor Xor "Bitwise exclusive or; integers only.";
     }
 
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     fn apply(&mut self, function: Function, i: usize, value: T) {
         let (rank, at) = self.array.map.place(i);
@@ -259,6 +259,7 @@ impl<T: Number> Updating<'_, T> {
         }
     }
 
+    #[inline(never)]
     fn update_away(&mut self, rank: u32, update: (Function, u64, u64)) {
         if let Some(full) = self.lanes.push(rank, update) {
             send_updates::<T>(self.array, rank, &full);

@@ -677,6 +677,34 @@ fn updates(world: World, random: &mut fastrand::Rng) {
         });
         assert!(floats.read(|floats| (0..len).all(|i| floats.get(i) == highest[i])), "{layout:?}");
     }
+    updates_in_turn(world, seed);
+}
+
+/// Runs of one function, of any length, each function to elements of its own.
+fn updates_in_turn(world: World, seed: u64) {
+    const LEN: usize = 300;
+    let turns = |rank: u32| {
+        let mut random = fastrand::Rng::with_seed(seed ^ u64::from(rank));
+        let runs: Vec<(usize, usize)> = (0..20).map(|run| (run % 3, random.usize(..1300))).collect();
+        let all = runs.into_iter().flat_map(|(function, count)| core::iter::repeat_n(function, count));
+        all.map(|f| (f, 3 * random.usize(..LEN / 3) + f, random.u32(..))).collect::<Vec<_>>()
+    };
+    let mut expected = vec![0u32; LEN];
+    for (function, i, n) in world.ranks().flat_map(turns) {
+        let old = expected[i];
+        expected[i] = [old.wrapping_add(n), old ^ n, old.max(n)][function];
+    }
+    let mut array = world.array::<u32>(LEN, Layout::Cyclic);
+    array.update(|array| {
+        for (function, i, n) in turns(world.rank()) {
+            match function {
+                0 => array.add(i, n),
+                1 => array.xor(i, n),
+                _ => array.max(i, n),
+            }
+        }
+    });
+    assert!(array.read(|array| (0..LEN).all(|i| array.get(i) == expected[i])), "seed {seed}");
 }
 
 fn phases(world: World, random: &mut fastrand::Rng) {
