@@ -141,6 +141,16 @@ fn forged_remote_calls_are_dropped_or_told() {
     assert!(told > 0);
 }
 
+/// A record that is right but for that no engine has counted it: the counts of calls never meet.
+#[test]
+fn a_forged_call_does_not_leave_others_waiting() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forged"));
+    command.arg("right").env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "1M");
+    let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
+    let says = "1 more functions have run than were sent: a rank sends records of its own making";
+    assert!(outcome.status == Some(1) && outcome.stderr.contains(says), "{}", outcome.report());
+}
+
 #[test]
 fn accesses_outside_a_segment_name_everything() {
     // 1 MiB segments: offset 0xffff8 is the last word.
