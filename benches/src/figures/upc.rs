@@ -1,6 +1,6 @@
 //! Figures of compiled UPC programs and of the compiler.
 
-use super::{floor, time, words};
+use super::{UDP, floor, time, words};
 use crate::machine::{caches, memory_bytes};
 use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
@@ -14,6 +14,7 @@ pub fn all(options: &Options) -> Vec<Group> {
     groups.extend(updates(ranks, quick));
     groups.push(coalescing());
     groups.push(straight());
+    groups.push(aggregation());
     groups.push(compiler());
     groups
 }
@@ -287,6 +288,18 @@ fn straight() -> Group {
         rounds: 0,
         note: None,
     }
+}
+
+/// Relaxed writes that travel together (`-fupc-aggregate`) over udp, beside one message each.
+fn aggregation() -> Group {
+    let probe = |flags: &[&str]| Probe { env: UDP, ..far("scatter", flags) };
+    let figure = Figure {
+        scale: 1e-3,
+        bar: "published (floor: without -fupc-aggregate)",
+        ..time("upc_udp_scatter_aggregated", "us", 2, "scatter", &["scatter"])
+    };
+    let probes = vec![probe(&[]), probe(&["-fupc-aggregate"])];
+    Group { probes, figures: vec![figure], rounds: 0, note: None }
 }
 
 /// Elements of one array on one rank so that the array has four times the last-level cache, or what fits:
