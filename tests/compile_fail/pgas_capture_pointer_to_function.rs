@@ -1,5 +1,5 @@
 // error: E0080
-// says: a remote function must not capture anything: pass what it needs as its arguments (a pointer to a function
+// says: pass what it needs as its arguments (a pointer to a function
 //! A pointer to a function is an address of this rank: the function itself is called.
 use pgas::World;
 pub fn double(_: World, x: u32) -> u32 {

@@ -34,9 +34,10 @@ const MAX_GRACE_NS: u64 = 20 * NS_PER_MS;
 
 /// Round-trip times, as in RFC 6298.
 ///
-/// Where ranks share processors, a peer is now and then silent for as long as others run. Such times are too rare to
-/// stay in the variation. So a silence that turns out to have been the peer's ([`Rtt::answered_late`]) is waited for
-/// from then on, and half as long after each that turns out to have been a loss ([`Rtt::lost`]).
+/// Where ranks share processors, a peer is now and then silent for as long as others run. Such times are too
+/// rare to stay in the variation. So a silence that turns out to have been the peer's
+/// ([`Rtt::answered_late`]) is waited for from then on, and half as long after each that turns out to have
+/// been a loss ([`Rtt::lost`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rtt {
     smoothed: u64,

@@ -283,8 +283,8 @@ fn put_once(pair: &mut Pair, token: u64) -> u64 {
     pair.now - start
 }
 
-/// Ranks that share a processor: the peer is away for 4 ms now and then, and nothing is lost. That is learnt, and
-/// forgotten when packets are lost.
+/// Ranks that share a processor: the peer is away for 4 ms now and then, and nothing is lost. That is learnt,
+/// and forgotten when packets are lost.
 #[test]
 fn a_peer_without_a_processor_is_waited_for() {
     let mut pair = Pair::new(14, Wire::default(), 1 << 20, 1 << 20);

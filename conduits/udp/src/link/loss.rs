@@ -109,8 +109,8 @@ impl Link {
         news
     }
 
-    /// Says of the last timeout, once that is known, whether it was too early. An acknowledgement that comes soon
-    /// after the probe answers the probe, and says nothing about when the packet arrived.
+    /// Says of the last timeout, once that is known, whether it was too early. An acknowledgement that comes
+    /// soon after the probe answers the probe, and says nothing about when the packet arrived.
     fn judge_timeout(&mut self, now: Time) {
         let Some(overdue) = self.overdue.take() else { return };
         let fate = overdue
