@@ -1,7 +1,7 @@
 //! A program without unsafe code that sends the engine of remote calls what no engine sends: batches, offers,
 //! keys and counts made of random words. Whoever gets them ends the job and names the sender, or drops them;
-//! the calls between them are answered as ever. `tests/failures.rs` runs it, `forged SEED`. With `forged right`
-//! the record is a right one, but for that no engine has counted it.
+//! the calls between them are answered as ever. `tests/failures.rs` runs it, `forged SEED`. With
+//! `forged right` the record is a right one, but for that no engine has counted it.
 #![forbid(unsafe_code)]
 
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
