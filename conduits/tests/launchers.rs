@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -67,6 +68,11 @@ fn serve(
 
 /// Runs ranks under the server; returns the lines of each, and how they ended.
 fn pmi1(ranks: u32, role: &[&str]) -> (Vec<String>, BTreeMap<u32, String>) {
+    pmi1_with(ranks, role, None)
+}
+
+/// As [`pmi1`], with a library loaded into each rank.
+fn pmi1_with(ranks: u32, role: &[&str], library: Option<&Path>) -> (Vec<String>, BTreeMap<u32, String>) {
     let (texts, all, ends): (_, _, Ends) =
         (Arc::new(Mutex::default()), Arc::new(Barrier::new(ranks as usize)), Ends::default());
     let mut children: Vec<Child> = Vec::new();
@@ -75,6 +81,7 @@ fn pmi1(ranks: u32, role: &[&str]) -> (Vec<String>, BTreeMap<u32, String>) {
         let port = listener.local_addr().unwrap().to_string();
         let mut child = Command::new(RANK);
         child.args(role).env("PMI_PORT", port).env("PMI_ID", rank.to_string());
+        child.envs(library.map(|library| ("LD_PRELOAD", library)));
         children.push(child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
         let (texts, all, ends) = (Arc::clone(&texts), all.clone(), ends.clone());
         std::thread::spawn(move || serve(listener.accept().unwrap().0, (rank, ranks), &texts, &all, &ends));
@@ -123,6 +130,31 @@ fn the_launcher_is_told_who_ends_the_job() {
     assert!(ends.values().all(|e| e == "finalize"), "{ends:?}");
     let (_, ends) = pmi1(3, &["abort", "1"]);
     assert_eq!(ends[&1], "abort 7", "{ends:?}");
+}
+
+/// A library that has the name of an MPI, and answers whether MPI is initialised, and finalised.
+fn toy_mpi(initialised: bool) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (code, library) =
+        (folder.join(format!("mpi_{initialised}.c")), folder.join(format!("libmpi_{initialised}.so")));
+    let query = |name: &str| {
+        format!("int {name}(int *answer) {{ *answer = {}; return 0; }}\n", i32::from(initialised))
+    };
+    std::fs::write(&code, query("MPI_Initialized") + &query("MPI_Finalized")).unwrap();
+    let compiled =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &code]).status().unwrap();
+    assert!(compiled.success());
+    library
+}
+
+/// An MPI that was initialised shares the session with this runtime and ends it; nobody else ends it for one
+/// that is only loaded.
+#[test]
+fn the_session_is_ended_once_whether_or_not_mpi_is_used() {
+    let (_, ends) = pmi1_with(3, &["exchange", "500"], Some(&toy_mpi(false)));
+    assert!(ends.len() == 3 && ends.values().all(|e| e == "finalize"), "{ends:?}");
+    let (_, ends) = pmi1_with(3, &["exchange", "500"], Some(&toy_mpi(true)));
+    assert!(ends.is_empty(), "{ends:?}");
 }
 
 /// Commands of launchers that are installed here.

@@ -9,15 +9,7 @@ use std::ffi::{CStr, c_int};
 /// # Collective
 /// Over the processes of MPI. Nothing calls MPI afterwards.
 pub fn finalise() {
-    let holds = |name: &CStr| {
-        let mut answer: c_int = 0;
-        let query = find(name)?;
-        // SAFETY: MPI's functions of this kind take a pointer to the answer, and may be called at any time.
-        let query: unsafe extern "C" fn(*mut c_int) -> c_int = unsafe { std::mem::transmute(query) };
-        // SAFETY: as above.
-        (unsafe { query(&mut answer) } == 0).then_some(answer != 0)
-    };
-    if holds(c"MPI_Initialized") == Some(true)
+    if initialised() == Some(true)
         && holds(c"MPI_Finalized") == Some(false)
         && let Some(end) = find(c"MPI_Finalize")
     {
@@ -27,6 +19,21 @@ pub fn finalise() {
             end();
         }
     }
+}
+
+/// Whether this process has ever initialised MPI; `None` if it has no MPI, or one that cannot be asked.
+pub fn initialised() -> Option<bool> {
+    holds(c"MPI_Initialized")
+}
+
+/// What MPI answers to a question about its state.
+fn holds(name: &CStr) -> Option<bool> {
+    let mut answer: c_int = 0;
+    let query = find(name)?;
+    // SAFETY: MPI's functions of this kind take a pointer to the answer, and may be called at any time.
+    let query: unsafe extern "C" fn(*mut c_int) -> c_int = unsafe { std::mem::transmute(query) };
+    // SAFETY: as above.
+    (unsafe { query(&mut answer) } == 0).then_some(answer != 0)
 }
 
 /// A function of the process by name. Programs are linked with MPI's library, and the plugin of the conduit
