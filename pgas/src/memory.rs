@@ -112,8 +112,8 @@ impl<'a, T: Word> Window<'a, T> {
         Window { array, parts: parts(array), function: Function::Add, queue, queued: 0 }
     }
 
-    /// Updates the element of number `at` on a rank, where [`Map::place`](crate::layout::Map::place) has placed
-    /// one; `false` if that is not mapped here.
+    /// Updates the element of number `at` on a rank, where [`Map::place`](crate::layout::Map::place) has
+    /// placed one; `false` if that is not mapped here.
     #[inline]
     pub(crate) fn update(&mut self, rank: u32, at: usize, function: Function, value: u64) -> bool {
         let part = self.parts[rank as usize];
