@@ -197,7 +197,7 @@ impl<'a> Token<'a> {
         unsafe { self.reply_from_outside(out) }
     }
 
-    /// Replies with a payload of up to [`MAX_MEDIUM`] bytes; it may be reused on return.
+    /// Replies with a payload of up to [`MAX_MEDIUM`](super::MAX_MEDIUM) bytes; it may be reused on return.
     ///
     /// # Errors
     /// As [`Token::reply_short`].
