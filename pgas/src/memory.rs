@@ -82,14 +82,29 @@ impl<'a, T: Plain> Mapped<'a, T> {
 /// Updates that are decided before they are made, and how far ahead of them their words are asked for.
 const QUEUE: usize = 512;
 const AHEAD: usize = 12;
+/// Most words that are combined in memory of this rank's own.
+const MOST_SUMS: usize = 1 << 14;
 
 /// Updates of elements whose memory is mapped here. They are queued and made together, in a loop that does
 /// nothing else: a processor has some hundreds of instructions in flight, so the fewer there are between one
 /// missing word and the next, the more misses wait at the same time. The loop asks for words some updates
 /// ahead, and for writing: what comes for reading may have to be asked for again.
+///
+/// **Few words, many updates.** Ranks would take the same lines from each other for each update. So a phase
+/// that has made as many updates as there are words combines what follows in memory of its own: each word
+/// there begins with the function's identity, and is applied once, at the end. Only functions whose result
+/// does not depend on how updates are grouped are combined, so sums of floats are not.
 pub(crate) struct Window<'a, T: Word> {
     array: &'a Array<T>,
     parts: Box<[*mut u8]>,
+    /// The word in `sums` of each part's first element.
+    firsts: Box<[usize]>,
+    /// Words of all parts that are mapped here.
+    words: usize,
+    /// What was combined; none until it is worth it.
+    sums: Vec<u64>,
+    /// Updates that went straight to their words since the function changed.
+    straight: usize,
     function: Function,
     /// Words and values, of which the first `queued` are to be made.
     queue: Box<[(*mut u8, u64); QUEUE]>,
@@ -105,11 +120,50 @@ impl<T: Word> core::fmt::Debug for Window<'_, T> {
     }
 }
 
+/// The value that leaves any other as it is, for functions that are combined by [`combined`].
+fn identity<T: Word>(function: Function) -> Option<u64> {
+    // Those by bits are defined for integers.
+    let of_bits = (Operation { function: Function::Xor, word: T::TYPE }).is_defined();
+    match function {
+        Function::Add | Function::Or | Function::Xor if of_bits => Some(0),
+        Function::And if of_bits => Some(!0),
+        _ => None,
+    }
+}
+
+/// Both updates in one. The bits above those of the word do not matter.
+#[inline(always)]
+fn combined(function: Function, one: u64, other: u64) -> u64 {
+    match function {
+        Function::Add => one.wrapping_add(other),
+        Function::Or => one | other,
+        Function::And => one & other,
+        _ => one ^ other,
+    }
+}
+
 impl<'a, T: Word> Window<'a, T> {
     /// In the phase `update` of an array.
     pub(crate) fn new(array: &'a Array<T>) -> Self {
-        let queue = Box::new([(core::ptr::null_mut(), 0); QUEUE]);
-        Window { array, parts: parts(array), function: Function::Add, queue, queued: 0 }
+        let (parts, largest) = (parts(array), array.map.largest_part());
+        let mut words = 0;
+        let firsts = parts.iter().map(|part| {
+            let first = words;
+            words += if part.is_null() { 0 } else { largest };
+            first
+        });
+        let firsts = firsts.collect();
+        Window {
+            array,
+            parts,
+            firsts,
+            words,
+            sums: Vec::new(),
+            straight: 0,
+            function: Function::Add,
+            queue: Box::new([(core::ptr::null_mut(), 0); QUEUE]),
+            queued: 0,
+        }
     }
 
     /// Updates the element of number `at` on a rank, where [`Map::place`](crate::layout::Map::place) has
@@ -124,13 +178,52 @@ impl<'a, T: Word> Window<'a, T> {
         if function as u32 != self.function as u32 {
             self.change(function);
         }
+        if !self.sums.is_empty() {
+            let sum = &mut self.sums[self.firsts[rank as usize] + at];
+            *sum = combined(function, *sum, value);
+            return true;
+        }
         self.queue[self.queued % QUEUE] = (part.wrapping_add(at * size_of::<T>()), value);
         self.queued += 1;
         if self.queued == QUEUE {
             // Those that stay have been asked for, and come while the queue fills.
             self.make(QUEUE - AHEAD);
+            self.combine_if_worth_it();
         }
         true
+    }
+
+    #[cold]
+    fn combine_if_worth_it(&mut self) {
+        self.straight += QUEUE - AHEAD;
+        if self.words <= MOST_SUMS.min(self.straight)
+            && let Some(identity) = identity::<T>(self.function)
+        {
+            self.sums = vec![identity; self.words];
+        }
+    }
+
+    /// Queues what was combined.
+    #[cold]
+    fn apply_sums(&mut self) {
+        let Some(identity) = identity::<T>(self.function) else { return };
+        let (sums, largest) = (core::mem::take(&mut self.sums), self.array.map.largest_part());
+        for rank in 0..self.parts.len() {
+            let (part, first) = (self.parts[rank], self.firsts[rank]);
+            if part.is_null() {
+                continue;
+            }
+            // Elements that were updated were placed in the part; the others are as before.
+            for (at, &sum) in
+                sums[first..first + largest].iter().enumerate().filter(|(_, sum)| **sum != identity)
+            {
+                self.queue[self.queued % QUEUE] = (part.wrapping_add(at * size_of::<T>()), sum);
+                self.queued += 1;
+                if self.queued == QUEUE {
+                    self.make(QUEUE - AHEAD);
+                }
+            }
+        }
     }
 
     /// Makes all updates, and goes on with another function.
@@ -143,10 +236,14 @@ impl<'a, T: Word> Window<'a, T> {
                 .abort(&format!("an update by {function:?} of {:?}: it is for integers only", T::TYPE));
         }
         self.function = function;
+        self.straight = 0;
     }
 
     /// Makes all updates.
     pub(crate) fn flush(&mut self) {
+        if !self.sums.is_empty() {
+            self.apply_sums();
+        }
         self.make(self.queued);
     }
 

@@ -683,24 +683,31 @@ fn updates(world: World, random: &mut fastrand::Rng) {
 /// Runs of one function, of any length, each function to elements of its own.
 fn updates_in_turn(world: World, seed: u64) {
     const LEN: usize = 300;
+    const FUNCTIONS: usize = 5;
+    const BEFORE: u32 = 0x5a5a_5a5a;
     let turns = |rank: u32| {
         let mut random = fastrand::Rng::with_seed(seed ^ u64::from(rank));
-        let runs: Vec<(usize, usize)> = (0..20).map(|run| (run % 3, random.usize(..1300))).collect();
+        let runs: Vec<(usize, usize)> = (0..20).map(|run| (run % FUNCTIONS, random.usize(..1300))).collect();
         let all = runs.into_iter().flat_map(|(function, count)| core::iter::repeat_n(function, count));
-        all.map(|f| (f, 3 * random.usize(..LEN / 3) + f, random.u32(..))).collect::<Vec<_>>()
+        let place = |f, random: &mut fastrand::Rng| FUNCTIONS * random.usize(..LEN / FUNCTIONS) + f;
+        all.map(|f| (f, place(f, &mut random), random.u32(..))).collect::<Vec<_>>()
     };
-    let mut expected = vec![0u32; LEN];
+    let mut expected = vec![BEFORE; LEN];
     for (function, i, n) in world.ranks().flat_map(turns) {
         let old = expected[i];
-        expected[i] = [old.wrapping_add(n), old ^ n, old.max(n)][function];
+        expected[i] =
+            [old.wrapping_add(n), old ^ n, old.max(n), old & (n | 0xff), old | (n & 0xff)][function];
     }
     let mut array = world.array::<u32>(LEN, Layout::Cyclic);
+    array.local(|mine| mine.fill(BEFORE));
     array.update(|array| {
         for (function, i, n) in turns(world.rank()) {
             match function {
                 0 => array.add(i, n),
                 1 => array.xor(i, n),
-                _ => array.max(i, n),
+                2 => array.max(i, n),
+                3 => array.and(i, n | 0xff),
+                _ => array.or(i, n & 0xff),
             }
         }
     });
