@@ -3,7 +3,7 @@
 //! `NAME_alone` the same work by one rank with plain loops: the floor. Results are ns for each operation of a
 //! rank: an update, an index, an element, a nonzero, a wedge.
 
-use pgas::{DistVec, Layout, Shared, World, lend};
+use pgas::{DistVec, Layout, Lend, Shared, World, lend};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -104,30 +104,42 @@ fn gather_alone(world: World, count: usize) -> (f64, usize) {
 }
 
 /// Words on their way to the ranks. What they do there is a function of a shared object.
-struct Lanes<T: 'static> {
+struct Lanes<T: 'static, F> {
     object: Shared<T>,
     lanes: Vec<Vec<u64>>,
-    apply: fn(Shared<T>, u32, &[u64]),
+    apply: F,
 }
 
-impl<T: Send + Sync + 'static> Lanes<T> {
-    fn new(object: Shared<T>, apply: fn(Shared<T>, u32, &[u64])) -> Lanes<T> {
+impl<T: Send + Sync + 'static, F: Fn(&'static T, &[u64]) + Copy + Send + 'static> Lanes<T, F> {
+    fn new(object: Shared<T>, apply: F) -> Self {
         Lanes { object, lanes: object.world().ranks().map(|_| Vec::new()).collect(), apply }
     }
 
+    #[inline]
     fn push(&mut self, rank: u32, words: &[u64]) {
         let lane = &mut self.lanes[rank as usize];
         lane.extend_from_slice(words);
         if lane.len() >= BATCH {
-            (self.apply)(self.object, rank, lane);
-            lane.clear();
+            self.apply(rank);
         }
     }
 
+    /// Those for this rank need no message.
+    fn apply(&mut self, rank: u32) {
+        let lane = &mut self.lanes[rank as usize];
+        if rank == self.object.world().rank() {
+            (self.apply)(self.object.local(), lane);
+        } else {
+            self.object.send::<Lend<'_, [u64]>, F>(rank, self.apply, lend(&lane[..]));
+        }
+        lane.clear();
+    }
+
     fn flush(&mut self) {
-        for (rank, lane) in (0..).zip(&mut self.lanes).filter(|(_, lane)| !lane.is_empty()) {
-            (self.apply)(self.object, rank, lane);
-            lane.clear();
+        for rank in self.object.world().ranks() {
+            if !self.lanes[rank as usize].is_empty() {
+                self.apply(rank);
+            }
         }
     }
 }
@@ -139,9 +151,9 @@ fn randperm(world: World, count: usize) -> (f64, usize) {
     let seed = mix(0xace1);
     let (ns, mine) = timed(world, || {
         let part = world.share(Mutex::new(Vec::<u64>::with_capacity(count + count / 8)));
-        let mut lanes = Lanes::new(part, |part, rank, words| {
-            part.send(rank, |part, words: &[u64]| part.lock().unwrap().extend_from_slice(words), lend(words));
-        });
+        let add =
+            |part: &'static Mutex<Vec<u64>>, words: &[u64]| part.lock().unwrap().extend_from_slice(words);
+        let mut lanes = Lanes::new(part, add);
         for number in me * count as u64..(me + 1) * count as u64 {
             lanes.push((mix(seed ^ number) % ranks) as u32, &[number]);
         }
@@ -185,6 +197,32 @@ fn row(i: u64) -> Vec<u64> {
     columns
 }
 
+/// A sparse matrix by columns: the rows of column `at` are from `starts[at]` to `starts[at + 1]`.
+struct Columns {
+    starts: Vec<usize>,
+    rows: Vec<u64>,
+}
+
+impl Columns {
+    /// From pairs of a column and a row.
+    fn of<'a>(count: usize, pairs: impl Iterator<Item = &'a [u64; 2]> + Clone) -> Columns {
+        let mut starts = vec![0; count + 1];
+        pairs.clone().for_each(|&[at, _]| starts[at as usize + 1] += 1);
+        (0..count).for_each(|at| starts[at + 1] += starts[at]);
+        let (mut next, mut rows) = (starts.clone(), vec![0; starts[count]]);
+        for &[at, row] in pairs {
+            let place = &mut next[at as usize];
+            rows[*place] = row;
+            *place += 1;
+        }
+        Columns { starts, rows }
+    }
+
+    fn column(&self, at: usize) -> &[u64] {
+        &self.rows[self.starts[at]..self.starts[at + 1]]
+    }
+}
+
 /// The rows of each column: each rank has the rows, and then the columns, whose number modulo the ranks is
 /// its own.
 fn transpose(world: World, count: usize) -> (f64, usize) {
@@ -193,25 +231,21 @@ fn transpose(world: World, count: usize) -> (f64, usize) {
         (0..count as u64).map(|at| at * ranks + me).map(|i| (i, row(i))).collect();
     let nonzeros: usize = rows.iter().map(|(_, columns)| columns.len()).sum();
     let (ns, columns) = timed(world, || {
-        let columns = world.share(Mutex::new(vec![Vec::<u64>::new(); count]));
-        let mut lanes = Lanes::new(columns, |columns, rank, words| {
-            let add = |columns: &'static Mutex<Vec<Vec<u64>>>, words: &[u64]| {
-                let mut columns = columns.lock().unwrap();
-                words.as_chunks::<2>().0.iter().for_each(|&[at, i]| columns[at as usize].push(i));
-            };
-            columns.send(rank, add, lend(words));
-        });
+        let pairs = world.share(Mutex::new(Vec::<u64>::with_capacity(2 * nonzeros + nonzeros / 4)));
+        let add =
+            |pairs: &'static Mutex<Vec<u64>>, words: &[u64]| pairs.lock().unwrap().extend_from_slice(words);
+        let mut lanes = Lanes::new(pairs, add);
         for (i, row) in &rows {
             row.iter().for_each(|j| lanes.push((j % ranks) as u32, &[j / ranks, *i]));
         }
         lanes.flush();
         world.settle();
-        columns
+        let pairs = core::mem::take(&mut *pairs.lock().unwrap());
+        Columns::of(count, pairs.as_chunks::<2>().0.iter())
     });
-    let columns = columns.lock().unwrap();
-    let there = columns.iter().map(|rows| rows.len() as u64).sum();
+    let there = columns.rows.len() as u64;
     assert_eq!(world.reduce(there, |a: u64, b| a + b), world.reduce(nonzeros as u64, |a, b| a + b));
-    let right = |at: usize| columns[at].iter().all(|&i| row(i).contains(&(at as u64 * ranks + me)));
+    let right = |at: usize| columns.column(at).iter().all(|&i| row(i).contains(&(at as u64 * ranks + me)));
     assert!((0..count).step_by(17).all(right), "a column has a row that has it not");
     (ns, nonzeros)
 }
@@ -220,13 +254,11 @@ fn transpose_alone(world: World, count: usize) -> (f64, usize) {
     let rows: Vec<Vec<u64>> = (0..count as u64).map(row).collect();
     let nonzeros = rows.iter().map(Vec::len).sum();
     let (ns, columns) = timed(world, || {
-        let mut columns = vec![Vec::<u64>::new(); count];
-        for (i, row) in (0..).zip(&rows) {
-            row.iter().for_each(|&j| columns[j as usize].push(i));
-        }
-        columns
+        let pairs: Vec<[u64; 2]> =
+            (0..).zip(&rows).flat_map(|(i, row)| row.iter().map(move |&j| [j, i])).collect();
+        Columns::of(count, pairs.iter())
     });
-    black_box(columns);
+    black_box(columns.rows);
     (ns, nonzeros)
 }
 
@@ -243,19 +275,16 @@ fn triangle(world: World, count: usize) -> (f64, usize) {
     let graph = world.share(Graph { rows, found: AtomicU64::new(0) });
     let (ns, ()) = timed(world, || {
         // Number of the row there, how many follow, those.
-        let mut lanes = Lanes::new(graph, |graph, rank, words| {
-            let ask = |graph: &'static Graph, mut words: &[u64]| {
-                let mut found = 0;
-                while let [at, many, rest @ ..] = words {
-                    let (asked, rest) = rest.split_at(*many as usize);
-                    let row = &graph.rows[*at as usize];
-                    found += asked.iter().filter(|k| row.binary_search(k).is_ok()).count();
-                    words = rest;
-                }
-                graph.found.fetch_add(found as u64, Relaxed);
-            };
-            graph.send(rank, ask, lend(words));
-        });
+        let ask = |graph: &'static Graph, mut words: &[u64]| {
+            let mut found = 0;
+            while let [at, many, rest @ ..] = words {
+                let (asked, rest) = rest.split_at(*many as usize);
+                found += in_both(asked, &graph.rows[*at as usize]);
+                words = rest;
+            }
+            graph.found.fetch_add(found, Relaxed);
+        };
+        let mut lanes = Lanes::new(graph, ask);
         let mut words = Vec::new();
         for row in &graph.rows {
             for (smaller, &j) in row.iter().enumerate().skip(1) {
@@ -276,12 +305,21 @@ fn triangle(world: World, count: usize) -> (f64, usize) {
 }
 
 fn triangles(rows: &[Vec<u64>]) -> u64 {
-    let mut found = 0;
-    for row in rows {
-        for (smaller, &j) in row.iter().enumerate() {
-            let other = &rows[j as usize];
-            found += row[..smaller].iter().filter(|k| other.binary_search(k).is_ok()).count() as u64;
-        }
+    let of_row = |row: &Vec<u64>| -> u64 {
+        let smaller = row.iter().enumerate();
+        smaller.map(|(smaller, &j)| in_both(&row[..smaller], &rows[j as usize])).sum()
+    };
+    rows.iter().map(of_row).sum()
+}
+
+/// How many numbers two ordered lists have in common. Without branches on what they are.
+fn in_both(one: &[u64], other: &[u64]) -> u64 {
+    let (mut i, mut j, mut found) = (0, 0, 0);
+    while i < one.len() && j < other.len() {
+        let (a, b) = (one[i], other[j]);
+        found += u64::from(a == b);
+        i += usize::from(a <= b);
+        j += usize::from(b <= a);
     }
     found
 }
@@ -303,23 +341,30 @@ struct Part {
     rows: Mutex<Rows>,
 }
 
-/// Of each row: how many columns are left, their sum, the step after the one in which the latest was taken,
-/// and the column that the row has taken.
 struct Rows {
-    left: Vec<u32>,
-    sum: Vec<u64>,
-    step: Vec<u64>,
+    rows: Vec<Row>,
+    /// The column that each row has taken.
     column: Vec<u64>,
+}
+
+/// What is looked at together: how many columns are left, their sum, and the step after the one in which the
+/// latest was taken.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    sum: u64,
+    step: u64,
+    left: u32,
 }
 
 impl Rows {
     /// A row loses a column, in a step; whether one is left then.
     fn lose(&mut self, at: usize, column: u64, step: u64) -> bool {
-        self.left[at] -= 1;
-        self.sum[at] -= column;
-        self.step[at] = self.step[at].max(step + 1);
+        let row = &mut self.rows[at];
+        row.left -= 1;
+        row.sum -= column;
+        row.step = row.step.max(step + 1);
         // The row that took the column has none left.
-        self.left[at] == 1
+        row.left == 1
     }
 }
 
@@ -334,15 +379,15 @@ fn permuted(i: u64, n: u64) -> (u64, Vec<u64>) {
 fn permuted_part(n: u64, ranks: u64, me: u64) -> (Part, Vec<(u64, u64)>) {
     let places = n.div_ceil(ranks) as usize;
     let mut columns = vec![Vec::new(); places];
-    let (mut left, mut sum) = (vec![0; places], vec![0; places]);
+    let mut rows = vec![Row::default(); places];
     let mut mine = Vec::new();
     for (r, taken) in (0..n).map(|i| permuted(i, n)) {
         for &c in taken.iter().filter(|&c| c % ranks == me) {
             columns[(c / ranks) as usize].push(r);
         }
         if r % ranks == me {
-            left[(r / ranks) as usize] = taken.len() as u32;
-            sum[(r / ranks) as usize] = taken.iter().sum();
+            let (left, sum) = (taken.len() as u32, taken.iter().sum());
+            rows[(r / ranks) as usize] = Row { sum, step: 0, left };
             mine.extend(taken.into_iter().map(|c| (r, c)));
         }
     }
@@ -351,7 +396,7 @@ fn permuted_part(n: u64, ranks: u64, me: u64) -> (Part, Vec<(u64, u64)>) {
         Some(*end)
     });
     let starts = std::iter::once(0).chain(ends).collect();
-    let rows = Rows { left, sum, step: vec![0; places], column: vec![0; places] };
+    let rows = Rows { rows, column: vec![0; places] };
     let part = Part { name: OnceLock::new(), starts, entries: columns.concat(), rows: Mutex::new(rows) };
     (part, mine)
 }
@@ -365,7 +410,7 @@ fn toposort(world: World, count: usize) -> (f64, usize) {
     let mine_of_rows = (n - me).div_ceil(ranks) as usize;
     let ready: Vec<usize> = {
         let rows = part.rows.lock().unwrap();
-        (0..mine_of_rows).filter(|&at| rows.left[at] == 1).collect()
+        (0..mine_of_rows).filter(|&at| rows.rows[at].left == 1).collect()
     };
     let part = world.share(part);
     part.name.get_or_init(|| part);
@@ -375,10 +420,10 @@ fn toposort(world: World, count: usize) -> (f64, usize) {
         advance(part, ready, Vec::new());
         world.settle();
         let rows = part.rows.lock().unwrap();
-        let step = &rows.step[..mine_of_rows];
-        let mut next = first_places(world, step);
+        let step: Vec<u64> = rows.rows[..mine_of_rows].iter().map(|row| row.step).collect();
+        let mut next = first_places(world, &step);
         place_of_row.local(|places| {
-            for (place, &step) in places.iter_mut().zip(step) {
+            for (place, step) in places.iter_mut().zip(step) {
                 *place = next[step as usize];
                 next[step as usize] += 1;
             }
@@ -387,7 +432,7 @@ fn toposort(world: World, count: usize) -> (f64, usize) {
             });
         });
     });
-    assert!(part.rows.lock().unwrap().left.iter().all(|&left| left == 0), "rows are missing");
+    assert!(part.rows.lock().unwrap().rows.iter().all(|row| row.left == 0), "rows are missing");
     // Each rank looks at its nonzeros.
     let (of, at): (Vec<usize>, Vec<usize>) = mine.iter().map(|&(r, c)| (r as usize, c as usize)).unzip();
     let rows = place_of_row.read(|rows| rows.gather(&of));
@@ -424,7 +469,7 @@ fn advance(part: Shared<Part>, mut ready: Vec<usize>, mut taken: Vec<(usize, u64
         let rows = &mut *part.rows.lock().unwrap();
         while !(ready.is_empty() && taken.is_empty()) {
             for at in ready.drain(..) {
-                let (c, step) = (rows.sum[at], rows.step[at]);
+                let Row { sum: c, step, .. } = rows.rows[at];
                 rows.column[at] = c;
                 match (c / ranks, c % ranks) {
                     (at, rank) if rank == me => taken.push((at as usize, step)),
