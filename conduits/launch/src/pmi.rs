@@ -183,8 +183,9 @@ impl Store for Pmi1 {
             && self.line().map_or(true, |line| words(&line).get("cmd") == Some(&"barrier_out"))
     }
     fn finish(&mut self) {
-        // An MPI that this process has initialised shares the session, and ends it. One that is only loaded, as
-        // by a conduit that is not needed, does not; a launcher takes a session that nobody ends for a failure.
+        // An MPI that this process has initialised shares the session, and ends it. One that is only loaded,
+        // as by a conduit that is not needed, does not; a launcher takes a session that nobody ends for a
+        // failure.
         let loaded = || std::fs::read_to_string("/proc/self/maps").unwrap_or_default().contains("/libmpi");
         if !crate::mpi::initialised().unwrap_or_else(loaded) {
             let _ = self.ask("cmd=finalize", "finalize_ack");
