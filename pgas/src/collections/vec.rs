@@ -74,8 +74,11 @@ impl<T: Send + 'static> DistVec<T> {
     /// Appends elements to this rank's part.
     pub fn extend(self, elements: impl IntoIterator<Item = T>) {
         // Not under the lock: what makes the elements may wait.
-        let mut elements = elements.into_iter().collect();
-        self.parts.elements.with(|part| part.append(&mut elements));
+        let mut elements: Vec<T> = elements.into_iter().collect();
+        self.parts.elements.with(|part| match part.is_empty() {
+            true => *part = elements,
+            false => part.append(&mut elements),
+        });
     }
 
     /// Appends an element to a rank's part.
@@ -240,8 +243,12 @@ impl<T: Data + Send> DistVec<T> {
         world.settle();
         let mut runs = part.arrived.take();
         runs.sort_by_key(|run| (run.0, run.1));
-        let mut elements = Vec::with_capacity(runs.iter().map(|run| run.2.len()).sum());
-        runs.into_iter().for_each(|(.., run)| elements.extend(run));
+        // The first stay where they are: often there are few others.
+        let all: usize = runs.iter().map(|run| run.2.len()).sum();
+        let mut runs = runs.into_iter().map(|run| run.2);
+        let mut elements = runs.next().unwrap_or_default();
+        elements.reserve_exact(all - elements.len());
+        runs.for_each(|mut run| elements.append(&mut run));
         part.elements.with(|part| elements.append(part));
         part.elements.with(|part| *part = elements);
     }
