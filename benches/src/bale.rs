@@ -51,6 +51,11 @@ fn mix(index: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// A number under `end`, of a random one. Without a division.
+fn below(random: u64, end: u64) -> u64 {
+    ((u128::from(random) * u128::from(end)) >> 64) as u64
+}
+
 /// How long all ranks take.
 fn timed<T>(world: World, work: impl FnOnce() -> T) -> (f64, T) {
     world.barrier();
@@ -155,7 +160,7 @@ fn randperm(world: World, count: usize) -> (f64, usize) {
             |part: &'static Mutex<Vec<u64>>, words: &[u64]| part.lock().unwrap().extend_from_slice(words);
         let mut lanes = Lanes::new(part, add);
         for number in me * count as u64..(me + 1) * count as u64 {
-            lanes.push((mix(seed ^ number) % ranks) as u32, &[number]);
+            lanes.push(below(mix(seed ^ number), ranks) as u32, &[number]);
         }
         lanes.flush();
         world.settle();
@@ -175,7 +180,7 @@ fn randperm(world: World, count: usize) -> (f64, usize) {
 
 fn shuffle(numbers: &mut [u64], seed: u64) {
     for i in (1..numbers.len()).rev() {
-        numbers.swap(i, (mix(seed << 40 ^ i as u64) % (i as u64 + 1)) as usize);
+        numbers.swap(i, below(mix(seed << 40 ^ i as u64), i as u64 + 1) as usize);
     }
 }
 
