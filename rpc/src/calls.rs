@@ -281,7 +281,12 @@ impl Place {
                 }
                 // For some instructions.
                 ENDS => yield_now(),
-                _ => return self.take().map_or(Poll::Pending, Poll::Ready),
+                _ => {
+                    // One that was left too late to be called.
+                    let waker = self.rest.take().waker.take();
+                    drop(waker);
+                    return self.take().map_or(Poll::Pending, Poll::Ready);
+                }
             }
         }
     }

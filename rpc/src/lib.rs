@@ -371,17 +371,10 @@ impl Engine {
         body: &mut Vec<u8>,
         payloads: Vec<Arc<dyn Source>>,
     ) -> Call {
-        self.check_rank(to);
-        self.make_room(to);
-        let (call, answer) = self.calls.open(self.rank.id(), to);
-        if self.calls.is_closed() {
-            return call;
+        let (call, what) = self.begin(to, service);
+        if let Some(what) = what {
+            self.post_now(to, what, body, payloads);
         }
-        // Relaxed: as in `send`.
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        let what = To::Service { service: service::number(self.rank, service), answer: Some(answer) };
-        self.count(1);
-        self.post_now(to, what, body, payloads);
         call
     }
 
@@ -389,20 +382,29 @@ impl Engine {
     #[inline]
     #[track_caller]
     pub fn call_short(&'static self, to: RankId, service: &'static Service, body: &Short) -> Call {
+        let (call, what) = self.begin(to, service);
+        if let Some(what) = what {
+            let record = Small::new(&what, body);
+            self.outbox.count(to, record.len());
+            self.send_small(to, RECORDS, &record);
+        }
+        call
+    }
+
+    /// Begins a call, and counts it; what its record is for. None is sent when all ranks have left.
+    #[inline]
+    #[track_caller]
+    fn begin(&'static self, to: RankId, service: &'static Service) -> (Call, Option<To>) {
         self.check_rank(to);
         self.make_room(to);
         let (call, answer) = self.calls.open(self.rank.id(), to);
         if self.calls.is_closed() {
-            return call;
+            return (call, None);
         }
         // Relaxed: as in `send`.
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.count(1);
-        let what = To::Service { service: service::number(self.rank, service), answer: Some(answer) };
-        let record = Small::new(&what, body);
-        self.outbox.count(to, record.len());
-        self.send_small(to, RECORDS, &record);
-        call
+        (call, Some(To::Service { service: service::number(self.rank, service), answer: Some(answer) }))
     }
 
     #[inline]
