@@ -75,9 +75,12 @@ impl<T: Send + 'static> DistVec<T> {
     pub fn extend(self, elements: impl IntoIterator<Item = T>) {
         // Not under the lock: what makes the elements may wait.
         let mut elements: Vec<T> = elements.into_iter().collect();
-        self.parts.elements.with(|part| match part.is_empty() {
-            true => *part = elements,
-            false => part.append(&mut elements),
+        self.parts.elements.with(|part| {
+            if part.is_empty() {
+                *part = elements;
+            } else {
+                part.append(&mut elements);
+            }
         });
     }
 
