@@ -1,0 +1,209 @@
+//! Shared and counted objects, teams, and replies that are handed on.
+
+use crate::calls::{checksum, double};
+use pgas::{Pending, Remote, Reply, Shared, World, lend};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Objects that live as long as anybody has a reference.
+pub fn references(world: World, random: &mut fastrand::Rng) {
+    static DROPPED: AtomicU64 = AtomicU64::new(0);
+    struct Thing {
+        maker: u32,
+        calls: AtomicU64,
+    }
+    impl Drop for Thing {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Relaxed);
+        }
+    }
+    let call = |thing: &Thing, x: u64| (thing.maker, thing.calls.fetch_add(x, Relaxed) + x);
+    let kept = world.share(Mutex::new(Vec::<Remote<Thing>>::new()));
+    let thing = world.remote(Thing { maker: world.rank(), calls: AtomicU64::new(0) });
+    assert_eq!(thing.local().map(|thing| thing.maker), Some(world.rank()));
+    // More copies than there is weight for without new counters; from hand to hand, and called at each.
+    fn wander(world: World, (left, seed, thing): (u32, u64, Remote<Thing>)) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        thing.send(|thing, ()| _ = thing.calls.fetch_add(1, Relaxed), ());
+        if left > 0 {
+            let copy = if random.bool() { thing.clone() } else { thing };
+            world.send(random.u32(..world.size()), wander, (left - 1, random.u64(..), copy));
+        }
+    }
+    for _ in 0..150 {
+        world.send(random.u32(..world.size()), wander, (random.u32(..80), random.u64(..), thing.clone()));
+    }
+    let keeper = random.u32(..world.size());
+    kept.send(keeper, |kept, thing: Remote<Thing>| kept.lock().unwrap().push(thing), thing.clone());
+    world.settle();
+    assert_eq!(DROPPED.load(Relaxed), 0);
+    let (maker, before) = thing.call(call, 0).wait();
+    assert!(maker == world.rank() && before >= 150, "{before}");
+    drop(thing);
+    world.settle();
+    assert_eq!(DROPPED.load(Relaxed), 0, "a reference is kept elsewhere");
+    // Ranks that go on from here make others drop things, also ranks that have not looked yet.
+    world.barrier();
+    // Who keeps them calls them: also those whose maker has none any more. Then each gives its references to
+    // the next rank, which drops them.
+    let mine = core::mem::take(&mut *kept.lock().unwrap());
+    for thing in mine {
+        assert_eq!(thing.call(call, 1).wait().0, thing.rank());
+        assert_eq!(thing.local().is_some(), thing.rank() == world.rank());
+        world.send((world.rank() + 1) % world.size(), |_, thing: Remote<Thing>| drop(thing), thing);
+    }
+    world.settle();
+    assert_eq!(DROPPED.swap(0, Relaxed), 1);
+    world.barrier();
+    // A call whose caller lets go of the object at once.
+    let things: Vec<_> = world
+        .all()
+        .call(|world, ()| world.remote(Thing { maker: world.rank(), calls: AtomicU64::new(0) }), ())
+        .wait();
+    let last: Vec<_> = things.into_iter().map(|thing| thing.call(call, 3)).collect();
+    assert!(last.into_iter().map(Pending::wait).eq(world.ranks().map(|rank| (rank, 3))));
+    world.settle();
+    assert_eq!(DROPPED.swap(0, Relaxed), u64::from(world.size()));
+    world.barrier();
+}
+
+pub fn teams(world: World, _: &mut fastrand::Rng) {
+    assert!(
+        world
+            .all()
+            .call(|world, x: u32| world.rank() + x, 10)
+            .wait()
+            .into_iter()
+            .eq(world.ranks().map(|r| r + 10))
+    );
+    assert_eq!(world.block_on(world.all().call(|world, ()| world.rank(), ())).len(), world.size() as usize);
+    // The ranks of the other kind are busy calling while these make their team.
+    let odd = world.rank() % 2;
+    let team = world.all().split(Some(odd), world.size() - world.rank()).unwrap();
+    assert!(team.ranks().eq(world.ranks().rev().filter(|r| r % 2 == odd)));
+    assert_eq!((team.rank(team.member()), team.member_of(world.rank())), (world.rank(), Some(team.member())));
+    for round in 0..20u32 {
+        let sum = team.reduce(world.rank(), |a, b| a + b);
+        assert_eq!(sum, team.ranks().sum());
+        assert!(team.gather_all(world.rank()).into_iter().eq(team.ranks()));
+        assert_eq!(team.broadcast(round % team.size(), world.rank()), team.rank(round % team.size()));
+        assert_eq!(world.call((world.rank() + 1) % world.size(), double, 4).wait(), 8);
+        team.barrier();
+    }
+    let heard = world.share(AtomicU64::new(0));
+    team.send(
+        |_, (heard, from): (Shared<AtomicU64>, u32)| _ = heard.fetch_add(u64::from(from), Relaxed),
+        (heard, 1),
+    );
+    world.settle();
+    assert_eq!(heard.load(Relaxed), u64::from(team.size()));
+    let first = world.team(if world.rank() == 0 { &[0] } else { &[] });
+    assert_eq!(first.is_some(), world.rank() == 0);
+    if let Some(alone) = first {
+        assert_eq!(alone.call(|world, ()| world.rank(), ()).wait(), [0]);
+    }
+}
+
+pub fn collectives(world: World, _: &mut fastrand::Rng) {
+    let all = world.gather_all(u64::from(world.rank()));
+    assert!(all.iter().copied().eq(world.ranks().map(u64::from)));
+    assert_eq!(world.broadcast(world.size() - 1, world.rank()), world.size() - 1);
+    assert_eq!(world.reduce(world.rank(), u32::max), world.size() - 1);
+}
+
+fn owner(world: World, word: &str) -> u32 {
+    word.bytes().fold(7u32, |hash, b| hash.wrapping_mul(31).wrapping_add(u32::from(b))) % world.size()
+}
+
+pub fn table(world: World, random: &mut fastrand::Rng) {
+    let table = world.share(Mutex::new(HashMap::<String, u32>::new()));
+    let words: Vec<String> = (0..3000).map(|_| format!("word-{}", random.u32(..100))).collect();
+    for word in &words {
+        let add = |t: &'static Mutex<HashMap<String, u32>>, w: &str| {
+            *t.lock().unwrap().entry(w.to_string()).or_default() += 1;
+        };
+        table.send(owner(world, word), add, lend(&word[..]));
+    }
+    world.settle();
+    let here: u32 = table.lock().unwrap().values().sum();
+    assert_eq!(world.reduce(here, |a, b| a + b), 3000 * world.size());
+    let mine = words.iter().filter(|w| **w == words[0]).count() as u32;
+    let all =
+        table.call(owner(world, &words[0]), |t, w: &str| t.lock().unwrap()[w], lend(&words[0][..])).wait();
+    assert!(all >= mine);
+    assert!(table.lock().unwrap().keys().all(|w| owner(world, w) == world.rank()));
+}
+
+/// Through all ranks and back: the last one answers.
+pub fn delegation(world: World, _: &mut fastrand::Rng) {
+    fn pass_on(world: World, (left, path, reply): (u32, Vec<u32>, Reply<Vec<u32>>)) {
+        let mut path = path;
+        path.push(world.rank());
+        if left == 0 {
+            return reply.answer(&path);
+        }
+        world.send((world.rank() + 1) % world.size(), pass_on, (left - 1, path, reply));
+    }
+    for hops in (0..9).chain([40]) {
+        let first = (world.rank() + 1) % world.size();
+        let path = world
+            .ask(first, |world, reply, hops: u32| pass_on(world, (hops, Vec::new(), reply)), hops)
+            .wait();
+        let expected: Vec<u32> = (0..=hops).map(|i| (first + i) % world.size()).collect();
+        assert_eq!(path, expected);
+    }
+    // Kept, and answered later.
+    let kept = world.share(Mutex::new(Vec::<Reply<u32>>::new()));
+    let pending: Vec<_> = world
+        .ranks()
+        .map(|to| kept.ask(to, |kept, reply: Reply<u32>, ()| kept.lock().unwrap().push(reply), ()))
+        .collect();
+    world.settle();
+    let replies = core::mem::take(&mut *kept.lock().unwrap());
+    assert_eq!(replies.len(), world.size() as usize);
+    for reply in replies {
+        reply.answer(&world.rank());
+    }
+    for (to, pending) in world.ranks().zip(pending) {
+        assert_eq!(pending.wait(), to);
+    }
+}
+
+/// Every rank floods every other with questions that go round the ring before they are answered, with more
+/// bytes than there are windows: who sends one on never waits, so it ends.
+pub fn ring(world: World, random: &mut fastrand::Rng) {
+    fn pass_on(world: World, (left, sum, data, reply): (u32, u64, Vec<u64>, Reply<u64>)) {
+        let sum = sum.wrapping_add(checksum(&data));
+        if left == 0 {
+            return reply.answer(&sum);
+        }
+        world.send((world.rank() + 1) % world.size(), pass_on, (left - 1, sum, data, reply));
+    }
+    let ask =
+        |world: World, reply: Reply<u64>, data: Vec<u64>| pass_on(world, (world.size() - 1, 0, data, reply));
+    for _ in 0..4 {
+        let mut pending = Vec::new();
+        for to in world.ranks().flat_map(|to| [to; 30]) {
+            let data: Vec<u64> = (0..random.usize(..1200)).map(|_| random.u64(..)).collect();
+            let sum = checksum(&data).wrapping_mul(u64::from(world.size()));
+            pending.push((sum, world.ask(to, ask, data)));
+        }
+        for (sum, pending) in pending {
+            assert_eq!(pending.wait(), sum);
+        }
+    }
+}
+
+/// What has no bytes may be captured: the called rank has one of its own, where such a value may lie.
+pub fn tokens(world: World, _: &mut fastrand::Rng) {
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Token(());
+    let token = Token(());
+    for to in world.ranks() {
+        let address = world.call(to, move |_, ()| core::ptr::from_ref(&token).addr(), ()).wait();
+        assert!(address > 0 && address.is_multiple_of(align_of::<Token>()), "{address:#x}");
+        let () = world.call(to, move |_, ()| token.0, ()).wait();
+    }
+}
