@@ -21,14 +21,17 @@
 //!
 //! **Order and reliability.** Frames arrive exactly once, in any order.
 //!
+//! A conduit whose NICs reach exported memory outside of segments says so by [`regions::RegionRma`].
+//!
 //! For conduits over networks whose queues hold both channels there is [`credit`], which bounds what is under
 //! way, and [`looks`], which lets one question to the network serve all polls.
 
 pub mod credit;
 pub mod looks;
+pub mod regions;
 
 use crate::atomics::Operation;
-use crate::{Error, RankId};
+use crate::{Error, RankId, RegionError};
 use core::ptr::NonNull;
 
 /// Which stream a frame belongs to.
@@ -234,6 +237,11 @@ pub unsafe trait Conduit: Send + Sync {
         None
     }
 
+    /// Regions under the NIC, if the network has one-sided operations on them. Asked as [`Conduit::rma`].
+    fn regions(&self) -> Option<&dyn regions::RegionRma> {
+        None
+    }
+
     /// The NIC's own work, if the conduit's NIC has a processor.
     fn nic(&self) -> Option<&dyn crate::sync::port::NicPort> {
         None
@@ -294,6 +302,9 @@ pub enum Completion {
     Remote,
     /// Both at once; of a get the same as `Remote`.
     Both,
+    /// The owner of a region refused the access: nothing was read or written, and the source of a put may be
+    /// reused. Reported once, last, for operations of [`regions::RegionRma`].
+    Refused(RegionError),
 }
 
 /// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`]: for a put once

@@ -15,6 +15,7 @@
 use crate::am::POLL_BUDGET;
 use crate::atomics::{self, Operation};
 use crate::bytes;
+use crate::conduit::regions::{RegionPlace, RegionRma};
 use crate::conduit::{Channel, Completion, RemoteAddr, Rma};
 use crate::event::{LOCAL, Local, REMOTE, Refused};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
@@ -199,11 +200,37 @@ impl Rank {
             // SAFETY: (1), (2).
             return unsafe { self.ref_put(put, src) };
         };
+        let copies = |n| rma.copies_source(n);
+        // SAFETY: (1), (2).
+        unsafe {
+            self.put_pieces(put, src, local, native, copies, |at, from, n, token| {
+                rma.put(remote(put.peer, at), from, n, token)
+            })
+        }
+    }
+
+    /// Puts in pieces that `start` starts: it gets a piece's place, source, length and token. `copies` says
+    /// whether the source of a piece of that length has been read when it is started.
+    ///
+    /// # Safety
+    /// 1. As [`Rank::away_put`]. 2. `start` starts pieces that read their source until
+    ///    [`Completion::Local`] (owed by the caller).
+    #[inline]
+    unsafe fn put_pieces(
+        &self,
+        put: Away,
+        src: *const u8,
+        local: Local,
+        native: &Native,
+        copies: impl Fn(usize) -> bool,
+        start: impl Fn(u64, *const u8, usize, u64) -> bool,
+    ) -> Result<(), Refused> {
         let mut waited = false;
+        let start = &start;
         self.pieces("a put", put, native, |piece, token, done, n| {
             let mut from = src.wrapping_add(done);
             let mut counted = REMOTE;
-            if local != Local::Defer && !rma.copies_source(n) {
+            if local != Local::Defer && !copies(n) {
                 // SAFETY: (1); the piece has just been begun.
                 let copy = (local == Local::Now).then(|| unsafe { native.copy(piece, from, n) }).flatten();
                 if let Some(copy) = copy {
@@ -213,10 +240,9 @@ impl Rank {
                     (counted, waited) = (REMOTE + LOCAL, local == Local::Now);
                 }
             }
-            let addr = remote(put.peer, put.offset + done as u64);
-            // SAFETY: (1), (2): the source stays until Local: copied, waited for below, or left alone by the
-            // caller.
-            (counted, move || unsafe { rma.put(addr, from, n, token) })
+            let at = put.offset + done as u64;
+            // (1), (2): the source stays until Local: copied, waited for below, or left alone by the caller.
+            (counted, move || start(at, from, n, token))
         })?;
         if waited {
             self.wait_for("the source of a put", Some(put.peer), || self.ops.sources_free(put.op));
@@ -245,6 +271,58 @@ impl Rank {
             // SAFETY: (1), (2).
             (REMOTE, move || unsafe { rma.get(to, addr, n, token) })
         })
+    }
+
+    /// The operations of a NIC that serves regions, if there is one.
+    pub(crate) fn region_rma(&self) -> Option<(&Native, &dyn RegionRma)> {
+        let native = self.native.get()?;
+        Some((native, self.conduit.as_ref()?.regions()?))
+    }
+
+    /// Puts to a region, in pieces that count in an op. `put.offset` is the place in the region. The source
+    /// has been read on return.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for the transfer's length during the call (owed by the caller).
+    pub(crate) unsafe fn served_put(
+        &self,
+        (native, regions): (&Native, &dyn RegionRma),
+        put: Away,
+        to: RegionPlace,
+        src: *const u8,
+    ) {
+        // SAFETY: (1).
+        let started = unsafe {
+            self.put_pieces(
+                put,
+                src,
+                Local::Now,
+                native,
+                |_| false,
+                |at, from, n, token| regions.put(put.peer, RegionPlace { at, ..to }, from, n, token),
+            )
+        };
+        debug_assert!(started.is_ok(), "not immediate");
+    }
+
+    /// Gets from a region, in pieces that count in an op; `dst` is written until that is complete.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for the transfer's length and used by nobody until the op is complete (owed by the
+    ///    caller).
+    pub(crate) unsafe fn served_get(
+        &self,
+        (native, regions): (&Native, &dyn RegionRma),
+        get: Away,
+        from: RegionPlace,
+        dst: *mut u8,
+    ) {
+        let started = self.pieces("a get", get, native, |_, token, done, n| {
+            let (to, from) = (dst.wrapping_add(done), RegionPlace { at: get.offset + done as u64, ..from });
+            // SAFETY: (1).
+            (REMOTE, move || unsafe { regions.get(to, get.peer, from, n, token) })
+        });
+        debug_assert!(started.is_ok(), "not immediate");
     }
 
     /// Does an atomic operation on a word of a rank that is no neighbour, as a fragment of an op. The old
@@ -348,6 +426,9 @@ impl Rank {
                 // SAFETY: the conduit has put the old value there, as a word of 64 bits; the result is owed
                 // by the caller of `away_atomic`.
                 unsafe { atomics::put_old(result, width as usize, piece.inline.at().cast::<u64>().read()) };
+            }
+            if let Completion::Refused(why) = completion {
+                self.region_refused(op, RankId(piece.peer.load(Ordering::Relaxed)), why);
             }
             native.end(token);
             self.ops.finish(op, REMOTE + freed);

@@ -248,6 +248,13 @@ fn channel(number: u32) -> Channel {
     if number == Channel::Request as u32 { Channel::Request } else { Channel::Reply }
 }
 
+/// Completions by number. Plugins have no operations that can be refused.
+const COMPLETIONS: [Completion; 3] = [Completion::Local, Completion::Remote, Completion::Both];
+
+fn number_of(how: Completion) -> u32 {
+    COMPLETIONS.iter().position(|known| *known == how).unwrap_or(COMPLETIONS.len()) as u32
+}
+
 /// The functions of an exported conduit. Each of them is called with the table's object and what the
 /// [`Conduit`] method of the same name demands.
 mod gates {
@@ -460,7 +467,7 @@ mod gates {
         cookie: Object,
     ) -> usize {
         // SAFETY: the caller's function and its cookie.
-        let mut pass = |token, how| unsafe { complete(cookie, token, how as u32) };
+        let mut pass = |token, how| unsafe { complete(cookie, token, number_of(how)) };
         // SAFETY: as above.
         unsafe { rma(object) }.poll(budget, &mut pass)
     }
@@ -774,8 +781,7 @@ unsafe impl Rma for Imported {
         unsafe extern "C" fn pass(cookie: Object, token: u64, how: u32) {
             // SAFETY: the cookie is the closure below.
             let complete = unsafe { &mut *cookie.cast::<&mut dyn FnMut(u64, Completion)>() };
-            let known = [Completion::Local, Completion::Remote, Completion::Both];
-            let how = known.into_iter().find(|known| *known as u32 == how);
+            let how = COMPLETIONS.get(how as usize).copied();
             complete(token, how.expect("a completion that both sides know"));
         }
         let mut complete: &mut dyn FnMut(u64, Completion) = complete;

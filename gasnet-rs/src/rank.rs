@@ -75,7 +75,7 @@ pub struct Rank {
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) serve: am::Serve,
     pub(crate) ops: Ops,
-    pub(crate) regions: Regions,
+    pub(crate) regions: Arc<Regions>,
     pub(crate) transfers: Transfers,
     pub(crate) parts: am::parts::Parts,
     pub(crate) phases: Turns<Phases>,

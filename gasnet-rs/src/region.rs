@@ -16,11 +16,20 @@
 //! too late, not somebody who reads the wire.
 //!
 //! **Transport.** Accesses from other ranks are active messages, over shared memory as over a network
-//! ([`ops`]); long messages may be aimed at a region as well ([`long`]). **Order**: none between operations.
+//! ([`ops`]); long messages may be aimed at a region as well ([`long`]). A conduit whose NICs reach memory of
+//! programs carries out puts and gets itself ([`served`]): the same table checks them, in the same way, on
+//! whatever thread runs the NIC. **Order**: none between operations.
+//!
+//! **Which path.** The owner decides when it exports: a mark in the key says that its NIC can reach the
+//! memory. That is memory which the runtime keeps until the region is revoked ([`Rank::export_vec`],
+//! [`Rank::export_pages`]). Of memory that the program answers for ([`Rank::export_raw`]) the NIC, which
+//! lives on if that was wrong, keeps away; own segments have a faster path already. Atomic operations are
+//! messages always: the instructions of the owner's processor decide.
 #![expect(unsafe_code, reason = "exports and frees memory that others read and write")]
 
 mod long;
 pub(crate) mod ops;
+mod served;
 
 pub use ops::RegionOp;
 
@@ -62,6 +71,9 @@ impl core::ops::BitOr for Modes {
         Modes(self.0 | other.0)
     }
 }
+
+/// In the modes of a key and an entry: the owner's NIC can access the memory.
+const SERVED: u32 = 1 << 31;
 
 /// Names a region: whoever has it may access the region from any rank. It is plain data and may be sent and
 /// stored.
@@ -107,7 +119,7 @@ impl RegionKey {
 
     /// What the region may be used for.
     pub fn modes(&self) -> Modes {
-        Modes(self.modes)
+        Modes(self.modes & !SERVED)
     }
 
     /// What an access names: the owner looks up the rest.
@@ -167,12 +179,13 @@ impl RegionError {
         RegionError::NameTaken,
     ];
 
-    /// As a message carries it: not 0.
-    fn code(self) -> u32 {
+    /// As messages carry it: not 0; [`RegionError::Revoked`] is 1.
+    pub fn code(self) -> u32 {
         self as u32 + 1
     }
 
-    fn from_code(code: u32) -> Option<RegionError> {
+    /// The error of a code.
+    pub fn from_code(code: u32) -> Option<RegionError> {
         RegionError::ALL.get(code.checked_sub(1)? as usize).copied()
     }
 }
@@ -350,13 +363,26 @@ impl Regions {
     fn access(&self, grant: Grant, modes: Modes, at: u64, len: usize) -> Result<Access<'_>, RegionError> {
         let entry = self.entries.get(grant.slot).ok_or(RegionError::Revoked)?;
         entry.begin(grant.generation)?;
+        self.begun(entry, grant.secret, modes, at, len, 0)
+    }
+
+    /// Checks an access that the entry has counted. `marks`: what the entry's modes must say besides.
+    fn begun<'a>(
+        &'a self,
+        entry: &'a Entry,
+        secret: u64,
+        modes: Modes,
+        at: u64,
+        len: usize,
+        marks: u32,
+    ) -> Result<Access<'a>, RegionError> {
         // Relaxed, all: constant while an access is under way.
         let base = entry.base.load(Ordering::Relaxed);
         let access = Access { entry, at: base.wrapping_add(at as usize) };
-        if entry.secret.load(Ordering::Relaxed) != grant.secret {
+        let allowed = Modes(entry.modes.load(Ordering::Relaxed));
+        if entry.secret.load(Ordering::Relaxed) != secret || allowed.0 & marks != marks {
             return Err(RegionError::Revoked);
         }
-        let allowed = Modes(entry.modes.load(Ordering::Relaxed));
         if !allowed.has(modes) {
             return Err(RegionError::Access);
         }
@@ -504,6 +530,22 @@ impl Rank {
         len: usize,
         modes: Modes,
     ) -> Result<Region<'_>, RegionError> {
+        // SAFETY: (1).
+        unsafe { self.enter_region(at, len, modes) }
+    }
+
+    /// The modes of a region of memory that the runtime keeps mapped until it is revoked.
+    fn kept(&self, at: *const u8, len: usize, modes: Modes) -> Modes {
+        let reached = self.region_rma().is_some_and(|(_, served)| served.covers(at, len));
+        if reached { Modes(modes.0 | SERVED) } else { modes }
+    }
+
+    /// Enters a region.
+    ///
+    /// # Safety
+    /// 1. As [`Rank::export_raw`]. 2. If the modes are marked as [`SERVED`], they are of [`Rank::kept`] (owed
+    ///    by the caller).
+    unsafe fn enter_region(&self, at: *mut u8, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
         let (slot, entry) = self.regions.entries.take().ok_or(RegionError::NoRoom)?;
         let secret = secret();
         let generation = entry.open(at, len, modes, secret);
@@ -525,7 +567,7 @@ impl Rank {
         let (at, len) = (memory.as_mut_ptr().cast(), size_of_val(memory.as_slice()));
         // SAFETY: the guard owns the vector, gives it up when the region has been revoked, and lets nobody
         // touch it until then.
-        match unsafe { self.export_raw(at, len, modes) } {
+        match unsafe { self.enter_region(at, len, self.kept(at, len, modes)) } {
             Ok(region) => Ok(Exported { region: ManuallyDrop::new(region), memory }),
             Err(e) => {
                 drop(ManuallyDrop::into_inner(memory));
@@ -549,7 +591,7 @@ impl Rank {
             return Err(RegionError::NoRoom);
         }
         // SAFETY: the region owns the memory, and frees it when it has been revoked.
-        match unsafe { self.export_raw(at, len, modes) } {
+        match unsafe { self.enter_region(at, len, self.kept(at, len, modes)) } {
             Ok(mut region) => {
                 region.pages = Some(layout);
                 Ok(region)

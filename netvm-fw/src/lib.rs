@@ -62,6 +62,7 @@ pub mod nic;
 pub mod notify;
 pub mod port;
 mod prim;
+pub mod region;
 pub mod shadow;
 pub mod sync;
 pub mod window;

@@ -13,6 +13,7 @@ use crate::combine::Combine;
 use crate::host::Segment;
 use crate::ids::{Node, PAGE, PortId, Vpn};
 use crate::port::{COMMAND_SLOTS, Counter, Doorbell, PortMemory, REPLY_SLOTS, reached};
+use crate::region::RegionName;
 use crate::shadow::Lease;
 use crate::wire::{
     ACKNOWLEDGE, AppendPart, Head, HeadKind, INLINED, LEASED, MAX_INLINE_BYTES, Span, TRIGGERED,
@@ -100,11 +101,18 @@ pub enum Direction {
     Read,
 }
 
+/// The far end of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Far {
+    Segment(Handle),
+    Region(Node, RegionName),
+}
+
 /// A write or read of any length, and its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
     direction: Direction,
-    remote: (Handle, u64),
+    remote: (Far, u64),
     local: (Handle, u64),
     size: u64,
     done: u64,
@@ -116,13 +124,28 @@ pub struct Transfer {
 impl Transfer {
     /// `size` bytes from `local` (a handle of an export of this process, and an offset) to `remote`.
     pub fn write(local: (Handle, u64), remote: (Handle, u64), size: u64) -> Transfer {
+        Transfer::to(local, (Far::Segment(remote.0), remote.1), size)
+    }
+
+    /// `size` bytes from `local` to a region of a node, from byte `at` on; all of them below
+    /// [`MAX_REGION_BYTES`](crate::region::MAX_REGION_BYTES).
+    pub fn write_region(local: (Handle, u64), of: Node, region: RegionName, at: u64, size: u64) -> Transfer {
+        Transfer::to(local, (Far::Region(of, region), at), size)
+    }
+
+    /// The same bytes the other way.
+    pub fn reading(self) -> Transfer {
+        Transfer { direction: Direction::Read, ..self }
+    }
+
+    fn to(local: (Handle, u64), remote: (Far, u64), size: u64) -> Transfer {
         let (direction, notification, acknowledge) = (Direction::Write, 0, false);
         Transfer { direction, remote, local, size, done: 0, notification, acknowledge, lease: None }
     }
 
     /// `size` bytes from `remote` to `local`.
     pub fn read(local: (Handle, u64), remote: (Handle, u64), size: u64) -> Transfer {
-        Transfer { direction: Direction::Read, ..Transfer::write(local, remote, size) }
+        Transfer::write(local, remote, size).reading()
     }
 
     /// Raises this notification at the receiver of a write, after the last byte.
@@ -273,7 +296,10 @@ impl Library {
             }
             let (local, remote) = (transfer.local.1 + transfer.done, transfer.remote.1 + transfer.done);
             let len = self.fragment(transfer, local, remote)?;
-            let (node, there) = self.segments.span(transfer.remote.0, remote, len)?;
+            let (node, there) = match transfer.remote.0 {
+                Far::Segment(handle) => self.segments.span(handle, remote, len)?,
+                Far::Region(node, region) => (node, region.span(remote, len)),
+            };
             let (_, here) = self.segments.span(transfer.local.0, local, len)?;
             let last = transfer.left() == u64::from(len);
             let mut head = Head::new(HeadKind::Write, self.port, self.node, node);
@@ -327,7 +353,10 @@ impl Library {
             Ok(page - (segment.address + offset) % page)
         };
         let here = to_boundary(transfer.local.0, local)?;
-        let there = to_boundary(transfer.remote.0, remote)?;
+        let there = match transfer.remote.0 {
+            Far::Segment(handle) => to_boundary(handle, remote)?,
+            Far::Region(..) => page - remote % page,
+        };
         let most = self.split.map_or(page, u64::from);
         Ok(here.min(there).min(transfer.left()).min(most) as u32)
     }

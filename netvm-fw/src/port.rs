@@ -17,7 +17,9 @@ use crate::atomics::REPLY_WORDS;
 use crate::ids::{Node, PortId};
 use crate::notify::Notifications;
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering, fence};
+use crate::region::Refusal;
 use crate::wire::{HEAD_WORDS, MAX_INLINE_BYTES};
+use std::sync::{Mutex, PoisonError};
 
 /// Slots of a command queue.
 pub const COMMAND_SLOTS: u32 = 64;
@@ -81,6 +83,18 @@ pub enum Post {
     },
 }
 
+/// Why an operation of a port was refused. The port takes it ([`PortMemory::take_denial`]) when the
+/// operation is counted as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Denial {
+    /// What counts the operation.
+    pub which: Counter,
+    /// Its number in that count, from 0.
+    pub number: u32,
+    /// What the owner of the memory said.
+    pub why: Refusal,
+}
+
 /// The slot of a reply.
 #[derive(Debug)]
 struct Reply {
@@ -103,6 +117,9 @@ pub struct PortMemory {
     wanted: [AtomicU32; 3],
     replies: Box<[Reply]>,
     refused: AtomicU32,
+    /// Refusals with a reason, which are rare, and how many there are.
+    denials: Mutex<Vec<Denial>>,
+    denied: AtomicU32,
     /// The port's halves of its appended queues, and the words from those of other nodes.
     queues: Box<[QueuePort]>,
     stops: Stops,
@@ -120,6 +137,8 @@ impl PortMemory {
             wanted: zeros(),
             replies: (0..REPLY_SLOTS).map(|_| Reply { words: zeros(), of: AtomicU64::new(0) }).collect(),
             refused: AtomicU32::new(0),
+            denials: Mutex::default(),
+            denied: AtomicU32::new(0),
             queues: Box::default(),
             stops: Stops::new(0, 0),
         }
@@ -201,7 +220,30 @@ impl PortMemory {
         self.refused.load(Ordering::Relaxed)
     }
 
+    /// Takes the reason for which operations of a kind were refused: those with numbers from that of `first`
+    /// up to that of `end`, all of which are counted as done. If there are several, the first that came.
+    pub fn take_denial(&self, which: Counter, first: u32, end: u32) -> Option<Refusal> {
+        // Relaxed: stored before the operation was counted, which was read with Acquire.
+        if self.denied.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |d: &Denial| d.which == which && d.number.wrapping_sub(first) < end.wrapping_sub(first);
+        let why = denials.iter().find(|d| of(d)).map(|d| d.why);
+        denials.retain(|d| !of(d));
+        self.denied.store(denials.len() as u32, Ordering::Relaxed);
+        why
+    }
+
     // ---- the NIC's side
+
+    /// Notes why an operation was refused, before it is [counted](PortMemory::count).
+    pub fn deny(&self, denial: Denial) {
+        let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
+        denials.push(denial);
+        // Relaxed: `count`, which follows, has Release.
+        self.denied.store(denials.len() as u32, Ordering::Relaxed);
+    }
 
     /// Copies a command out. The port may overwrite it at any time, so only the copy is examined.
     pub fn take_command(&self, command: u32) -> ([u64; HEAD_WORDS], [u64; INLINE_WORDS]) {

@@ -340,6 +340,8 @@ impl FirmwareCosts {
             NicWork::Raise | NicWork::Append => self.raise,
             NicWork::Compute(op) => self.compute + self.compute_word * op.operand_words() as u64,
             NicWork::Fold(bytes) => self.compute + self.compute_word * u64::from(bytes.div_ceil(4)),
+            // Two memories are looked at besides the table; the simulated hosts have no such memory to copy.
+            NicWork::Region(_) => self.lock,
             NicWork::Host => self.reply,
         }
     }

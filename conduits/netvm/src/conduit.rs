@@ -5,6 +5,7 @@ use crate::backing::{Backing, SegmentPlan};
 use crate::desk::Desks;
 use crate::early::Early;
 use crate::engine::{Card, HostHalf, PORT, shift};
+use crate::exports::ExportedRegions;
 use crate::far::Far;
 use crate::lanes::{self, CONTROL_LANE, MAIL_BYTES, MAX_FRAME_BYTES};
 use crate::lending::LendingPlan;
@@ -17,12 +18,14 @@ use crate::side::{MAIL_OFFSET, SLOT_BYTES, Side, Start};
 use crate::sys;
 use core::ptr::NonNull;
 use firehose::StrategyKind;
+use gasnet::conduit::regions::{RegionPlace, RegionRma, ServedRegions};
 use gasnet::conduit::{
     Advice, Channel, Completion, Conduit, Frame, Limits, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, FrameGrid, RankId};
 use netvm_fw::library::Library;
 use netvm_fw::nic::{Nic, NicConfig};
+use netvm_fw::region::{MAX_REGION_BYTES, RegionName};
 use netvm_fw::{Node, PAGE};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -255,6 +258,11 @@ impl Live {
         if let Some(started) = driven {
             return started;
         }
+        self.start_here(start)
+    }
+
+    /// Starts a transfer that no strategy of registration has a part in.
+    fn start_here(&self, start: &Start) -> bool {
         // SAFETY: owed by the callers of `put` and `get`.
         let started = self.side(|side| unsafe { side.start(&self.card.desks, start) }).unwrap_or(false);
         if started {
@@ -447,6 +455,10 @@ unsafe impl Conduit for Live {
         Some(self)
     }
 
+    fn regions(&self) -> Option<&dyn RegionRma> {
+        Some(self)
+    }
+
     fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
         Some(self)
     }
@@ -535,6 +547,7 @@ unsafe impl Conduit for Live {
             ("notifications", nic.notifications),
             ("messages", nic.appended),
             ("messages kept for lack of room", nic.kept),
+            ("accesses of regions", nic.regions),
             ("atomics", nic.atomics),
             ("backlogged", count(&counts.backlogged)),
             ("wakes", count(&counts.wakes)),
@@ -551,12 +564,12 @@ unsafe impl Conduit for Live {
 unsafe impl Rma for Live {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let (peer, remote, local) = (to.rank.0, to.offset, src as usize);
-        self.start(&Start { peer, remote, local, len, put: true, token, lease: None })
+        self.start(&Start { peer, remote, region: None, local, len, put: true, token, lease: None })
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let (peer, remote, local) = (from.rank.0, from.offset, dst as usize);
-        self.start(&Start { peer, remote, local, len, put: false, token, lease: None })
+        self.start(&Start { peer, remote, region: None, local, len, put: false, token, lease: None })
     }
 
     fn copies_source(&self, len: usize) -> bool {
@@ -577,13 +590,51 @@ unsafe impl Rma for Live {
         };
         match &at.driver {
             Some(driver) => {
+                let of_regions = {
+                    let mut side = lock(&at.side);
+                    report(&mut || side.region_completed())
+                };
                 let mut driver = lock(driver);
-                report(&mut || driver.done.pop_front())
+                of_regions + report(&mut || driver.done.pop_front())
             }
             None => {
                 let mut side = lock(&at.side);
-                report(&mut || side.completed())
+                report(&mut || side.completed().or_else(|| side.region_completed()))
             }
         }
     }
+}
+
+// SAFETY: 1. As for `Rma`. 2. The target's NIC says why it refused an access before it counts as done.
+unsafe impl RegionRma for Live {
+    fn serve(&self, regions: Arc<dyn ServedRegions>) {
+        self.card.open_regions(Arc::new(ExportedRegions(regions)));
+    }
+
+    fn covers(&self, at: *const u8, len: usize) -> bool {
+        let Some(attached) = self.attached() else { return false };
+        let (own, end) = (attached.region.range(), at.addr().saturating_add(len));
+        end <= own.start || at.addr() >= own.end
+    }
+
+    fn end(&self) -> u64 {
+        MAX_REGION_BYTES
+    }
+
+    fn is_one_step(&self, at: u64, len: usize) -> bool {
+        at % u64::from(PAGE) + len as u64 <= u64::from(PAGE)
+    }
+
+    unsafe fn put(&self, rank: RankId, to: RegionPlace, src: *const u8, len: usize, token: u64) -> bool {
+        self.start_here(&of_region(rank, to, src as usize, len, true, token))
+    }
+
+    unsafe fn get(&self, dst: *mut u8, rank: RankId, from: RegionPlace, len: usize, token: u64) -> bool {
+        self.start_here(&of_region(rank, from, dst as usize, len, false, token))
+    }
+}
+
+fn of_region(rank: RankId, place: RegionPlace, local: usize, len: usize, put: bool, token: u64) -> Start {
+    let region = Some(RegionName { number: place.number, secret: place.secret });
+    Start { peer: rank.0, remote: place.at, region, local, len, put, token, lease: None }
 }

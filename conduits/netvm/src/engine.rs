@@ -26,6 +26,7 @@ use gasnet::{Error, FrameGrid, RankId};
 use gasnet_sys::fd::Bell;
 use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork, QueuePlace};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
+use netvm_fw::region::RegionMemory;
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::{HEAD_BYTES, Head, Span};
 use netvm_fw::{Key, PageMemory, PortId, Vpn};
@@ -341,6 +342,13 @@ impl Card {
         }
     }
 
+    /// Lets the firmware access the regions of the rank.
+    pub(crate) fn open_regions(&self, regions: Arc<dyn RegionMemory>) {
+        if let Some(engine) = self.engine().as_mut() {
+            engine.nic.open_regions(regions);
+        }
+    }
+
     /// Leases a page of the rank, if it is resident.
     pub(crate) fn lease(&self, page: u64, key: Key) -> Option<Lease> {
         let vpn = Vpn::new(PORT, page);
@@ -555,6 +563,8 @@ impl NicEngine {
         }
         match action {
             NicAction::NicWork(NicWork::Raise) => self.raised(card),
+            // The rank may sleep until a word of its memory changes.
+            NicAction::NicWork(NicWork::Region(_)) => self.news = true,
             NicAction::NicWork(_) => {}
             NicAction::DmaRead { op, from, mut into } => {
                 into.resize(from.len as usize, 0);

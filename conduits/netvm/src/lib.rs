@@ -18,6 +18,7 @@
 //! - *side*: the rank's half of its port: the user library, and the transfers under way.
 //! - *mail*: frames of active messages, appended to queues of their receivers.
 //! - *attend*: to do the NIC's work in a thread of the rank that polls.
+//! - *region*: memory of the program that is exported ([`gasnet::region`]); the NIC accesses it (`exports.rs`).
 //! - *lending*: memory of a rank for the pages of others; *donor*, *borrower*: its owner, its user.
 //! - *news*: a change that a sleeping rank must be woken for.
 //!
@@ -52,6 +53,7 @@ mod conduit;
 mod desk;
 mod early;
 mod engine;
+mod exports;
 mod far;
 mod lanes;
 mod lending;

@@ -579,6 +579,7 @@ impl Driver {
             let remote = t.remote + at;
             let len = (BUCKET_BYTES - remote % BUCKET_BYTES).min(t.len - at);
             let start = Start {
+                region: None,
                 peer: t.peer,
                 remote,
                 local: local + at as usize,

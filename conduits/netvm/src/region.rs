@@ -37,6 +37,12 @@ impl ExportedMemory {
         unsafe { self.base.add(offset as usize) }
     }
 
+    /// Its addresses.
+    pub(crate) fn range(self) -> core::ops::Range<usize> {
+        let base = self.base.addr().get();
+        base..base + self.len as usize
+    }
+
     /// The offset of memory of the program in the region, if all of it is inside.
     pub(crate) fn offset_of(self, at: *const u8, len: usize) -> Option<u64> {
         let offset = (at as usize).checked_sub(self.base.as_ptr() as usize)? as u64;

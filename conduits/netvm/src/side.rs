@@ -9,12 +9,14 @@
 
 use crate::desk::Desks;
 use crate::engine::PORT;
+use crate::exports::reason;
 use crate::lanes::{Draft, Drafts};
 use crate::region::ExportedMemory;
 use gasnet::conduit::Completion;
 use netvm_fw::host::Segment;
 use netvm_fw::library::{Append, Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::Counter;
+use netvm_fw::region::RegionName;
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Node, PAGE};
@@ -41,6 +43,8 @@ struct PendingTransfer {
     slot: Option<u32>,
     /// Copy the bytes of a read from the slot to this address, with this length.
     copy: Option<(usize, usize)>,
+    /// The number of its first command, if it may be refused.
+    first: Option<u32>,
 }
 
 /// A location in a peer's memory.
@@ -55,8 +59,9 @@ pub(crate) enum PeerLocation {
 /// A put or get to be started.
 pub(crate) struct Start {
     pub(crate) peer: u32,
-    /// Offset in the peer's segment.
+    /// Offset in the peer's region, or else in its segment.
     pub(crate) remote: u64,
+    pub(crate) region: Option<RegionName>,
     /// Address in memory of the program.
     pub(crate) local: usize,
     pub(crate) len: usize,
@@ -100,6 +105,8 @@ pub(crate) struct Side {
     sent: VecDeque<(Fence, Draft)>,
     waiting: VecDeque<Outbound>,
     done: VecDeque<(u64, Completion)>,
+    /// The same for regions, which no strategy of registration has a part in.
+    region_done: VecDeque<(u64, Completion)>,
 }
 
 impl Side {
@@ -125,6 +132,7 @@ impl Side {
             sent: VecDeque::new(),
             waiting: VecDeque::new(),
             done: VecDeque::new(),
+            region_done: VecDeque::new(),
         }
     }
 
@@ -252,8 +260,10 @@ impl Side {
         let inline = start.put && start.len <= MAX_INLINE_BYTES;
         let here = if inline { None } else { self.region.offset_of(start.local as *const u8, start.len) };
         // A word across a page boundary would be read in two parts, and its owner might write it in between.
-        let place = here
-            .filter(|at| start.len > WORD_BYTES || at % u64::from(PAGE) + start.len as u64 <= PAGE.into());
+        // What is one step at the far end must stay one: a region may allow just one.
+        let splits = |at: u64| at % u64::from(PAGE) + start.len as u64 > PAGE.into();
+        let one_step = start.len <= WORD_BYTES || start.region.is_some() && !splits(start.remote);
+        let place = here.filter(|at| !one_step || !splits(*at));
         let slot = match place {
             None if !inline => match self.free.pop() {
                 Some(slot) => Some(slot),
@@ -268,16 +278,21 @@ impl Side {
             // SAFETY: (1).
             unsafe { self.region.copy_from(local, start.local as *const u8, start.len) };
         }
-        let remote = self.remote(desks, start.peer, PeerLocation::Segment(start.remote));
-        let (mut transfer, counter) = if start.put {
-            let write = Transfer::write((self.own, local), remote, start.len as u64).acknowledge();
-            (write, Counter::Written)
-        } else {
-            (Transfer::read((self.own, local), remote, start.len as u64), Counter::Reads)
+        let (here, node, len) = ((self.own, local), Node(start.peer), start.len as u64);
+        let mut transfer = match start.region {
+            Some(region) => Transfer::write_region(here, node, region, start.remote, len),
+            None => Transfer::write(
+                here,
+                self.remote(desks, start.peer, PeerLocation::Segment(start.remote)),
+                len,
+            ),
         };
+        let counter = if start.put { Counter::Written } else { Counter::Reads };
+        transfer = if start.put { transfer.acknowledge() } else { transfer.reading() };
         if let Some(lease) = start.lease {
             transfer = transfer.under(lease);
         }
+        let first = self.library.fence(counter).count;
         let all = issue(&mut self.library, &mut transfer, self.region);
         assert!(all, "there was room for all of it");
         let under = PendingTransfer {
@@ -285,9 +300,10 @@ impl Side {
             local: start.put && place.is_some(),
             slot,
             copy: (!start.put && slot.is_some()).then_some((start.local, start.len)),
+            first: start.region.map(|_| first),
         };
         if start.put && !under.local {
-            self.done.push_back((start.token, Completion::Local));
+            self.reports(&under).push_back((start.token, Completion::Local));
         }
         let queue = if start.put { &mut self.writes } else { &mut self.reads };
         queue.push_back((self.library.fence(counter), under));
@@ -306,27 +322,37 @@ impl Side {
     #[expect(unsafe_code, reason = "copies to memory of the program")]
     pub(crate) fn progress(&mut self) -> usize {
         let mut done = 0;
-        while let Some(under) = self.take_done() {
-            if let (Some(slot), Some((to, len))) = (under.slot, under.copy) {
+        while let Some((fence, under)) = self.take_done() {
+            let denied = under
+                .first
+                .and_then(|first| self.library.memory().take_denial(fence.which, first, fence.count))
+                .map(reason);
+            if let (Some(slot), Some((to, len)), None) = (under.slot, under.copy, denied) {
                 // SAFETY: owed by the caller of `start`: the get is not complete yet.
                 unsafe { self.region.copy_to(self.slot(slot), to as *mut u8, len) };
             }
             self.free.extend(under.slot);
+            let reports = self.reports(&under);
             if under.local {
-                self.done.push_back((under.token, Completion::Local));
+                reports.push_back((under.token, Completion::Local));
             }
-            self.done.push_back((under.token, Completion::Remote));
+            reports.push_back((under.token, denied.map_or(Completion::Remote, Completion::Refused)));
             done += 1;
         }
         done + self.advance()
     }
 
-    fn take_done(&mut self) -> Option<PendingTransfer> {
+    /// Where the progress of a transfer is reported.
+    fn reports(&mut self, of: &PendingTransfer) -> &mut VecDeque<(u64, Completion)> {
+        if of.first.is_some() { &mut self.region_done } else { &mut self.done }
+    }
+
+    fn take_done(&mut self) -> Option<(Fence, PendingTransfer)> {
         for queue in [&mut self.writes, &mut self.reads] {
             if let Some((fence, _)) = queue.front()
                 && self.library.want(*fence)
             {
-                return queue.pop_front().map(|(_, under)| under);
+                return queue.pop_front();
             }
         }
         None
@@ -335,6 +361,11 @@ impl Side {
     /// The next completion to report to the core.
     pub(crate) fn completed(&mut self) -> Option<(u64, Completion)> {
         self.done.pop_front()
+    }
+
+    /// The next completion of an operation on a region to report to the core.
+    pub(crate) fn region_completed(&mut self) -> Option<(u64, Completion)> {
+        self.region_done.pop_front()
     }
 
     /// Takes all completions to report; `into` is empty.
@@ -395,7 +426,7 @@ mod tests {
         let region = unsafe { ExportedMemory::new(base, size) };
         let mut side = Side::new(library, 0, 2, export, SEGMENT, region);
         let local = region.at(local, len).as_ptr() as usize;
-        let get = Start { peer: 1, remote: 64, local, len, put: false, token: 1, lease: None };
+        let get = Start { peer: 1, remote: 64, region: None, local, len, put: false, token: 1, lease: None };
         // SAFETY: the memory made above.
         assert!(unsafe { side.start(&desks, &get) });
         let rings: Vec<PortId> = core::iter::from_fn(|| bell.answer()).collect();

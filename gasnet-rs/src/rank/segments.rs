@@ -90,6 +90,9 @@ impl Rank {
         let entries = self.map_segments(size, stride)?;
         if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
             self.native.get_or_init(|| Native::new(rma));
+            if let Some(served) = self.conduit.as_ref().and_then(|conduit| conduit.regions()) {
+                served.serve(self.regions.clone());
+            }
         }
         self.enter_segments(entries)
     }

@@ -23,6 +23,7 @@ use crate::wait::{Presence, Station, WaitPolicy};
 use crate::{Boot, RankId, am, amref, vis};
 use core::sync::atomic::AtomicPtr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
 
 /// Opens the conduit that was chosen for a job; `Ok(None)` if the ranks of this host need none.
@@ -176,7 +177,7 @@ impl Rank {
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             serve: serve(),
             ops: Ops::new(),
-            regions: Regions::new(),
+            regions: Arc::new(Regions::new()),
             transfers: Transfers::new(),
             parts: am::parts::Parts::default(),
             phases: Turns::new(threading, Phases::default()),

@@ -3,18 +3,21 @@
 //! A request names the slot, the generation and the secret of a region besides its
 //! [transfer](crate::transfer), as those of [`crate::amref`] name an offset in a segment; the answers are the
 //! same. What the owner refuses is answered with a code, and nothing was read or written. To the own rank an
-//! operation is the same check and a copy, without a message.
+//! operation is the same check and a copy, without a message. Where the owner's NIC serves regions
+//! ([`crate::conduit::regions`]), puts and gets of those that it can reach are the NIC's instead.
 //!
 //! **Who hears of a refusal.** Operations that return a [`RegionError`] return it; of a transfer of several
 //! messages some may have been made then. Those that return an [`Event`], and implicit ones, have nobody to
 //! tell: they end the job with a message.
 #![expect(unsafe_code, reason = "copies between regions, message payloads and user memory")]
 
-use super::{Access, Grant, Modes, RegionError, RegionKey};
+use super::{Access, Grant, Modes, RegionError, RegionKey, SERVED};
 use crate::am::{Kind, Message, Token};
 use crate::amref::{self, nonsense};
 use crate::atomics::{self, Operation};
+use crate::conduit::regions::{RegionPlace, RegionRma};
 use crate::event::{Event, Implicit};
+use crate::native::Native;
 use crate::prim::{Ordering, fence};
 use crate::segment::Shared;
 use crate::transfer::{Answer, Away, Plan};
@@ -42,6 +45,8 @@ const ABSENT: u32 = u32::MAX;
 
 /// Bytes of what is published under a name: key and note.
 const PUBLISHED_BYTES: usize = size_of::<RegionKey>() + size_of::<u64>();
+
+type ServedBy<'a> = (&'a Native, &'a dyn RegionRma);
 
 fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
@@ -93,7 +98,7 @@ impl Rank {
     }
 
     /// Counts an operation of `op` as refused; ends the job if nobody asks.
-    fn region_refused(&self, op: u32, peer: RankId, why: RegionError) {
+    pub(crate) fn region_refused(&self, op: u32, peer: RankId, why: RegionError) {
         let refused = &self.ops.op(op).refused;
         match refused.load(Ordering::Relaxed) {
             STRICT => self.fatal(&format!("an operation on a region of rank {peer} was refused: {why}")),
@@ -121,6 +126,19 @@ impl Rank {
         self.regions.access(key.grant(), modes, at, len)
     }
 
+    /// The NIC's operations, and the first byte, of an access that the owner's NIC can carry out.
+    fn served(&self, key: &RegionKey, at: u64, len: usize) -> Option<(ServedBy<'_>, RegionPlace)> {
+        if key.modes & SERVED == 0 {
+            return None;
+        }
+        let served = self.region_rma()?;
+        let reached = at.checked_add(len as u64).is_some_and(|end| end <= served.1.end());
+        let once = key.modes().has(Modes::ONCE);
+        let Grant { slot: number, secret, .. } = key.grant();
+        (reached && (!once || served.1.is_one_step(at, len)))
+            .then_some((served, RegionPlace { number, secret, at }))
+    }
+
     /// Puts in parts that count in `op`.
     ///
     /// # Safety
@@ -143,8 +161,12 @@ impl Rank {
             return;
         }
         self.regions.goes_away();
-        let [slot, owner, low, high] = key.grant().words();
         let put = Away { op, peer, offset: at, len, immediate: false };
+        if let Some((served, place)) = self.served(key, at, len) {
+            // SAFETY: (1).
+            return unsafe { self.served_put(served, put, place, src) };
+        }
+        let [slot, owner, low, high] = key.grant().words();
         let sent =
             self.in_pieces(put, Plan::message(peer, op, Answer::Done), |[name, generation], done, n, _| {
                 let [at_low, at_high] = halves(at + done as u64);
@@ -178,9 +200,13 @@ impl Rank {
             return;
         }
         self.regions.goes_away();
+        let get = Away { op, peer, offset: at, len, immediate: false };
+        if let Some((served, place)) = self.served(key, at, len) {
+            // SAFETY: (1).
+            return unsafe { self.served_get(served, get, place, dst) };
+        }
         let [slot, owner, low, high] = key.grant().words();
         let plan = Plan { at: dst, ..Plan::message(peer, op, Answer::Data) };
-        let get = Away { op, peer, offset: at, len, immediate: false };
         let sent = self.in_pieces(get, plan, |[name, generation], done, n, immediate| {
             let [at_low, at_high] = halves(at + done as u64);
             let args = [name, generation, slot, owner, low, high, at_low, at_high, n as u32];

@@ -134,3 +134,47 @@ fn every_refusal_has_a_code() {
     assert!(RegionError::ALL.iter().all(|e| RegionError::from_code(e.code()) == Some(*e)));
     assert_eq!([0, 9, u32::MAX].map(RegionError::from_code), [None; 3]);
 }
+
+/// What a NIC asks for is checked as a message is.
+#[test]
+fn reg_07_a_nic_reaches_what_it_may() {
+    use crate::conduit::regions::{RegionPlace, ServedRegions};
+    let all = regions();
+    let mut memory = vec![7u8; 100];
+    let base = memory.as_mut_ptr() as usize;
+    let served = |modes: Modes| open(&all, base, 100, Modes(modes.0 | SERVED));
+    let place = |key: &RegionKey, at| {
+        let Grant { slot: number, secret, .. } = key.grant();
+        RegionPlace { number, secret, at }
+    };
+    let key = served(Modes::READ | Modes::WRITE);
+    assert_eq!(key.modes(), Modes::READ | Modes::WRITE, "the mark is no mode");
+    let mut into = [0; 2];
+    assert_eq!(all.write(place(&key, 98), &[1, 2]), Ok(()));
+    assert_eq!((all.read(place(&key, 98), &mut into), into), (Ok(()), [1, 2]));
+    assert_eq!(all.write(place(&key, 99), &[1, 2]), Err(RegionError::Range));
+    assert_eq!(all.read(place(&key, u64::MAX), &mut into), Err(RegionError::Range));
+    assert_eq!(all.write(place(&served(Modes::READ), 0), &[1]), Err(RegionError::Access));
+    let other = RegionPlace { secret: place(&key, 0).secret ^ 1, ..place(&key, 0) };
+    assert_eq!(all.write(other, &[1]), Err(RegionError::Revoked));
+    assert_eq!(all.write(RegionPlace { number: 77, ..place(&key, 0) }, &[1]), Err(RegionError::Revoked));
+    // By message or by NIC, once is once.
+    let once = served(Modes::WRITE | Modes::ONCE);
+    assert_eq!(access(&all, &once, Modes::WRITE, 0, 5), Ok(base));
+    assert_eq!(all.write(place(&once, 0), &[1]), Err(RegionError::Used));
+    all.revoke(key.slot);
+    assert_eq!(all.read(place(&key, 0), &mut into), Err(RegionError::Revoked));
+}
+
+/// Memory that the owner has not said a NIC can reach is out of reach whatever a key says.
+#[test]
+fn reg_07_no_forged_key_makes_a_nic_reach_more() {
+    use crate::conduit::regions::{RegionPlace, ServedRegions};
+    let all = regions();
+    let mut memory = vec![7u8; 100];
+    let key = open(&all, memory.as_mut_ptr() as usize, 100, Modes::ALL);
+    // Whoever has a key can work out the secret that its owner knows.
+    let Grant { slot: number, secret, .. } = key.grant();
+    assert_eq!(all.write(RegionPlace { number, secret, at: 0 }, &[1]), Err(RegionError::Revoked));
+    assert_eq!(memory, [7; 100]);
+}

@@ -239,6 +239,6 @@ impl Nic {
     fn refuse_fragment(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         self.stats.refused += 1;
         self.recycle(payload);
-        self.tell_refusal(&head, out);
+        self.tell_refusal(&head, None, out);
     }
 }

@@ -25,13 +25,18 @@ impl Prefix {
         number
     }
 
+    /// Whether a member was issued and is not done.
+    fn is_under_way(&self, number: u32) -> bool {
+        let ahead = number.wrapping_sub(self.done);
+        ahead < self.issued.wrapping_sub(self.done) && self.ahead.get(ahead as usize) != Some(&true)
+    }
+
     /// A member is done; returns the count from the start, or `None` if the member is not under way.
     pub(super) fn mark(&mut self, number: u32) -> Option<u32> {
-        let ahead = number.wrapping_sub(self.done);
-        let known = self.ahead.get(ahead as usize) == Some(&true);
-        if ahead >= self.issued.wrapping_sub(self.done) || known {
+        if !self.is_under_way(number) {
             return None;
         }
+        let ahead = number.wrapping_sub(self.done);
         if ahead > 0 {
             let ahead = ahead as usize;
             if self.ahead.len() <= ahead {
@@ -76,6 +81,10 @@ impl PortState {
             triggers,
             paging,
         }
+    }
+
+    pub(super) fn is_under_way(&self, which: Counter, number: u32) -> bool {
+        self.counts[which as usize].is_under_way(number)
     }
 
     pub(super) fn issue(&mut self, which: Counter) -> u32 {

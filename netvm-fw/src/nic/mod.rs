@@ -25,6 +25,7 @@ mod atomic;
 mod count;
 mod operands;
 mod receive;
+mod region;
 mod send;
 mod trigger;
 
@@ -36,6 +37,7 @@ use slab::Slab;
 use crate::atomics::{AtomicOp, MAX_OPERAND_WORDS};
 use crate::ids::{FrameAddress, Node, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
+use crate::region::{NoRegions, RegionMemory};
 use crate::shadow::{Lease, LockError, NicTable};
 use crate::wire::{BadHead, Head, Span, Traffic};
 use append::Appended;
@@ -250,6 +252,8 @@ pub enum NicWork {
     Compute(AtomicOp),
     /// Folded this many bytes into memory.
     Fold(u32),
+    /// Looked for a region, and copied this many bytes into or out of it if it may.
+    Region(u32),
     /// Took a reply of the host.
     Host,
 }
@@ -294,6 +298,8 @@ pub struct NicStats {
     pub cached: u64,
     /// Combining writes carried out here.
     pub folds: u64,
+    /// Reads and writes of regions carried out here.
+    pub regions: u64,
     /// Messages in appended queues of this node.
     pub appended: u64,
     /// Fragments of messages that found no room in their queue.
@@ -386,6 +392,7 @@ pub struct Nic {
     queues: Vec<Option<Appended>>,
     /// Fragments for appended queues that wait for messages before them.
     appends: Slab<(Head, Vec<u8>)>,
+    regions: Arc<dyn RegionMemory>,
     buffers: Vec<Vec<u8>>,
     stats: NicStats,
     now: Nanos,
@@ -406,6 +413,7 @@ impl Nic {
             parked: Vec::new(),
             queues: Vec::new(),
             appends: Slab::new(),
+            regions: Arc::new(NoRegions),
             buffers: Vec::new(),
             stats: NicStats::default(),
             now: 0,

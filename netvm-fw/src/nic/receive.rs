@@ -3,6 +3,7 @@
 use super::{Due, Interrupt, Nic, NicAction, NicWork, Origin, Pending};
 use crate::ids::Ppn;
 use crate::port::{Counter, Post};
+use crate::region::{Refusal, RegionName};
 use crate::shadow::LockError;
 use crate::window::Arrival;
 use crate::wire::{ACKNOWLEDGE, BadHead, Head, HeadKind, LEASED, Span};
@@ -91,7 +92,12 @@ impl Nic {
     fn place(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         match self.lock_needed(&head, out) {
             Ok(ppn) => self.store(Pending::Store { head, ppn }, ppn, head.dst, payload, out),
-            Err(LockError::Missing) => self.bounce(head, payload, out),
+            Err(LockError::Missing) => {
+                match RegionName::of(head.dst).filter(|_| head.kind == HeadKind::Write) {
+                    Some(place) => self.write_region(head, place, payload, out),
+                    None => self.bounce(head, payload, out),
+                }
+            }
             Err(LockError::Refused) => self.refuse(head, out),
         }
     }
@@ -121,6 +127,9 @@ impl Nic {
         match self.lock(head.src, lease(&head), out) {
             Ok(ppn) => self.fetch(Pending::Fetch { head, ppn, origin }, ppn, head.src, out),
             Err(LockError::Missing) => {
+                if let Some(place) = RegionName::of(head.src) {
+                    return self.read_region(head, place, origin, out);
+                }
                 if !deferred {
                     self.unreserve(head.traffic_from());
                 }
@@ -161,7 +170,7 @@ impl Nic {
         if deferred {
             self.unreserve(head.traffic_from());
             self.stats.refused += 1;
-            self.tell_refusal(&head, out);
+            self.tell_refusal(&head, None, out);
             return self.pump(head.traffic_from(), out);
         }
         self.refuse(head, out);
@@ -208,21 +217,24 @@ impl Nic {
         if head.kind == HeadKind::ReadReply {
             self.count_refusal(head.port, out);
         } else if head.kind != HeadKind::Message {
-            self.tell_refusal(&head, out);
+            self.tell_refusal(&head, None, out);
         }
         self.complete(head, false, out);
     }
 
-    pub(super) fn tell_refusal(&mut self, head: &Head, out: &mut Vec<NicAction>) {
+    pub(super) fn tell_refusal(&mut self, head: &Head, why: Option<Refusal>, out: &mut Vec<NicAction>) {
         let counted = !matches!(head.kind, HeadKind::Write | HeadKind::Combine | HeadKind::Append)
             || head.flags & ACKNOWLEDGE != 0;
         let what = if counted { head.kind as u32 } else { 0 };
-        self.send_answer(HeadKind::Refused, head, |answer| answer.op = what, out);
+        let why = why.map_or(0, |why| why.0.get());
+        let fill = |answer: &mut Head| (answer.op, answer.notification) = (what, why);
+        self.send_answer(HeadKind::Refused, head, fill, out);
     }
 
     /// A peer refused an operation of this node. (A copy of the refusal of a write without acknowledgement is
     /// counted again.)
     fn refused(&mut self, head: Head, out: &mut Vec<NicAction>) {
+        self.denied(&head);
         let (port, cookie) = (head.port, head.cookie);
         let news = match head.op {
             kind if kind == HeadKind::Read as u32 => self.count(port, Counter::Reads, cookie, out),

@@ -9,6 +9,7 @@ mod hazards;
 mod operands;
 mod orders;
 mod paging;
+mod regions;
 mod rig;
 mod sync;
 mod tables;

@@ -1,9 +1,13 @@
 //! Exported regions: keys by name and as data, random operations against a copy, refusals, revocation while
-//! others write.
+//! others write, and memory that NICs reach.
+
+#![expect(unsafe_code, reason = "looks at memory that others write")]
 
 use crate::support::{Cx, Rng};
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::{GlobalPtr, Modes, RankId, RegionError, RegionKey};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const ADD: Operation = Operation { function: Function::Add, word: WordType::U64 };
 /// Bytes of a region: two messages and a bit.
@@ -107,4 +111,64 @@ fn storm(cx: &Cx) {
             rank.barrier();
         }
     }
+}
+
+/// Bytes of the region that others write, which begins and ends within a page.
+const SERVED: usize = 20_001;
+
+/// The owner's program does nothing for the others: it calls nothing of the runtime, where the conduit's NICs
+/// serve regions, until all are done. Elsewhere it polls, and the results are the same.
+pub fn reg_07_the_owners_program_has_no_part(cx: &Cx) {
+    let (rank, others) = (cx.rank, cx.size() - 1);
+    let counter = |name: &str| rank.counters().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value);
+    let (memory, flags) = (
+        rank.export_vec(vec![0u8; SERVED], Modes::ALL).unwrap(),
+        rank.export_pages(4096, Modes::ALL).unwrap(),
+    );
+    let (data, words) = (exchange(cx, memory.key())[0], exchange(cx, flags.key())[0]);
+    if cx.me() > 0 {
+        let mut rng = Rng::new(cx.seed ^ u64::from(cx.me()) << 32);
+        // Its own part of the memory, and a copy.
+        let part = SERVED / others as usize;
+        let first = (cx.me() - 1) as usize * part;
+        let mut copy = vec![0u8; part];
+        for i in 0..if cx.quick { 30 } else { 200 } {
+            let len = rng.below(if i % 4 == 0 { part } else { 90 }) + 1;
+            let at = rng.below(part - len.min(part) + 1);
+            let len = len.min(part - at);
+            if rng.below(2) == 0 {
+                copy[at..at + len].iter_mut().for_each(|b| *b = rng.below(256) as u8);
+                rank.region_write(&data, (first + at) as u64, &copy[at..at + len]).unwrap();
+            } else {
+                let got = rank.region_read_nb::<u8>(&data, (first + at) as u64, len).wait().unwrap();
+                assert!(got == copy[at..at + len], "{len} bytes at {at}");
+            }
+            assert_eq!(rank.region_write(&data, SERVED as u64 - 1, &[0u16]), Err(RegionError::Range));
+        }
+        rank.region_write(&words, 8 * u64::from(cx.me()), &[1u64]).unwrap();
+        let mut go = [0u64];
+        while go[0] == 0 {
+            rank.region_read(&words, 0, &mut go).unwrap();
+        }
+    } else {
+        let before = (counter("messages taken"), counter("accesses of regions"));
+        // SAFETY: exported pages begin at a page; others write words of them.
+        let word = |i: u32| unsafe { AtomicU64::from_ptr(flags.address().cast::<u64>().add(i as usize)) };
+        while !(1..=others).all(|r| word(r).load(Ordering::Acquire) == 1) {
+            if before.1.is_some() {
+                std::thread::sleep(Duration::from_micros(100));
+            } else {
+                rank.poll();
+            }
+        }
+        let after = (counter("messages taken"), counter("accesses of regions"));
+        if let (Some(before), Some(after)) = (before.1, after.1) {
+            assert!(after >= before + u64::from(others) * 31, "{before}, then {after}");
+        }
+        if before.1.is_some() {
+            assert_eq!(before.0, after.0, "a handler has run");
+        }
+        word(0).store(1, Ordering::Release);
+    }
+    rank.barrier();
 }

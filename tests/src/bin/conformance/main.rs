@@ -46,6 +46,7 @@ const SECTIONS: &[Section] = &[
     ("vis", vis::shapes),
     ("regions", rma::regions),
     ("exported", exported::exported),
+    ("exported-served", exported::reg_07_the_owners_program_has_no_part),
     ("pending", pending::pending),
     ("atomics", atomics::by_definition),
     ("contention", atomics::contention),
