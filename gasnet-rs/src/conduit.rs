@@ -31,7 +31,8 @@ pub mod looks;
 pub mod regions;
 
 use crate::atomics::Operation;
-use crate::{Error, RankId, RegionError};
+use crate::error::RegionError;
+use crate::{Error, RankId};
 use core::ptr::NonNull;
 
 /// Which stream a frame belongs to.

@@ -663,6 +663,10 @@ unsafe impl Conduit for Imported {
         self.rma.get_or_init(|| unsafe { (t.has_rma)(t.object) } != 0).then_some(self)
     }
 
+    fn regions(&self) -> Option<&dyn crate::conduit::regions::RegionRma> {
+        None
+    }
+
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         let t = &self.table;
         // SAFETY: as above.

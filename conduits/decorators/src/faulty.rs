@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{FaultRates, Faults, Late};
+use gasnet::conduit::regions::RegionRma;
 use gasnet::conduit::{Channel, Conduit, Frame, FrameLine, RawSlot, Rma};
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
@@ -189,6 +190,10 @@ unsafe impl Conduit for Faulty {
 
     /// See [`Faulty`].
     fn rma(&self) -> Option<&dyn Rma> {
+        None
+    }
+
+    fn regions(&self) -> Option<&dyn RegionRma> {
         None
     }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use gasnet::atomics::Operation;
+use gasnet::conduit::regions::RegionRma;
 use gasnet::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma};
 use gasnet::{Error, RankId};
 use std::fs::File;
@@ -95,6 +96,11 @@ unsafe impl Conduit for Traced {
 
     fn rma(&self) -> Option<&dyn Rma> {
         self.inner.rma().map(|_| self as &dyn Rma)
+    }
+
+    /// Regions are accessed by messages, which are seen here.
+    fn regions(&self) -> Option<&dyn RegionRma> {
+        None
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -5,7 +5,8 @@
 //! The core keeps the regions and checks every access ([`ServedRegions`]), on whatever path it comes: so an
 //! access that is allowed once is made once. The conduit brings the bytes.
 
-use crate::{RankId, RegionError};
+use crate::RankId;
+use crate::error::RegionError;
 use std::sync::Arc;
 
 /// The regions of a rank, as its NIC sees them. Any thread may call it.
