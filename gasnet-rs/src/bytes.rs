@@ -4,9 +4,9 @@
 //! code even. To the language that is a data race, and undefined, unless all accesses that meet are atomic.
 //! So they are: 1, 2, 4 or 8 bytes, naturally aligned, are one relaxed load or store, and whoever meets it
 //! sees the old value or the new one. Anything longer goes by C's `memmove`, called through a pointer that
-//! the compiler cannot see through: foreign code, which to the language may do anything that Rust could do,
-//! here a relaxed access for each byte, since that is what loads and stores of the machine are. Transfers
-//! that meet leave or yield a mixture of bytes.
+//! the compiler cannot see through, or by a loop in assembler: foreign code, which to the language may do
+//! anything that Rust could do, here a relaxed access for each byte, since that is what loads and stores of
+//! the machine are. Transfers that meet leave or yield a mixture of bytes.
 //!
 //! That a word is stored *once* matters to programs: its owner may see a flag and reset it at once. C's
 //! `memmove` stores words of 2, 4 and 8 bytes twice on common machines, and the second store would set the
@@ -107,10 +107,102 @@ unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
         // SAFETY: owed by the caller.
         return unsafe { core::ptr::copy(from, to, len) };
     }
+    let done = match in_blocks(to, from, len) {
+        // SAFETY: owed by the caller; just asked.
+        true => unsafe { blocks(to, from, len) },
+        false => 0,
+    };
     let mut function: unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void = libc::memmove;
     forget!(function);
     // SAFETY: owed by the caller.
-    unsafe { function(to.cast(), from.cast(), len) };
+    unsafe { function(to.add(done).cast(), from.add(done).cast(), len - done) };
+}
+
+/// Bytes of a round of [`blocks`], four registers of AVX.
+const BLOCK_BYTES: usize = 128;
+/// Lengths that are copied in blocks. For these the C library takes `rep movsb` on many processors, which
+/// waits for what comes before and keeps back what comes after; a loop of loads and stores overlaps with
+/// them, and fetches more lines from another processor's cache at a time. Shorter ones the library copies by
+/// such a loop itself, of longer ones neither is faster.
+const IN_BLOCKS: core::ops::RangeInclusive<usize> = 2049..=32 << 10;
+
+/// Whether a copy is made in blocks: of such a length, to where no store of a register crosses a cache line,
+/// and not onto bytes that are still to be read.
+#[inline]
+fn in_blocks(to: *mut u8, from: *const u8, len: usize) -> bool {
+    IN_BLOCKS.contains(&len)
+        && to.addr().is_multiple_of(32)
+        && to.addr().wrapping_sub(from.addr()) >= len
+        && has_blocks()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_blocks() -> bool {
+    std::is_x86_feature_detected!("avx")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_blocks() -> bool {
+    false
+}
+
+/// Copies all but the last bytes, which do not make a block; returns how many. It is foreign code, as
+/// `memmove` is.
+///
+/// # Safety
+/// 1. As [`store`] or [`load`], in order of address. 2. [`in_blocks`] said so.
+#[cfg(target_arch = "x86_64")]
+unsafe fn blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
+    let done = len - len % BLOCK_BYTES;
+    // SAFETY: (1), (2): the processor has these instructions, and there is a block at least.
+    unsafe {
+        asm!(
+            "2:",
+            "vmovdqu ymm0, [{from} + rax]",
+            "vmovdqu ymm1, [{from} + rax + 32]",
+            "vmovdqu ymm2, [{from} + rax + 64]",
+            "vmovdqu ymm3, [{from} + rax + 96]",
+            "vmovdqa [{to} + rax], ymm0",
+            "vmovdqa [{to} + rax + 32], ymm1",
+            "vmovdqa [{to} + rax + 64], ymm2",
+            "vmovdqa [{to} + rax + 96], ymm3",
+            "add rax, 128",
+            "jnz 2b",
+            "vzeroupper",
+            from = in(reg) from.add(done),
+            to = in(reg) to.add(done),
+            inout("rax") 0usize.wrapping_sub(done) => _,
+            clobber_abi("sysv64"),
+            options(nostack),
+        );
+    }
+    done
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn blocks(_: *mut u8, _: *const u8, _: usize) -> usize {
+    0
+}
+
+/// Longest memory that [`prefetch`] asks for: of longer one the processor fetches the rest by itself while
+/// the first lines are read, and if nobody reads it, it stays where it is written next.
+#[cfg(target_arch = "x86_64")]
+const PREFETCH_BYTES: usize = 512;
+
+/// Asks for the lines of a piece of memory that this processor will probably read, at an address that may be
+/// any: they come from the processor that wrote them while this one does something else.
+#[inline]
+pub(crate) fn prefetch(at: *const u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if len <= PREFETCH_BYTES {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        for line in (0..len).step_by(64) {
+            // SAFETY: a hint, which reads nothing and never faults.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(line).cast()) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (at, len);
 }
 
 /// Sets `len` bytes of a place where others may read and write.
@@ -227,6 +319,31 @@ mod tests {
             // SAFETY: inside.
             unsafe { fill(to.as_mut_ptr().add(3), 7, len) };
             assert!(to.iter().enumerate().all(|(i, b)| *b == if (3..3 + len).contains(&i) { 7 } else { 0 }));
+        }
+    }
+
+    /// Lengths around those copied in blocks, whatever the places are to each other.
+    #[test]
+    fn long_copies() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let data: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(140 << 10).collect();
+        for round in 0..if cfg!(miri) { 10 } else { 2000 } {
+            let len = rng.choice([2040..2060, 2176..2180, 4000..4200, 32700..33000]).unwrap();
+            let len = rng.usize(len);
+            let mut all = data.clone();
+            let (from, to) = (rng.usize(..32 << 10), rng.usize(..32 << 10));
+            let to = if round % 2 == 0 { to } else { 64 << 10 | to & !31 };
+            let at = all.as_mut_ptr();
+            let by = if rng.bool() { store } else { load };
+            // SAFETY: inside.
+            unsafe { by(at.add(to), at.add(from), len) };
+            assert_eq!(all[to..to + len], data[from..from + len], "seed {seed}, round {round}");
+            assert!(
+                all[..to] == data[..to] && all[to + len..] == data[to + len..],
+                "seed {seed}, round {round}"
+            );
         }
     }
 
