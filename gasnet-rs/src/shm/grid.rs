@@ -641,7 +641,7 @@ mod tests {
         let all = grids(2);
         let mut told = 0;
         for _ in 0..20_000 {
-            if rng.u32(..24) == 0 {
+            if rng.u32(..40) == 0 {
                 all[1].poll(Channel::Request, rng.usize(1..64), &mut |_, _| true);
             }
             let (len, nargs) = (*rng.choice(&[0, 64, 65, 1000, 4096]).unwrap(), rng.usize(..=MAX_ARGUMENTS));
