@@ -60,6 +60,9 @@ const MAX_MAPPED_LONG_BYTES: usize = 0x7fff_ffff;
 /// Messages of one channel a poll handles at most.
 pub(crate) const POLL_BUDGET: usize = 64;
 
+/// What messages about ranges call a long message.
+const LONG_MESSAGE: &str = "long message";
+
 /// A message on its way out.
 #[derive(Clone, Copy)]
 pub(crate) struct Outgoing<'a> {
@@ -352,11 +355,7 @@ impl Rank {
         out: &Outgoing<'_>,
         immediate: bool,
     ) -> Result<Result<(), Refused>, Error> {
-        if to.0 >= self.size()
-            || out.args.len() > MAX_ARGUMENTS
-            || out.len > MAX_MEDIUM
-            || out.kind == Kind::Long
-            || self.config.check
+        if to.0 >= self.size() || out.args.len() > MAX_ARGUMENTS || out.len > MAX_MEDIUM || self.config.check
         {
             self.check_outgoing(to, out)?;
             if channel == Channel::Request {
@@ -366,13 +365,19 @@ impl Rank {
         if self.has_left(to) && to != self.id() {
             return self.send_to_nobody(channel, to, out.handler).map(Ok);
         }
+        // Where a long message's payload is placed from here, the range is checked there.
         match self.route(to) {
             // SAFETY: (1).
             Route::Neighbour(index) => unsafe { self.send_neighbour(channel, (to, index), out, immediate) },
             // SAFETY: (1).
             Route::Own => unsafe { self.send_own(channel, out) }.map(Ok),
-            // SAFETY: (1).
-            Route::Conduit => unsafe { self.send_frame(channel, to, out, immediate) },
+            Route::Conduit => {
+                if out.kind == Kind::Long {
+                    self.check_outgoing(to, out)?;
+                }
+                // SAFETY: (1).
+                unsafe { self.send_frame(channel, to, out, immediate) }
+            }
         }
     }
 
@@ -395,9 +400,14 @@ impl Rank {
             )));
         }
         if out.kind == Kind::Long && out.len > 0 {
-            self.check_range("long message", to, out.dst, out.len)?;
+            self.check_range(LONG_MESSAGE, to, out.dst, out.len)?;
         }
         Ok(())
+    }
+
+    #[cold]
+    fn outside_of_segment(&self, to: RankId, out: &Outgoing<'_>) -> Error {
+        Error::op(self.outside(LONG_MESSAGE, to, out.dst, out.len))
     }
 
     unsafe fn send_neighbour(
@@ -417,7 +427,7 @@ impl Rank {
                 Some(Place::Here(at)) => Some(at),
                 // SAFETY: owed by the caller.
                 Some(Place::Away) => return unsafe { self.send_long_unmapped(channel, to, *out, immediate) },
-                None => return Err(Error::op(format!("long message to rank {to}: outside its segment"))),
+                None => return Err(self.outside_of_segment(to, out)),
             }
         } else {
             None
@@ -541,7 +551,7 @@ impl Rank {
                     unsafe { bytes::store(at, out.src, out.len) };
                     at
                 }
-                _ => return Err(Error::op("long message to oneself: outside the segment")),
+                _ => return Err(self.outside_of_segment(self.id(), out)),
             },
         };
         let m = Message { kind: out.kind, args: out.args, payload, len: out.len };
@@ -627,6 +637,9 @@ impl Rank {
             1 => (Kind::Medium, m.payload),
             _ => (Kind::Long, self.own_address(m.word())),
         };
+        if kind == Kind::Long {
+            bytes::prefetch(payload, m.len);
+        }
         let message = Message { kind, args: &m.args[..m.nargs], payload, len: m.len };
         self.run_handler(from, channel, m.handler, &message);
     }

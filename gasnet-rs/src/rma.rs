@@ -56,7 +56,7 @@ impl Rank {
     }
 
     #[cold]
-    fn outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> String {
+    pub(crate) fn outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> String {
         match self.table().get(rank) {
             None => format!("{what} to rank {rank}: the job has {} ranks", self.size()),
             Some(e) => format!(
