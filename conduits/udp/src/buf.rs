@@ -8,9 +8,17 @@ pub const MAX_FRAME_BYTES: usize = MIN_FRAME;
 const HEAD_BYTES: usize = 448;
 /// Sizes of buffers, in bytes. Many programs send messages of one page or of a few. A frame with such a
 /// payload has a class of its own, and so takes no more of a channel's room than it needs.
-const CLASS_BYTES: [usize; 4] = [HEAD_BYTES, 4096 + HEAD_BYTES, 16384 + HEAD_BYTES, MAX_FRAME_BYTES];
-/// Free buffers kept of each size.
-const KEPT_BUFFERS_BY_CLASS: [usize; CLASS_BYTES.len()] = [256, 64, 16, 8];
+const CLASS_BYTES: [usize; 6] = [
+    HEAD_BYTES,
+    1024 + HEAD_BYTES,
+    2048 + HEAD_BYTES,
+    4096 + HEAD_BYTES,
+    16384 + HEAD_BYTES,
+    MAX_FRAME_BYTES,
+];
+/// Free buffers kept of each size: of the smaller ones about as many as a peer fills before they are handled.
+/// What is not kept goes back to the system, and costs a page fault when it is needed again.
+const KEPT_BUFFERS_BY_CLASS: [usize; CLASS_BYTES.len()] = [256, 256, 256, 256, 16, 8];
 const ALIGN_BYTES: usize = 64;
 
 /// Memory for one frame, 64-byte aligned.
@@ -87,7 +95,7 @@ mod tests {
     #[test]
     fn buffers_are_aligned_and_used_again() {
         let mut pool = Pool::default();
-        for len in [0, 1, 448, 449, 4096, 4544, 4545, 16384, MAX_FRAME_BYTES] {
+        for len in [0, 1, 448, 449, 1472, 1473, 2496, 2497, 4096, 4544, 4545, 16384, MAX_FRAME_BYTES] {
             let mut buf = pool.take(len);
             assert_eq!((buf.bytes().len(), buf.bytes().as_ptr() as usize % 64), (len, 0));
             buf.bytes_mut().fill(1);
