@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::process::Pid;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// A mapping of this process, unmapped when dropped.
 #[derive(Debug)]
@@ -81,13 +81,6 @@ pub unsafe fn map_over(fd: BorrowedFd<'_>, offset: u64, at: *mut u8, len: usize)
     // SAFETY: the caller may replace what was there, by obligation 1.
     unsafe { mmap(at.cast(), len, ProtFlags::READ | ProtFlags::WRITE, flags, fd, offset)? };
     Ok(())
-}
-
-/// Has the system make the pages of a range for writing, if it can; otherwise they are made when they are
-/// touched. What is there stays.
-pub fn populate(at: *mut u8, len: usize) {
-    // SAFETY: this advice changes no byte, and is refused where nothing is mapped.
-    let _ = unsafe { madvise(at.cast(), len, Advice::LinuxPopulateWrite) };
 }
 
 /// Unmaps a range that this module mapped.

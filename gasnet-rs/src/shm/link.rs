@@ -23,7 +23,6 @@
     reason = "writes message heads and payloads into memory shared with one other process"
 )]
 
-use super::map;
 use super::ring::{Consumer, Producer, ReadPosition, Ring, Slot};
 use crate::am::frame::MAX_ARGUMENTS;
 use core::ptr::{addr_of, addr_of_mut};
@@ -222,8 +221,6 @@ pub(crate) struct Outbox {
     seen: u64,
     /// `used` of small payloads when a claim last looked whether the link is idle.
     looked: u64,
-    /// The pages for large payloads exist.
-    populated: bool,
 }
 
 /// Index of the part for small payloads.
@@ -282,7 +279,6 @@ impl Outbox {
             ends: vec![[0; 2]; shape.slots].into_boxed_slice(),
             seen: 0,
             looked: 0,
-            populated: false,
         }
     }
 
@@ -312,9 +308,6 @@ impl Outbox {
 
     fn claim_arena(&mut self, len: usize) -> Option<Claim> {
         let part = if len <= SMALL_BYTES { SMALL } else { LARGE };
-        if part == LARGE && !self.populated {
-            self.populate();
-        }
         for attempt in 0..2 {
             // Looking at the consumer's head costs a cache miss; every WARM_BYTES it pays, because an idle
             // part of small payloads restarts at 0.
@@ -328,15 +321,6 @@ impl Outbox {
             }
         }
         None
-    }
-
-    /// Has the pages for large payloads made at once: one by one they cost a page fault each, which is many
-    /// messages' time.
-    #[cold]
-    fn populate(&mut self) {
-        let part = &self.parts[LARGE];
-        map::populate(self.arena.wrapping_add(part.start as usize), part.bytes as usize);
-        self.populated = true;
     }
 
     /// Brings what is freed up to the consumer's head as last seen.

@@ -58,11 +58,6 @@ pub(crate) unsafe fn map_over(fd: BorrowedFd<'_>, offset: u64, at: *mut u8, len:
     unsafe { memory::map_over(fd, offset, at, len) }.map_err(not_mapped(len))
 }
 
-/// Has the system make the pages of a mapping, if it can; otherwise they are made when they are touched.
-pub(crate) fn populate(at: *mut u8, len: usize) {
-    memory::populate(at, len);
-}
-
 /// Reserves `len` bytes of address space without access: at `hint` if nothing is there, else anywhere.
 pub(crate) fn reserve(hint: usize, len: usize) -> Result<*mut u8, Error> {
     memory::reserve_at(hint, len).map_or_else(|| memory::reserve(len).map_err(not_mapped(len)), Ok)
