@@ -10,16 +10,18 @@
 
 GASNETT_BEGIN_EXTERNC
 
-/* Our address of [p, p+nbytes) on that node, or null when there is none. */
+/* Whether this process maps [p, p+nbytes) on that node; *at is our address of it then. Of 0 bytes it says no: their
+ * address may be anything, null for one. */
 GASNETT_INLINE(gasneti_near)
-char *gasneti_near(gasnet_node_t node, const void *p, size_t nbytes) {
+int gasneti_near(gasnet_node_t node, const void *p, size_t nbytes, char **at) {
   if (GASNETT_PREDICT_TRUE(node < gasneti_abi.size)) {
     const gasneti_peer_t *peer = &gasneti_abi.peer[node];
     const uintptr_t offset = (uintptr_t)p - peer->base;
-    if (GASNETT_PREDICT_TRUE(nbytes <= peer->near && offset <= peer->near - nbytes))
-      return (char *)((uintptr_t)p + (uintptr_t)peer->delta);
+    *at = (char *)((uintptr_t)p + (uintptr_t)peer->delta);
+    return GASNETT_PREDICT_TRUE(nbytes - 1 < peer->near && offset <= peer->near - nbytes);
   }
-  return NULL;
+  *at = NULL;
+  return 0;
 }
 
 /* Copies up to 64 bytes by a few loads and then a few stores. Words are stored once, where the library's memcpy and

@@ -57,19 +57,20 @@ struct _gex_ad_s {
 typedef uint32_t __attribute__((__may_alias__)) gasneti_word32_t;
 typedef uint64_t __attribute__((__may_alias__)) gasneti_word64_t;
 
-/* Our address of a word, or null. */
+/* Whether this process maps a word; *at is our address of it then. */
 GASNETT_INLINE(gasneti_ad_near)
-void *gasneti_ad_near(gex_AD_t ad, gex_DT_t dt, gex_Rank_t rank, void *addr, size_t width, gex_OP_t op,
-                      gex_Flags_t flags) {
+int gasneti_ad_near(gex_AD_t ad, gex_DT_t dt, gex_Rank_t rank, void *addr, size_t width, gex_OP_t op,
+                    gex_Flags_t flags, char **at) {
   const struct gasneti_ad *v;
-  if (GASNETT_PREDICT_FALSE(ad == GEX_AD_INVALID || ad->gasneti_mark != GASNETI_AD_MARK)) return NULL;
+  *at = NULL;
+  if (GASNETT_PREDICT_FALSE(ad == GEX_AD_INVALID || ad->gasneti_mark != GASNETI_AD_MARK)) return 0;
   v = ad->gasneti_ad;
-  if (GASNETT_PREDICT_FALSE(v->dt != dt || !(v->ops & op) || rank >= v->size || ((uintptr_t)addr & (width - 1)))) return NULL;
+  if (GASNETT_PREDICT_FALSE(v->dt != dt || !(v->ops & op) || rank >= v->size || ((uintptr_t)addr & (width - 1)))) return 0;
   if (v->jobranks != NULL) {
-    if (flags & GEX_FLAG_RANK_IS_JOBRANK) return NULL;
+    if (flags & GEX_FLAG_RANK_IS_JOBRANK) return 0;
     rank = v->jobranks[rank];
   }
-  return gasneti_near(rank, addr, width);
+  return gasneti_near(rank, addr, width, at);
 }
 
 /* Each does an operation on a word and returns whether there is such an operation. */
@@ -132,8 +133,9 @@ void *gasneti_ad_near(gex_AD_t ad, gex_DT_t dt, gex_Rank_t rank, void *addr, siz
   GASNETT_INLINE(gex_AD_OpNB_##dt)                                                                               \
   gex_Event_t gex_AD_OpNB_##dt(gex_AD_t ad, T *result_p, gex_Rank_t tgt_rank, void *tgt_addr, gex_OP_t opcode,   \
                                T operand1, T operand2, gex_Flags_t flags) {                                      \
-    void *const at = gasneti_ad_near(ad, GEX_DT_##dt, tgt_rank, tgt_addr, sizeof(T), opcode, flags);             \
-    if (GASNETT_PREDICT_TRUE(at != NULL && gasneti_ad_word_##dt(at, result_p, opcode, operand1, operand2)))      \
+    char *at;                                                                                                    \
+    if (GASNETT_PREDICT_TRUE(gasneti_ad_near(ad, GEX_DT_##dt, tgt_rank, tgt_addr, sizeof(T), opcode, flags, &at) && \
+                             gasneti_ad_word_##dt(at, result_p, opcode, operand1, operand2)))                    \
       return GEX_EVENT_INVALID;                                                                                  \
     return gasneti_ad_op(ad, GEX_DT_##dt, 0, result_p, tgt_rank, tgt_addr, opcode,                               \
                          gasneti_ad_bits_##dt(operand1), gasneti_ad_bits_##dt(operand2), flags);                 \
@@ -141,8 +143,10 @@ void *gasneti_ad_near(gex_AD_t ad, gex_DT_t dt, gex_Rank_t rank, void *addr, siz
   GASNETT_INLINE(gex_AD_OpNBI_##dt)                                                                              \
   int gex_AD_OpNBI_##dt(gex_AD_t ad, T *result_p, gex_Rank_t tgt_rank, void *tgt_addr, gex_OP_t opcode,          \
                         T operand1, T operand2, gex_Flags_t flags) {                                             \
-    void *const at = gasneti_ad_near(ad, GEX_DT_##dt, tgt_rank, tgt_addr, sizeof(T), opcode, flags);             \
-    if (GASNETT_PREDICT_TRUE(at != NULL && gasneti_ad_word_##dt(at, result_p, opcode, operand1, operand2))) return 0; \
+    char *at;                                                                                                    \
+    if (GASNETT_PREDICT_TRUE(gasneti_ad_near(ad, GEX_DT_##dt, tgt_rank, tgt_addr, sizeof(T), opcode, flags, &at) && \
+                             gasneti_ad_word_##dt(at, result_p, opcode, operand1, operand2)))                    \
+      return 0;                                                                                                  \
     return gasneti_ad_op(ad, GEX_DT_##dt, 1, result_p, tgt_rank, tgt_addr, opcode,                               \
                          gasneti_ad_bits_##dt(operand1), gasneti_ad_bits_##dt(operand2), flags) != NULL;         \
   }
