@@ -3,7 +3,7 @@
 //! `NAME_alone` the same work by one rank with plain loops: the floor. Results are ns for each operation of a
 //! rank: an update, an index, an element, a nonzero, a wedge.
 
-use pgas::{DistVec, Layout, Lend, Shared, World, lend};
+use pgas::{DistVec, Layout, Shared, World};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -109,14 +109,14 @@ fn gather_alone(world: World, count: usize) -> (f64, usize) {
 }
 
 /// Words on their way to the ranks. What they do there is a function of a shared object.
-struct Lanes<T: 'static, F> {
+struct Lanes<T: 'static> {
     object: Shared<T>,
     lanes: Vec<Vec<u64>>,
-    apply: F,
+    apply: fn(&'static T, &[u64]),
 }
 
-impl<T: Send + Sync + 'static, F: Fn(&'static T, &[u64]) + Copy + Send + 'static> Lanes<T, F> {
-    fn new(object: Shared<T>, apply: F) -> Self {
+impl<T: Send + Sync + 'static> Lanes<T> {
+    fn new(object: Shared<T>, apply: fn(&'static T, &[u64])) -> Self {
         Lanes { object, lanes: object.world().ranks().map(|_| Vec::new()).collect(), apply }
     }
 
@@ -135,7 +135,7 @@ impl<T: Send + Sync + 'static, F: Fn(&'static T, &[u64]) + Copy + Send + 'static
         if rank == self.object.world().rank() {
             (self.apply)(self.object.local(), lane);
         } else {
-            self.object.send::<Lend<'_, [u64]>, F>(rank, self.apply, lend(&lane[..]));
+            self.object.send_lent(rank, self.apply, &lane[..]);
         }
         lane.clear();
     }
@@ -494,10 +494,10 @@ fn advance(part: Shared<Part>, mut ready: Vec<usize>, mut taken: Vec<(usize, u64
         }
     }
     for (rank, words) in (0..).zip(columns_away).filter(|(_, words)| !words.is_empty()) {
-        part.send(rank, columns_are_taken, lend(&words[..]));
+        part.send_lent(rank, columns_are_taken, &words[..]);
     }
     for (rank, words) in (0..).zip(rows_away).filter(|(_, words)| !words.is_empty()) {
-        part.send(rank, rows_lose, lend(&words[..]));
+        part.send_lent(rank, rows_lose, &words[..]);
     }
 }
 

@@ -4,24 +4,56 @@ use core::any::{Any, TypeId};
 
 pub use gasnet::Shared as Plain;
 
-/// Whatever can be an argument by value, or a result: `serde` writes it and reads it back.
+/// Whatever can be an argument, or a result: `serde` writes it and reads it back.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to another rank",
     label = "`serde` has to write and read it, and it has to be `'static`",
-    note = "a type of one's own derives `serde::Serialize` and `serde::Deserialize`; addresses, locks and files mean nothing elsewhere"
+    note = "a type of one's own derives `serde::Serialize` and `serde::Deserialize`; addresses, locks and files mean nothing elsewhere",
+    note = "a `&str`, or a slice of plain data, is lent: `call_lent`, `send_lent`, `ask_lent`"
 )]
 pub trait Data: serde::Serialize + serde::de::DeserializeOwned + 'static {}
 impl<T: serde::Serialize + serde::de::DeserializeOwned + 'static> Data for T {}
 
-/// Arguments of a remote function: how they are written, and what the function gets. All [`Data`] is, by
-/// value, and what is [lent](lend).
+/// What can be lent to a function, which reads it in the message: see
+/// [`World::call_lent`](crate::World::call_lent).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an argument of a remote function",
-    label = "`serde` has to write and read it, and it has to be `'static`",
-    note = "a type of one's own derives `serde::Serialize` and `serde::Deserialize`; addresses, locks and files mean nothing elsewhere",
-    note = "a `&str`, or a slice of plain data, is lent: `pgas::lend(&value)`"
+    message = "`{Self}` cannot be lent to a remote function",
+    label = "strings and slices of plain data can",
+    note = "anything else that `serde` writes and reads is an argument by value: `call`, `send`, `ask`"
 )]
-pub trait Args {
+pub trait Lent: 'static {
+    /// Its bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// What bytes are that begin at a multiple of 8.
+    ///
+    /// # Errors
+    /// None of this type.
+    fn of_bytes(bytes: &[u8]) -> Result<&Self, String>;
+}
+
+impl Lent for str {
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+    fn of_bytes(bytes: &[u8]) -> Result<&str, String> {
+        core::str::from_utf8(bytes).map_err(|e| format!("a string that is none: {e}"))
+    }
+}
+
+impl<T: Plain> Lent for [T] {
+    fn bytes(&self) -> &[u8] {
+        const { assert!(align_of::<T>() <= 8, "elements of a lent slice are aligned to at most 8 bytes") }
+        bytemuck::cast_slice(self)
+    }
+    fn of_bytes(bytes: &[u8]) -> Result<&[T], String> {
+        bytemuck::try_cast_slice(bytes).map_err(|e| format!("a slice that is none: {e}"))
+    }
+}
+
+/// Arguments of a remote function: how they are written, and what the function gets. All [`Data`] is, by
+/// value, and what is [lent](Lend).
+pub(crate) trait Args {
     /// What the function gets; it may borrow from the message.
     type Of<'a>;
 
@@ -45,7 +77,7 @@ pub trait Args {
 
 /// The bytes of a number, of so many; none for `()`. A number alone travels as it is, without `serde`.
 #[derive(Debug, Clone, Copy)]
-pub struct Scalar {
+pub(crate) struct Scalar {
     bytes: [u8; 8],
     len: usize,
 }
@@ -141,60 +173,23 @@ impl<T: Data> Args for T {
     }
 }
 
-/// Arguments that are kept, to be written again.
-pub(crate) struct Kept<'x, A>(pub(crate) &'x A);
-
-impl<A: Args> Args for Kept<'_, A> {
-    type Of<'a> = A::Of<'a>;
-
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        self.0.write(out)
-    }
-    fn scalar(&self) -> Option<Scalar> {
-        self.0.scalar()
-    }
-    fn read(bytes: &[u8]) -> Result<A::Of<'_>, String> {
-        A::read(bytes)
-    }
-}
-
 #[cold]
 fn unwritable<T>(e: &postcard::Error) -> String {
     format!("a {} cannot be written: {e}", core::any::type_name::<T>())
 }
 
-/// An argument that the function borrows from the message: see [`lend`].
-#[derive(Debug, Clone, Copy)]
-pub struct Lend<'x, B: ?Sized>(&'x B);
+/// An argument that the function borrows from the message.
+pub(crate) struct Lend<'x, B: ?Sized>(pub(crate) &'x B);
 
-/// Sends a string, or a slice of plain data, without a copy of its own at either end: the function gets a
-/// `&str` or `&[T]` into the message.
-pub fn lend<B: ?Sized>(value: &B) -> Lend<'_, B> {
-    Lend(value)
-}
-
-impl Args for Lend<'_, str> {
-    type Of<'a> = &'a str;
+impl<B: Lent + ?Sized> Args for Lend<'_, B> {
+    type Of<'a> = &'a B;
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        out.extend_from_slice(self.0.as_bytes());
+        out.extend_from_slice(self.0.bytes());
         Ok(())
     }
-    fn read(bytes: &[u8]) -> Result<&str, String> {
-        core::str::from_utf8(bytes).map_err(|e| format!("a string that is none: {e}"))
-    }
-}
-
-impl<T: Plain> Args for Lend<'_, [T]> {
-    type Of<'a> = &'a [T];
-
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        const { assert!(align_of::<T>() <= 8, "elements of a lent slice are aligned to at most 8 bytes") }
-        out.extend_from_slice(bytemuck::cast_slice(self.0));
-        Ok(())
-    }
-    fn read(bytes: &[u8]) -> Result<&[T], String> {
-        bytemuck::try_cast_slice(bytes).map_err(|e| format!("a slice that is none: {e}"))
+    fn read(bytes: &[u8]) -> Result<&B, String> {
+        B::of_bytes(bytes)
     }
 }
 
@@ -216,8 +211,8 @@ mod tests {
             assert_eq!(back, (1, -5, 2.5, "a".to_string(), Some(vec![1, 2])));
         });
         round(&(), |()| {});
-        round(&lend("grüße"), |back| assert_eq!(back, "grüße"));
-        round(&lend(&[1.0f64, 2.0][..]), |back| assert_eq!(back, [1.0, 2.0]));
+        round(&Lend("grüße"), |back| assert_eq!(back, "grüße"));
+        round(&Lend(&[1.0f64, 2.0][..]), |back| assert_eq!(back, [1.0, 2.0]));
         assert!(<Lend<'_, str> as Args>::read(&[0xff]).is_err());
         assert!(<u64 as Args>::read(&[]).is_err());
     }

@@ -64,12 +64,12 @@
 //!     table.send(owner(&word, world), |t, w: String| *t.lock().unwrap().entry(w).or_default() += 1, word);
 //! }
 //! world.settle();
-//! let n = table.call(owner("the", world), |t, w: &str| t.lock().unwrap().get(w).copied(), pgas::lend("the")).wait();
+//! let n = table.call_lent(owner("the", world), |t, w| t.lock().unwrap().get(w).copied(), "the").wait();
 //! # let _ = n;
 //! # })
 //! ```
-//! That is all there is to it. (What is [lent](lend) is not copied on its way: the function reads it in the
-//! message.)
+//! That is all there is to it. (What is [lent](World::call_lent) is not copied on its way: the function reads
+//! it in the message.)
 //!
 //! **Collections.** [`DistMap`] is that table, ready-made; [`DistVec`] grows on all ranks and can be sorted
 //! as a whole; [`WorkPool`] shares work that makes more work among the ranks:
@@ -115,15 +115,11 @@
 //! ([`World::serve_by_threads`], `GASNET_PROGRESS=thread`). They must not wait themselves. A function that
 //! needs to is called with [`World::call_async`] and awaits: it becomes a task of the rank.
 //!
-//! **What may be captured.** The function is not sent: its type is, and the called rank makes a value of that
-//! type from nothing, since it has no bytes. So a closure can have captured a *token*, a value without bytes
-//! that is `Copy` and `Send`, and the called rank has the token, too, even if nobody there was ever given
-//! one. `Send` says that a value may be had by any thread; a remote call takes that to be any thread of any
-//! rank. It does not say that what the token stands for has happened on the called rank. A token for one
-//! thread ("this is the main thread") is not `Send`, one of which there is one is not `Copy`: both do not
-//! compile. A token for one *process* ("the library was initialised here") that is `Copy` and `Send` does,
-//! and proves nothing on another rank: what `unsafe` code relies on has to hold on all ranks, or to be held
-//! by a value that has a byte.
+//! **Nothing may be captured**, not even a value without bytes. A *token*, such as "this processor has
+//! AVX2" or "the library was initialised", is true of one process. If a closure could have one, the rank that
+//! runs the closure would have it, too, though nobody there has looked. What is called is therefore a pointer
+//! to a function: a function that has a name is one, a closure that captures nothing becomes one, and no
+//! other closure does. Which function it is may be chosen as the program runs.
 //!
 //! Sends travel together: a batch leaves when it is full, when the rank makes progress, and with threads that
 //! serve, after some milliseconds. From 64 ranks on they go in two hops, so that batches fill.
@@ -188,7 +184,7 @@ mod team;
 mod trace;
 mod world;
 
-pub use args::{Args, Data, Lend, Plain, Scalar, lend};
+pub use args::{Data, Lent, Plain};
 pub use array::Array;
 pub use bulk::Bulk;
 pub use collections::{DistMap, DistVec, Key, Todo, WorkPool};

@@ -8,10 +8,10 @@
 //! **When weight runs out** a rank makes a counter of its own, with new weight, which keeps the old reference
 //! until all of the new weight is back. So nobody ever asks for weight, or waits for it.
 
-use crate::args::{Args, Data};
+use crate::args::{Args, Data, Lend, Lent};
 use crate::body;
 use crate::pending::Pending;
-use crate::remote;
+use crate::remote::{self, On};
 use crate::reply::Reply;
 use crate::world::World;
 use core::any::Any;
@@ -100,7 +100,7 @@ impl Objects {
 fn give_back(world: World, weight: Weight) {
     let rank = weight.counter.rank;
     if rank != world.rank() {
-        return remote::queue(world, rank, |world, _, weight: Weight| give_back(world, weight), weight);
+        return remote::queue::<Weight>(world, rank, give_back, &weight);
     }
     match world.0.remotes.take_back(weight) {
         Ok(None) => {}
@@ -204,12 +204,19 @@ impl<T: Send + Sync + 'static> Remote<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call<A: Args, R: Data, F>(&self, f: F, args: A) -> Pending<R>
-    where
-        F: for<'a> Fn(&T, A::Of<'a>) -> R + Copy + Send + 'static,
-    {
-        let step = move |_, _, (object, args): (Arrived<T>, A::Of<'_>)| f(&object.0, args);
-        remote::call(self.world, self.rank(), 0, step, self.aim(args))
+    pub fn call<A: Data, R: Data>(&self, f: fn(&T, A) -> R, args: A) -> Pending<R> {
+        remote::call::<Remote<T>, A, R>(self.world, self.rank(), 0, f, &self.aim(args))
+    }
+
+    /// [`Remote::call`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call_lent<B: Lent + ?Sized, R: Data>(&self, f: fn(&T, &B) -> R, value: &B) -> Pending<R> {
+        remote::call::<Remote<T>, Lend<'_, B>, R>(self.world, self.rank(), 0, f, &self.aim(Lend(value)))
     }
 
     /// Runs a function without a result on the object. As [`World::send`].
@@ -219,12 +226,19 @@ impl<T: Send + Sync + 'static> Remote<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn send<A: Args, F>(&self, f: F, args: A)
-    where
-        F: for<'a> Fn(&T, A::Of<'a>) + Copy + Send + 'static,
-    {
-        let step = move |_, _, (object, args): (Arrived<T>, A::Of<'_>)| f(&object.0, args);
-        remote::send(self.world, self.rank(), 0, step, self.aim(args));
+    pub fn send<A: Data>(&self, f: fn(&T, A), args: A) {
+        remote::send::<Remote<T>, A>(self.world, self.rank(), 0, f, &self.aim(args));
+    }
+
+    /// [`Remote::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn send_lent<B: Lent + ?Sized>(&self, f: fn(&T, &B), value: &B) {
+        remote::send::<Remote<T>, Lend<'_, B>>(self.world, self.rank(), 0, f, &self.aim(Lend(value)));
     }
 
     /// Runs a function on the object that answers later, or has another rank answer. As [`World::ask`].
@@ -234,12 +248,33 @@ impl<T: Send + Sync + 'static> Remote<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn ask<A: Args, R: Data, F>(&self, f: F, args: A) -> Pending<R>
-    where
-        F: for<'a> Fn(&T, Reply<R>, A::Of<'a>) + Copy + Send + 'static,
-    {
-        let step = move |_, _, reply, (object, args): (Arrived<T>, A::Of<'_>)| f(&object.0, reply, args);
-        remote::ask(self.world, self.rank(), 0, step, self.aim(args))
+    pub fn ask<A: Data, R: Data>(&self, f: fn(&T, Reply<R>, A), args: A) -> Pending<R> {
+        remote::ask::<Remote<T>, A, R>(self.world, self.rank(), 0, f, &self.aim(args))
+    }
+
+    /// [`Remote::ask`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn ask_lent<B: Lent + ?Sized, R: Data>(&self, f: fn(&T, Reply<R>, &B), value: &B) -> Pending<R> {
+        remote::ask::<Remote<T>, Lend<'_, B>, R>(self.world, self.rank(), 0, f, &self.aim(Lend(value)))
+    }
+}
+
+impl<T: Send + Sync + 'static, A: Args> On<A> for Remote<T> {
+    type First<'f> = &'f T;
+    type Sent = Aimed<T, A>;
+
+    fn apply<U>(
+        _: World,
+        _: u32,
+        (object, args): (Arrived<T>, A::Of<'_>),
+        f: impl for<'f, 'a> FnOnce(&'f T, A::Of<'a>) -> U,
+    ) -> U {
+        f(&object.0, args)
     }
 }
 
@@ -274,13 +309,13 @@ impl<'de, T> Deserialize<'de> for Remote<T> {
 
 /// Arguments of a call of an object. The reference travels with them, so the object stays until the call is
 /// over.
-struct Aimed<T, A> {
+pub(crate) struct Aimed<T, A> {
     target: Remote<T>,
     args: A,
 }
 
 /// The object of a call.
-struct Arrived<T>(Arc<T>, #[expect(dead_code, reason = "dropped with the call")] Returned);
+pub(crate) struct Arrived<T>(Arc<T>, #[expect(dead_code, reason = "dropped with the call")] Returned);
 
 /// Bytes of [`Aimed::target`].
 const TARGET: usize = 32;

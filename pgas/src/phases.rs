@@ -4,10 +4,11 @@
 //! indices, or indices and values, to a rank make one message, and the rank does to its part what a neighbour
 //! would have done.
 
-use crate::args::{Plain, lend};
+use crate::args::{Lend, Plain};
 use crate::array::{Array, Part};
 use crate::meeting::Meeting;
 use crate::memory::{Mapped, Window};
+use crate::remote::Numbered;
 use crate::world::World;
 use crate::{memory, remote};
 use gasnet::atomics::{Function, Operation};
@@ -174,7 +175,17 @@ impl<T: Plain> Reading<'_, T> {
             world.0.engine.count(batch.len() - 1);
             let places: Vec<u64> = batch.iter().map(|&(_, at)| at).collect();
             let wanted: Vec<usize> = batch.iter().map(|&(i, _)| i).collect();
-            (wanted, remote::call(world, rank, array.number, read_elements::<T>, lend(&places[..])))
+            let places = Lend(&places[..]);
+            (
+                wanted,
+                remote::call::<Numbered, Lend<'_, [u64]>, Vec<u8>>(
+                    world,
+                    rank,
+                    array.number,
+                    read_elements::<T>,
+                    &places,
+                ),
+            )
         };
         for (i, &index) in indices.iter().enumerate() {
             let (rank, at) = array.map.place(index);
@@ -207,7 +218,7 @@ impl<T: Plain> Reading<'_, T> {
 }
 
 /// Reads elements of this rank's part for another.
-fn read_elements<T: Plain>(world: World, number: u32, places: &[u64]) -> Vec<u8> {
+fn read_elements<T: Plain>((world, number): (World, u32), places: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of_val(places));
     let Some(part) = world.object::<Part>(number) else { return bytes };
     part.expect(world, Meeting::Read);
@@ -281,12 +292,18 @@ fn send_updates<T: Number>(array: &Array<T>, rank: u32, updates: &[(Function, u6
         let words: Vec<u64> = core::iter::once(same[0].0 as u64)
             .chain(same.iter().flat_map(|&(_, at, value)| [at, value]))
             .collect();
-        remote::send(array.world, rank, array.number, apply_updates::<T>, lend(&words[..]));
+        remote::send::<Numbered, Lend<'_, [u64]>>(
+            array.world,
+            rank,
+            array.number,
+            apply_updates::<T>,
+            &Lend(&words[..]),
+        );
     }
 }
 
 /// Updates elements of this rank's part for another.
-fn apply_updates<T: Number>(world: World, number: u32, words: &[u64]) {
+fn apply_updates<T: Number>((world, number): (World, u32), words: &[u64]) {
     let (Some(part), Some((&code, updates))) = (world.object::<Part>(number), words.split_first()) else {
         return;
     };
@@ -361,11 +378,12 @@ fn send_puts<T: Plain>(array: &Array<T>, rank: u32, puts: &[(u64, T)]) {
     bytes.extend_from_slice(&(puts.len() as u64).to_ne_bytes());
     puts.iter().for_each(|(at, _)| bytes.extend_from_slice(&at.to_ne_bytes()));
     puts.iter().for_each(|(_, value)| bytes.extend_from_slice(bytemuck::bytes_of(value)));
-    remote::send(array.world, rank, array.number, apply_puts::<T>, lend(&bytes[..]));
+    let bytes = Lend(&bytes[..]);
+    remote::send::<Numbered, Lend<'_, [u8]>>(array.world, rank, array.number, apply_puts::<T>, &bytes);
 }
 
 /// Puts to elements of this rank's part for another.
-fn apply_puts<T: Plain>(world: World, number: u32, bytes: &[u8]) {
+fn apply_puts<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
     let (Some(part), Some((count, rest))) = (world.object::<Part>(number), bytes.split_at_checked(8)) else {
         return;
     };

@@ -1,7 +1,17 @@
 //! How calls become records, and records calls.
 //!
-//! A record's body is the number of the object (0 where there is none), padded to 8 bytes, then the
-//! arguments. The service is made of the function that is called, so its type knows how to read them.
+//! What is called is a pointer to a function: a function or a closure that captures nothing becomes one, a
+//! closure that captures something does not, even if it has no bytes. The service is made of what the
+//! function is called on ([`On`]) and of the types of its arguments and result; it gets the function's name,
+//! which is good for this service only.
+//!
+//! A record's body is
+//! ```text
+//! 0   number of the object; 0 where there is none      4   the function, by its distance into the executable
+//! 8   its signature
+//! 16  the arguments
+//! ```
+#![expect(unsafe_code, reason = "says which types are pointers to functions")]
 
 use crate::args::{Args, Data};
 use crate::body::{self, answer};
@@ -9,33 +19,81 @@ use crate::pending::Pending;
 use crate::reply::Reply;
 use crate::trace::span;
 use crate::world::World;
+use core::marker::PhantomData;
 use gasnet::RankId;
-use gasnet_rpc::{Incoming, Payload, Service, Short, Source, panic_text};
+use gasnet_rpc::{Apply, Incoming, Named, Payload, Serve, Short, Source, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Bytes before the arguments.
-const HEAD: usize = 8;
+const HEAD: usize = 16;
 
-/// A function that captures something would be another one there.
-const fn captures_nothing<F>() {
-    assert!(
-        size_of::<F>() == 0,
-        "a remote function must not capture anything: pass what it needs as its arguments (a pointer to a function, \
-         such as a choice between two, is captured as well: name the function in the call)"
-    )
+/// What functions are called on: what they are given first, and how that is found where they run.
+pub(crate) trait On<A: Args> {
+    /// What a function gets before its arguments.
+    type First<'f>;
+    /// What travels: the arguments, and what else it takes to find the first.
+    type Sent: Args;
+
+    /// Applies a function to what has come.
+    fn apply<U>(
+        world: World,
+        object: u32,
+        sent: <Self::Sent as Args>::Of<'_>,
+        f: impl for<'f, 'a> FnOnce(Self::First<'f>, A::Of<'a>) -> U,
+    ) -> U;
+}
+
+impl<A: Args> On<A> for World {
+    type First<'f> = World;
+    type Sent = A;
+
+    #[inline]
+    fn apply<U>(
+        world: World,
+        _: u32,
+        sent: A::Of<'_>,
+        f: impl for<'f, 'a> FnOnce(World, A::Of<'a>) -> U,
+    ) -> U {
+        f(world, sent)
+    }
+}
+
+/// Functions of this crate that look for the object themselves.
+pub(crate) struct Numbered;
+
+impl<A: Args> On<A> for Numbered {
+    type First<'f> = (World, u32);
+    type Sent = A;
+
+    #[inline]
+    fn apply<U>(
+        world: World,
+        object: u32,
+        sent: A::Of<'_>,
+        f: impl for<'f, 'a> FnOnce((World, u32), A::Of<'a>) -> U,
+    ) -> U {
+        f((world, object), sent)
+    }
+}
+
+/// What comes before the arguments in a body, as words.
+#[inline]
+fn head(object: u32, function: Named) -> [u64; 2] {
+    [u64::from(function.distance) << 32 | u64::from(object), function.signature]
 }
 
 /// Writes a body, and gives it on.
 #[track_caller]
-fn with_body<A: Args, T>(
+fn with_body<B: Args, T>(
     object: u32,
-    args: &A,
+    function: Named,
+    sent: &B,
     send: impl FnOnce(&mut Vec<u8>, Vec<Arc<dyn Source>>) -> T,
 ) -> T {
     let write = |body: &mut Vec<u8>| {
-        body.extend_from_slice(&u64::from(object).to_ne_bytes());
-        args.write(body)
+        body.extend_from_slice(bytemuck::bytes_of(&head(object, function)));
+        sent.write(body)
     };
     match body::write(write, send) {
         Ok(value) => value,
@@ -45,126 +103,207 @@ fn with_body<A: Args, T>(
 
 /// A body whose arguments are a number.
 #[inline]
-fn short<A: Args>(object: u32, args: &A) -> Option<Short> {
-    let (word, len) = args.scalar()?.word();
-    Some(Short::of_words([object.into(), word, 0], HEAD + len))
+fn short<B: Args>(object: u32, function: Named, sent: &B) -> Option<Short> {
+    let (word, len) = sent.scalar()?.word();
+    let [first, second] = head(object, function);
+    Some(Short::of_words([first, second, word], HEAD + len))
 }
 
-/// The object's number and the arguments of a body. Called in a service: names in the arguments mean objects
-/// of the service's world.
-fn parts<A: Args>(body: &[u8], payloads: Vec<Payload>) -> Result<(u32, A::Of<'_>), String> {
-    let (head, args) = body.split_at_checked(HEAD).ok_or("a call without its object")?;
-    let object = u64::from_ne_bytes(head.try_into().unwrap_or_default()) as u32;
-    Ok((object, body::read(payloads, || A::read(args))?))
+/// What has come to a service.
+struct Came<'a, S: Apply, B: Args> {
+    world: World,
+    function: S::Function,
+    object: u32,
+    sent: B::Of<'a>,
+}
+
+/// Takes a body apart. Called in a service: names in the arguments mean objects of the service's world.
+#[inline]
+fn came<'a, S: Apply, B: Args>(incoming: &mut Incoming<'a>) -> Result<Came<'a, S, B>, String> {
+    let (head, sent) = incoming.body.split_at_checked(HEAD).ok_or("a call without its function")?;
+    let [first, signature]: [u64; 2] = bytemuck::pod_read_unaligned(head);
+    let named = Named { distance: (first >> 32) as u32, signature };
+    let function = incoming.function::<S>(named).ok_or("a function that no rank has named so")?;
+    let payloads: Vec<Payload> = core::mem::take(&mut incoming.payloads);
+    let sent = body::read(payloads, || B::read(sent))?;
+    Ok(Came { world: World::of(incoming.engine), function, object: first as u32, sent })
 }
 
 /// Calls a service whose answer is a result of this type.
 #[track_caller]
-fn start<A: Args, R: Data>(
+fn start<S: Apply, B: Args, R: Data>(
     world: World,
     rank: u32,
-    service: &'static Service,
     object: u32,
-    args: &A,
+    function: S::Function,
+    sent: &B,
 ) -> Pending<R> {
-    if let Some(body) = short(object, args) {
+    let (service, function) = world.0.engine.name::<S>(function);
+    if let Some(body) = short(object, function, sent) {
         return Pending::new(world, world.0.engine.call_short(RankId(rank), service, &body));
     }
     let call = |body: &mut Vec<u8>, payloads| world.0.engine.call(RankId(rank), service, body, payloads);
-    Pending::new(world, with_body(object, args, call))
+    Pending::new(world, with_body(object, function, sent, call))
 }
 
-pub(crate) fn send<A: Args, F>(world: World, rank: u32, object: u32, f: F, args: A)
-where
-    F: for<'a> Fn(World, u32, A::Of<'a>) + Copy + Send + 'static,
-{
-    const { captures_nothing::<F>() }
-    let service = Service::of(move |incoming: Incoming<'_>| {
-        let world = World::of(incoming.engine);
-        span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
-        match parts::<A>(incoming.body, incoming.payloads) {
-            Ok((object, args)) => f(world, object, args),
-            Err(why) => world.abort(&format!("rank {} has sent {why}", incoming.from)),
+macro_rules! span_of {
+    ($incoming:ident) => {
+        span!(
+            "serve",
+            rank = $incoming.engine.rank().id().0,
+            from = $incoming.from.0,
+            service = core::any::type_name::<Self>()
+        )
+    };
+}
+
+/// Calls a function without a result.
+struct Send<O: ?Sized, A>(PhantomData<(A, *const O)>);
+
+impl<O: On<A>, A: Args> Serve for Send<O, A> {
+    fn serve(mut incoming: Incoming<'_>) {
+        span_of!(incoming);
+        match came::<Self, O::Sent>(&mut incoming) {
+            Ok(came) => O::apply(came.world, came.object, came.sent, came.function),
+            Err(why) => World::of(incoming.engine).abort(&format!("rank {} has sent {why}", incoming.from)),
         }
-    });
-    with_body(object, &args, |body, payloads| world.0.engine.send(RankId(rank), service, body, payloads));
+    }
 }
 
-/// [`send`] that never waits: the record is queued, whatever is under way.
-pub(crate) fn queue<A: Args, F>(world: World, rank: u32, f: F, args: A)
-where
-    F: for<'a> Fn(World, u32, A::Of<'a>) + Copy + Send + 'static,
-{
-    gasnet_rpc::Engine::without_waiting(|| send(world, rank, 0, f, args));
+// SAFETY: it is one. What comes stays here.
+unsafe impl<O: On<A>, A: Args> Apply for Send<O, A> {
+    type Function = for<'f, 'a> fn(O::First<'f>, A::Of<'a>);
 }
 
-pub(crate) fn call<A: Args, R: Data, F>(world: World, rank: u32, object: u32, f: F, args: A) -> Pending<R>
-where
-    F: for<'a> Fn(World, u32, A::Of<'a>) -> R + Copy + Send + 'static,
-{
-    const { captures_nothing::<F>() }
-    let service = Service::of(move |incoming: Incoming<'_>| {
-        let world = World::of(incoming.engine);
-        span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
-        let Some(reply) = incoming.reply else { return };
-        let (object, args) = match parts::<A>(incoming.body, incoming.payloads) {
-            Ok(parts) => parts,
-            Err(why) => return reply.unreadable(&why),
-        };
-        match catch_unwind(AssertUnwindSafe(|| f(world, object, args))) {
-            Ok(result) => answer(reply, &result),
-            Err(panic) => reply.panicked(panic_text(&*panic)),
-        }
-    });
-    start(world, rank, service, object, &args)
-}
-
-pub(crate) fn ask<A: Args, R: Data, F>(world: World, rank: u32, object: u32, f: F, args: A) -> Pending<R>
-where
-    F: for<'a> Fn(World, u32, Reply<R>, A::Of<'a>) + Copy + Send + 'static,
-{
-    const { captures_nothing::<F>() }
-    let service = Service::of(move |incoming: Incoming<'_>| {
-        let world = World::of(incoming.engine);
-        span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
-        let Some(reply) = incoming.reply else { return };
-        match parts::<A>(incoming.body, incoming.payloads) {
-            // The reply went with the call: if that panics, it is dropped, and says so.
-            Ok((object, args)) => {
-                drop(catch_unwind(AssertUnwindSafe(|| f(world, object, Reply::new(reply), args))))
-            }
-            Err(why) => reply.unreadable(&why),
-        }
-    });
-    start(world, rank, service, object, &args)
-}
-
-pub(crate) fn call_async<A: Data, R: Data, T, F>(
+#[track_caller]
+pub(crate) fn send<O: On<A>, A: Args>(
     world: World,
     rank: u32,
     object: u32,
-    f: F,
-    args: A,
+    f: for<'f, 'a> fn(O::First<'f>, A::Of<'a>),
+    sent: &O::Sent,
+) {
+    let (service, function) = world.0.engine.name::<Send<O, A>>(f);
+    with_body(object, function, sent, |body, payloads| {
+        world.0.engine.send(RankId(rank), service, body, payloads);
+    });
+}
+
+/// [`send`] that never waits: the record is queued, whatever is under way.
+pub(crate) fn queue<A: Data>(world: World, rank: u32, f: fn(World, A), args: &A) {
+    gasnet_rpc::Engine::without_waiting(|| send::<World, A>(world, rank, 0, f, args));
+}
+
+/// Calls a function, and answers with its result.
+struct Call<O: ?Sized, A, R>(PhantomData<(A, R, *const O)>);
+
+impl<O: On<A>, A: Args, R: Data> Serve for Call<O, A, R> {
+    fn serve(mut incoming: Incoming<'_>) {
+        span_of!(incoming);
+        let Some(reply) = incoming.reply.take() else { return };
+        let came = match came::<Self, O::Sent>(&mut incoming) {
+            Ok(came) => came,
+            Err(why) => return reply.unreadable(&why),
+        };
+        let call = || O::apply(came.world, came.object, came.sent, came.function);
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(result) => answer(reply, &result),
+            Err(panic) => reply.panicked(panic_text(&*panic)),
+        }
+    }
+}
+
+// SAFETY: it is one. What comes stays here.
+unsafe impl<O: On<A>, A: Args, R: Data> Apply for Call<O, A, R> {
+    type Function = for<'f, 'a> fn(O::First<'f>, A::Of<'a>) -> R;
+}
+
+#[track_caller]
+pub(crate) fn call<O: On<A>, A: Args, R: Data>(
+    world: World,
+    rank: u32,
+    object: u32,
+    f: for<'f, 'a> fn(O::First<'f>, A::Of<'a>) -> R,
+    sent: &O::Sent,
+) -> Pending<R> {
+    start::<Call<O, A, R>, O::Sent, R>(world, rank, object, f, sent)
+}
+
+/// Calls a function that is given the reply.
+struct Ask<O: ?Sized, A, R>(PhantomData<(A, R, *const O)>);
+
+impl<O: On<A>, A: Args, R: Data> Serve for Ask<O, A, R> {
+    fn serve(mut incoming: Incoming<'_>) {
+        span_of!(incoming);
+        let Some(reply) = incoming.reply.take() else { return };
+        let Came { world, function, object, sent } = match came::<Self, O::Sent>(&mut incoming) {
+            Ok(came) => came,
+            Err(why) => return reply.unreadable(&why),
+        };
+        // The reply went with the call: if that panics, it is dropped, and says so.
+        let reply = Reply::new(reply);
+        let call = || O::apply(world, object, sent, |first, args| function(first, reply, args));
+        drop(catch_unwind(AssertUnwindSafe(call)));
+    }
+}
+
+// SAFETY: it is one. What comes stays here.
+unsafe impl<O: On<A>, A: Args, R: Data> Apply for Ask<O, A, R> {
+    type Function = for<'f, 'a> fn(O::First<'f>, Reply<R>, A::Of<'a>);
+}
+
+#[track_caller]
+pub(crate) fn ask<O: On<A>, A: Args, R: Data>(
+    world: World,
+    rank: u32,
+    object: u32,
+    f: for<'f, 'a> fn(O::First<'f>, Reply<R>, A::Of<'a>),
+    sent: &O::Sent,
+) -> Pending<R> {
+    start::<Ask<O, A, R>, O::Sent, R>(world, rank, object, f, sent)
+}
+
+/// Starts a task with what a function makes, and answers with what comes of it.
+struct CallAsync<O: ?Sized, A, R, T>(PhantomData<(A, R, T, *const O)>);
+
+impl<O: On<A>, A: Data, R: Data, T> Serve for CallAsync<O, A, R, T>
+where
+    T: Future<Output = R> + core::marker::Send + 'static,
+{
+    fn serve(mut incoming: Incoming<'_>) {
+        span_of!(incoming);
+        let Some(reply) = incoming.reply.take() else { return };
+        let came = match came::<Self, O::Sent>(&mut incoming) {
+            Ok(came) => came,
+            Err(why) => return reply.unreadable(&why),
+        };
+        let call = || O::apply(came.world, came.object, came.sent, came.function);
+        // A panic of the task drops the reply with it, which tells the caller.
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(task) => incoming.engine.spawn(async move { answer(reply, &task.await) }),
+            Err(panic) => reply.panicked(panic_text(&*panic)),
+        }
+    }
+}
+
+// SAFETY: it is one. What comes stays here.
+unsafe impl<O: On<A>, A: Data, R: Data, T> Apply for CallAsync<O, A, R, T>
+where
+    T: Future<Output = R> + core::marker::Send + 'static,
+{
+    type Function = for<'f> fn(O::First<'f>, A) -> T;
+}
+
+#[track_caller]
+pub(crate) fn call_async<O: On<A>, A: Data, R: Data, T>(
+    world: World,
+    rank: u32,
+    object: u32,
+    f: for<'f> fn(O::First<'f>, A) -> T,
+    sent: &O::Sent,
 ) -> Pending<R>
 where
-    F: Fn(World, u32, A) -> T + Copy + Send + 'static,
-    T: Future<Output = R> + Send + 'static,
+    T: Future<Output = R> + core::marker::Send + 'static,
 {
-    const { captures_nothing::<F>() }
-    let service = Service::of(move |incoming: Incoming<'_>| {
-        let world = World::of(incoming.engine);
-        span!("serve", rank = world.rank(), from = incoming.from.0, function = core::any::type_name::<F>());
-        let Some(reply) = incoming.reply else { return };
-        match parts::<A>(incoming.body, incoming.payloads) {
-            Ok((object, args)) => {
-                // A panic drops the reply with the task, which tells the caller.
-                match catch_unwind(AssertUnwindSafe(|| f(world, object, args))) {
-                    Ok(task) => world.0.engine.spawn(async move { answer(reply, &task.await) }),
-                    Err(panic) => reply.panicked(panic_text(&*panic)),
-                }
-            }
-            Err(why) => reply.unreadable(&why),
-        }
-    });
-    start(world, rank, service, object, &args)
+    start::<CallAsync<O, A, R, T>, O::Sent, R>(world, rank, object, f, sent)
 }

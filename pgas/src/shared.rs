@@ -1,8 +1,8 @@
 //! Objects that each rank has one of, under one name.
 
-use crate::args::{Args, Data};
+use crate::args::{Args, Data, Lend, Lent};
 use crate::pending::Pending;
-use crate::remote;
+use crate::remote::{self, On};
 use crate::reply::Reply;
 use crate::world::World;
 use core::marker::PhantomData;
@@ -34,7 +34,7 @@ impl<T> core::fmt::Debug for Shared<T> {
 }
 
 /// The object of a number.
-fn object<T: 'static>(world: World, number: u32) -> &'static T {
+pub(crate) fn object<T: 'static>(world: World, number: u32) -> &'static T {
     match world.object(number) {
         Some(object) => object,
         None => world.abort(&format!(
@@ -48,6 +48,10 @@ fn object<T: 'static>(world: World, number: u32) -> &'static T {
 impl<T: Send + Sync + 'static> Shared<T> {
     pub(crate) fn new(world: World, number: u32) -> Shared<T> {
         Shared { world, number, object: PhantomData }
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.number
     }
 
     /// The world that the object is in.
@@ -67,17 +71,24 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
-    where
-        F: for<'a> Fn(&'static T, A::Of<'a>) -> R + Copy + Send + 'static,
-    {
-        remote::call(
-            self.world,
-            rank,
-            self.number,
-            move |world, number, args| f(object(world, number), args),
-            args,
-        )
+    pub fn call<A: Data, R: Data>(self, rank: u32, f: fn(&'static T, A) -> R, args: A) -> Pending<R> {
+        remote::call::<Shared<T>, A, R>(self.world, rank, self.number, f, &args)
+    }
+
+    /// [`Shared::call`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call_lent<B: Lent + ?Sized, R: Data>(
+        self,
+        rank: u32,
+        f: fn(&'static T, &B) -> R,
+        value: &B,
+    ) -> Pending<R> {
+        remote::call::<Shared<T>, Lend<'_, B>, R>(self.world, rank, self.number, f, &Lend(value))
     }
 
     /// Runs a function without a result on a rank's object. As [`World::send`].
@@ -87,17 +98,19 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn send<A: Args, F>(self, rank: u32, f: F, args: A)
-    where
-        F: for<'a> Fn(&'static T, A::Of<'a>) + Copy + Send + 'static,
-    {
-        remote::send(
-            self.world,
-            rank,
-            self.number,
-            move |world, number, args| f(object(world, number), args),
-            args,
-        );
+    pub fn send<A: Data>(self, rank: u32, f: fn(&'static T, A), args: A) {
+        remote::send::<Shared<T>, A>(self.world, rank, self.number, f, &args);
+    }
+
+    /// [`Shared::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn send_lent<B: Lent + ?Sized>(self, rank: u32, f: fn(&'static T, &B), value: &B) {
+        remote::send::<Shared<T>, Lend<'_, B>>(self.world, rank, self.number, f, &Lend(value));
     }
 
     /// Runs a function on a rank's object that answers later, or has another rank answer. As [`World::ask`].
@@ -107,12 +120,24 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn ask<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
-    where
-        F: for<'a> Fn(&'static T, Reply<R>, A::Of<'a>) + Copy + Send + 'static,
-    {
-        let step = move |world, number, reply, args: A::Of<'_>| f(object(world, number), reply, args);
-        remote::ask(self.world, rank, self.number, step, args)
+    pub fn ask<A: Data, R: Data>(self, rank: u32, f: fn(&'static T, Reply<R>, A), args: A) -> Pending<R> {
+        remote::ask::<Shared<T>, A, R>(self.world, rank, self.number, f, &args)
+    }
+
+    /// [`Shared::ask`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn ask_lent<B: Lent + ?Sized, R: Data>(
+        self,
+        rank: u32,
+        f: fn(&'static T, Reply<R>, &B),
+        value: &B,
+    ) -> Pending<R> {
+        remote::ask::<Shared<T>, Lend<'_, B>, R>(self.world, rank, self.number, f, &Lend(value))
     }
 
     /// Runs an `async` function on a rank's object, as a task there. As [`World::call_async`].
@@ -122,13 +147,26 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call_async<A: Data, R: Data, U, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    pub fn call_async<A: Data, R: Data, U>(self, rank: u32, f: fn(&'static T, A) -> U, args: A) -> Pending<R>
     where
-        F: Fn(&'static T, A) -> U + Copy + Send + 'static,
         U: Future<Output = R> + Send + 'static,
     {
-        let step = move |world, number, args| f(object(world, number), args);
-        remote::call_async(self.world, rank, self.number, step, args)
+        remote::call_async::<Shared<T>, A, R, U>(self.world, rank, self.number, f, &args)
+    }
+}
+
+impl<T: 'static, A: Args> On<A> for Shared<T> {
+    type First<'f> = &'static T;
+    type Sent = A;
+
+    #[inline]
+    fn apply<U>(
+        world: World,
+        number: u32,
+        sent: A::Of<'_>,
+        f: impl for<'f, 'a> FnOnce(&'static T, A::Of<'a>) -> U,
+    ) -> U {
+        f(object(world, number), sent)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Some of the ranks.
 
-use crate::args::{Args, Data, Kept, Plain};
+use crate::args::{Data, Lent, Plain};
 use crate::pending::PendingAll;
 use crate::remote;
 use crate::world::World;
@@ -151,13 +151,20 @@ impl Team {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call<A: Args, R: Data, F>(&self, f: F, args: A) -> PendingAll<R>
-    where
-        F: for<'a> Fn(World, A::Of<'a>) -> R + Copy + Send + 'static,
-    {
-        let call =
-            |rank| remote::call(self.world, rank, 0, move |world, _, args| f(world, args), Kept(&args));
+    pub fn call<A: Data, R: Data>(&self, f: fn(World, A) -> R, args: A) -> PendingAll<R> {
+        let call = |rank| remote::call::<World, A, R>(self.world, rank, 0, f, &args);
         PendingAll::new(self.ranks().map(call).collect())
+    }
+
+    /// [`Team::call`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call_lent<B: Lent + ?Sized, R: Data>(&self, f: fn(World, &B) -> R, value: &B) -> PendingAll<R> {
+        PendingAll::new(self.ranks().map(|rank| self.world.call_lent(rank, f, value)).collect())
     }
 
     /// Runs a function without a result on every member, this rank included. As [`World::send`] for each.
@@ -167,12 +174,18 @@ impl Team {
     /// # Panics
     /// As [`Team::call`].
     #[track_caller]
-    pub fn send<A: Args, F>(&self, f: F, args: A)
-    where
-        F: for<'a> Fn(World, A::Of<'a>) + Copy + Send + 'static,
-    {
-        self.ranks().for_each(|rank| {
-            remote::send(self.world, rank, 0, move |world, _, args| f(world, args), Kept(&args));
-        });
+    pub fn send<A: Data>(&self, f: fn(World, A), args: A) {
+        self.ranks().for_each(|rank| remote::send::<World, A>(self.world, rank, 0, f, &args));
+    }
+
+    /// [`Team::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`Team::call`].
+    #[track_caller]
+    pub fn send_lent<B: Lent + ?Sized>(&self, f: fn(World, &B), value: &B) {
+        self.ranks().for_each(|rank| self.world.send_lent(rank, f, value));
     }
 }

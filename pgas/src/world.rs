@@ -1,6 +1,6 @@
 //! The job as a program sees it.
 
-use crate::args::{Args, Data, Plain};
+use crate::args::{Data, Lend, Lent, Plain};
 use crate::array::{Array, Arrays};
 use crate::body;
 use crate::layout::Layout;
@@ -139,10 +139,9 @@ impl World {
 
     /// Runs a function on a rank, with these arguments; its result comes back.
     ///
-    /// The function is a function item or a closure that captures nothing; it does not compile otherwise. It
+    /// The function is a plain function or a closure that captures nothing; it does not compile otherwise. It
     /// runs when the called rank makes progress (see [the front page](crate#where-calls-run)), and must not
-    /// wait. It may have captured tokens, values without bytes that are `Copy` and `Send`: the called rank
-    /// makes its own, which is no proof that something has happened there.
+    /// wait.
     ///
     /// # One-sided
     /// Returns when the call is on its way.
@@ -150,11 +149,26 @@ impl World {
     /// # Panics
     /// There is no such rank, or the arguments cannot be written.
     #[track_caller]
-    pub fn call<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
-    where
-        F: for<'a> Fn(World, A::Of<'a>) -> R + Copy + Send + 'static,
-    {
-        remote::call(self, rank, 0, move |world, _, args| f(world, args), args)
+    pub fn call<A: Data, R: Data>(self, rank: u32, f: fn(World, A) -> R, args: A) -> Pending<R> {
+        remote::call::<World, A, R>(self, rank, 0, f, &args)
+    }
+
+    /// [`World::call`] with an argument that the function borrows from the message: a string or a slice of
+    /// plain data, which is not copied on its way.
+    ///
+    /// # One-sided
+    /// As [`World::call`].
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call_lent<B: Lent + ?Sized, R: Data>(
+        self,
+        rank: u32,
+        f: fn(World, &B) -> R,
+        value: &B,
+    ) -> Pending<R> {
+        remote::call::<World, Lend<'_, B>, R>(self, rank, 0, f, &Lend(value))
     }
 
     /// Runs a function without a result on a rank. Sent functions travel together: they leave when enough of
@@ -167,11 +181,20 @@ impl World {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn send<A: Args, F>(self, rank: u32, f: F, args: A)
-    where
-        F: for<'a> Fn(World, A::Of<'a>) + Copy + Send + 'static,
-    {
-        remote::send(self, rank, 0, move |world, _, args| f(world, args), args);
+    pub fn send<A: Data>(self, rank: u32, f: fn(World, A), args: A) {
+        remote::send::<World, A>(self, rank, 0, f, &args);
+    }
+
+    /// [`World::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    /// As [`World::send`].
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn send_lent<B: Lent + ?Sized>(self, rank: u32, f: fn(World, &B), value: &B) {
+        remote::send::<World, Lend<'_, B>>(self, rank, 0, f, &Lend(value));
     }
 
     /// Runs a function on a rank that answers later, or has another rank answer: see [`Reply`].
@@ -182,11 +205,25 @@ impl World {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn ask<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
-    where
-        F: for<'a> Fn(World, Reply<R>, A::Of<'a>) + Copy + Send + 'static,
-    {
-        remote::ask(self, rank, 0, move |world, _, reply, args| f(world, reply, args), args)
+    pub fn ask<A: Data, R: Data>(self, rank: u32, f: fn(World, Reply<R>, A), args: A) -> Pending<R> {
+        remote::ask::<World, A, R>(self, rank, 0, f, &args)
+    }
+
+    /// [`World::ask`] with an argument that the function borrows from the message, as [`World::call_lent`].
+    ///
+    /// # One-sided
+    /// As [`World::call`].
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn ask_lent<B: Lent + ?Sized, R: Data>(
+        self,
+        rank: u32,
+        f: fn(World, Reply<R>, &B),
+        value: &B,
+    ) -> Pending<R> {
+        remote::ask::<World, Lend<'_, B>, R>(self, rank, 0, f, &Lend(value))
     }
 
     /// Runs an `async` function on a rank, as a task there: it may call others and await them.
@@ -197,12 +234,11 @@ impl World {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call_async<A: Data, R: Data, T, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    pub fn call_async<A: Data, R: Data, T>(self, rank: u32, f: fn(World, A) -> T, args: A) -> Pending<R>
     where
-        F: Fn(World, A) -> T + Copy + Send + 'static,
         T: Future<Output = R> + Send + 'static,
     {
-        remote::call_async(self, rank, 0, move |world, _, args| f(world, args), args)
+        remote::call_async::<World, A, R, T>(self, rank, 0, f, &args)
     }
 
     /// Runs a future on this rank, beside everything else: whenever the rank makes progress.

@@ -83,7 +83,7 @@ mod wire;
 pub use calls::{Answered, Call, CallError, Reply, panic_text};
 pub use outbox::WINDOW_BYTES;
 pub use payload::{MOST_PAYLOADS, Payload, Source};
-pub use service::Service;
+pub use service::{Apply, Named, Serve, Service};
 pub use tasks::Task;
 pub use wire::Short;
 
@@ -177,6 +177,8 @@ pub struct Incoming<'a> {
     pub engine: &'static Engine,
     /// The rank that sent the record.
     pub from: RankId,
+    /// What runs.
+    service: &'static Service,
     /// The duty to answer, if the record is a call.
     pub reply: Option<Reply>,
     /// The bytes that came, from an address that is a multiple of 8.
@@ -203,6 +205,8 @@ pub struct Engine {
     /// With `GASNET_STATS=1`: what the program has asked for, and active messages sent for it.
     counts: Option<[AtomicU64; 2]>,
     context: OnceLock<&'static (dyn Any + Send + Sync)>,
+    /// Signs names of functions.
+    key: OnceLock<service::Key>,
 }
 
 impl core::fmt::Debug for Engine {
@@ -235,6 +239,7 @@ impl Engine {
             parked_count: AtomicUsize::new(0),
             counts: rank.config().stats.then(Default::default),
             context: OnceLock::new(),
+            key: OnceLock::new(),
         }));
         rank.register_library(BATCH, Handler::new(|token, m| engine.handle_answers(token.source(), m)))?;
         rank.register_library(RECORDS, Handler::new(|token, m| engine.handle_records(token.source(), m)))?;
@@ -247,24 +252,26 @@ impl Engine {
                 engine.servers.work();
             }),
         )?;
-        engine.compare_builds()?;
+        engine.meet()?;
         if rank.config().progress_thread {
             engine.serve_by_threads(1)?;
         }
         Ok(engine)
     }
 
-    /// Ranks of different builds would take each other's functions for others. Where builds differ, each rank
-    /// sees one that is not its own: all go on to tell which they are.
-    fn compare_builds(&self) -> Result<(), Error> {
-        let mine = service::identity();
-        let all = self.rank_team().gather_all(&[mine]);
-        let Some(other) = all.iter().position(|&identity| identity != mine) else { return Ok(()) };
+    /// Draws the key of the job, and compares builds: ranks of different ones would take each other's
+    /// functions for others. Where builds differ, each rank sees one that is not its own: all go on to tell
+    /// which they are.
+    fn meet(&self) -> Result<(), Error> {
+        let (mine, [a, b]) = (service::identity(), service::Key::share());
+        let all = self.rank_team().gather_all(&[[mine, a, b]]);
+        let _ = self.key.set(service::Key::of_shares(all.iter().map(|&[_, a, b]| [a, b])));
+        let Some(other) = all.iter().position(|&[identity, ..]| identity != mine) else { return Ok(()) };
         let programs = self.rank_team().gather_all(&[program()]);
         let me = self.rank.id().0 as usize;
         let name = |rank: usize| {
             let path = String::from_utf8_lossy(&programs[rank]);
-            format!("rank {rank} runs {}, build {:016x}", path.trim_end_matches('\0'), all[rank])
+            format!("rank {rank} runs {}, build {:016x}", path.trim_end_matches('\0'), all[rank][0])
         };
         Err(Error::job(format!(
             "ranks run different builds of the program: {}; {}. A remote call names a function by its place in the \

@@ -265,7 +265,7 @@ impl Engine {
         payloads: Vec<Payload>,
     ) {
         let reply = answer.map(|answer| Reply::new(self, answer));
-        let incoming = Incoming { engine: self, from, reply, body, payloads };
+        let incoming = Incoming { engine: self, from, service, reply, body, payloads };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| service.run(incoming))) {
             self.has_panicked(from, service, &*panic);
         }

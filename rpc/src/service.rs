@@ -1,20 +1,82 @@
 //! Functions as numbers that mean the same on all ranks.
 //!
-//! All ranks run the same executable, at different addresses. A [`Service`] is a constant of it; its number
-//! is its distance from the first byte of the executable's image. A record brings the number and a check
-//! word. Who receives it looks whether a service lies there: inside the image, aligned, with the mark that
-//! all services begin with, and whose check word is that one. So a number that was damaged on its way does
-//! not run what it should not.
-#![expect(unsafe_code, reason = "finds constants of the executable by their address")]
+//! All ranks run the same executable, at different addresses. What a record names is named by its distance
+//! from the first byte of the executable's image, which is the same on all.
+//!
+//! **Services** are constants of the executable. A record brings the distance of one and a check word. Who
+//! receives it looks whether a service lies there: inside the image, aligned, with the mark that all services
+//! begin with, and whose check word is that one. So a number that was damaged on its way does not run what it
+//! should not.
+//!
+//! **Functions of the program** that a service is to call are pointers to functions. No mark stands before
+//! them, so their name ([`Named`]) is signed: it has a word that is made of the distance, of the service that
+//! it is for, and of a key that the ranks draw at the start and that no program can read. Only
+//! [`Engine::name`] makes such words, and it takes a pointer of the type that the service calls. So one who
+//! sends records of its own making does not get the service to call something else.
+//!
+//! A pointer, and not the type of a closure: a closure without bytes may still have captured something, a
+//! token that stands for what is true on its rank only. Such a closure does not become a pointer.
+#![expect(unsafe_code, reason = "finds constants and functions of the executable by their address")]
 
-use crate::Incoming;
+use crate::{Engine, Incoming};
 use gasnet::Rank;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
 /// What every service begins with, inverted: the mark itself shall stand in services only.
 const INVERTED_MARK: [u64; 2] = [0x834e_aa5c_6f2d_1790, 0x1eb0_f482_9c37_d56a];
 
-/// A function that records can name.
+/// What a service does.
+pub trait Serve {
+    /// Serves a record.
+    fn serve(incoming: Incoming<'_>);
+}
+
+/// A service that applies a function of the program.
+///
+/// # Safety
+/// `Function` is a type of pointers to functions. `serve` gives what comes to no other service.
+pub unsafe trait Apply: Serve {
+    /// The function, as it is called.
+    type Function: Copy;
+}
+
+/// The name of a function that a service is to call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// Its distance from the first byte of the executable.
+    pub distance: u32,
+    /// Made of that, of the service and of the job's key.
+    pub signature: u64,
+}
+
+/// The key that signs names of functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key([u64; 2]);
+
+impl Key {
+    /// A rank's share of the key.
+    pub(crate) fn share() -> [u64; 2] {
+        let word = |_| RandomState::new().build_hasher().finish();
+        [0, 1].map(word)
+    }
+
+    /// The key of all shares.
+    pub(crate) fn of_shares(shares: impl Iterator<Item = [u64; 2]>) -> Key {
+        Key(shares.fold([0; 2], |[a, b], [c, d]| [a.wrapping_add(c), b.wrapping_add(d)]))
+    }
+
+    fn sign(self, service: u32, function: u32) -> u64 {
+        let fold = |a: u64, b: u64| {
+            let product = u128::from(a) * u128::from(b);
+            product as u64 ^ (product >> 64) as u64
+        };
+        let name = u64::from(service) << 32 | u64::from(function);
+        fold(fold(name ^ self.0[0], self.0[1] | 1) ^ self.0[1], self.0[0] | 1)
+    }
+}
+
+/// What records can name.
 #[repr(C)]
 pub struct Service {
     mark: [u64; 2],
@@ -29,30 +91,9 @@ impl core::fmt::Debug for Service {
 }
 
 impl Service {
-    /// The service that calls `f`, a function item or a closure that captures nothing: each rank calls its
-    /// own copy of the code.
-    ///
-    /// It may have captured values without bytes that are `Copy` and `Send`. `Send` promises that any thread
-    /// may have such a value; here that means any thread of any rank, on which it is made from nothing.
-    ///
-    /// # Panics
-    /// Does not compile where `f` captures something.
-    pub fn of<F: Fn(Incoming<'_>) + Copy + Send + 'static>(f: F) -> &'static Service {
-        fn run<F: Fn(Incoming<'_>) + Copy + Send + 'static>(incoming: Incoming<'_>) {
-            // SAFETY: a value without bytes, that can be copied and sent, of a type that has a value: some
-            // rank had one when it named this service, and all run the same program. Such a value may lie at
-            // any address that is aligned.
-            let f = unsafe { core::ptr::NonNull::<F>::dangling().as_ref() };
-            f(incoming);
-        }
-        let _ = f;
-        const {
-            assert!(
-                size_of::<F>() == 0,
-                "a remote function must not capture anything: pass it as an argument"
-            )
-        }
-        const { &Service::new(run::<F>, core::any::type_name::<F>) }
+    /// The service that does what `S` does.
+    pub const fn of<S: Serve>() -> &'static Service {
+        const { &Service::new(S::serve, core::any::type_name::<S>) }
     }
 
     const fn new(run: fn(Incoming<'_>), name: fn() -> &'static str) -> Service {
@@ -70,6 +111,44 @@ impl Service {
     }
 }
 
+impl Engine {
+    /// The service `S`, and the name that a function has for it.
+    #[inline]
+    pub fn name<S: Apply>(&self, function: S::Function) -> (&'static Service, Named) {
+        const { assert!(size_of::<S::Function>() == size_of::<usize>()) }
+        // SAFETY: by the contract of `Apply` it is a pointer to a function: it has an address.
+        let at = unsafe { core::mem::transmute_copy::<S::Function, usize>(&function) };
+        let service = Service::of::<S>();
+        let distance = image().distance(self.rank, at, service);
+        let [by, _] = number(self.rank, service);
+        (service, Named { distance, signature: self.key().sign(by, distance) })
+    }
+
+    #[inline]
+    fn key(&self) -> Key {
+        self.key.get().copied().unwrap_or_else(|| self.rank.fatal("remote calls before their start"))
+    }
+}
+
+impl Incoming<'_> {
+    /// The function of a name that has come to the service `S`, by that service. `None` for a name that no
+    /// rank has made for it.
+    #[inline]
+    pub fn function<S: Apply>(&self, named: Named) -> Option<S::Function> {
+        const { assert!(size_of::<S::Function>() == size_of::<usize>()) }
+        let [by, _] = number(self.engine.rank, self.service);
+        if named.signature != self.engine.key().sign(by, named.distance) {
+            return None;
+        }
+        let at = image().from + named.distance as usize;
+        // SAFETY: what comes to a service stays with it, by the contract of `Apply`, so this one is `S`. Who
+        // signed the name for it, with this job's key, had a pointer of this type, and the function that it
+        // points to lies at the same distance here: ranks run the same executable. By the same contract such a
+        // pointer is an address.
+        Some(unsafe { core::mem::transmute_copy::<usize, S::Function>(&at) })
+    }
+}
+
 /// The executable in memory.
 #[derive(Debug)]
 struct Image {
@@ -82,16 +161,10 @@ struct Image {
 }
 
 /// Distance of a service, and its check word.
+#[inline]
 pub(crate) fn number(rank: &Rank, service: &'static Service) -> [u32; 2] {
     let image = image();
-    let at = core::ptr::from_ref(service) as usize;
-    if at < image.from || at >= image.to {
-        rank.fatal(&format!(
-            "remote call of {}: only functions of the executable itself can be called, this one belongs to a shared library",
-            service.name()
-        ));
-    }
-    let distance = (at - image.from) as u32;
+    let distance = image.distance(rank, core::ptr::from_ref(service) as usize, service);
     [distance, check(image, distance)]
 }
 
@@ -131,6 +204,23 @@ fn image() -> &'static Image {
 }
 
 impl Image {
+    /// How far into the executable an address is that a service has, or that it is to call.
+    #[inline]
+    fn distance(&self, rank: &Rank, at: usize, service: &Service) -> u32 {
+        if at < self.from || at >= self.to {
+            Image::is_elsewhere(rank, service);
+        }
+        (at - self.from) as u32
+    }
+
+    #[cold]
+    fn is_elsewhere(rank: &Rank, service: &Service) -> ! {
+        rank.fatal(&format!(
+            "remote call of {}: only functions of the executable itself can be called, this one belongs to a shared library",
+            service.name()
+        ));
+    }
+
     /// Whether a service could lie at an address.
     fn has(&self, at: usize) -> bool {
         let end = at.saturating_add(size_of::<Service>());
@@ -194,6 +284,24 @@ fn mix(mut sum: u64, bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signature_is_for_one_function_of_one_service() {
+        let key = Key::of_shares([[3, 5], [u64::MAX, 1 << 60]].into_iter());
+        let signature = key.sign(0x1234, 0x5678);
+        for bit in 0..32 {
+            assert_ne!(signature, key.sign(0x1234 ^ 1 << bit, 0x5678), "bit {bit} of the service");
+            assert_ne!(signature, key.sign(0x1234, 0x5678 ^ 1 << bit), "bit {bit} of the function");
+        }
+        for bit in 0..64 {
+            assert_ne!(signature, Key([key.0[0] ^ 1 << bit, key.0[1]]).sign(0x1234, 0x5678), "bit {bit}");
+            // The lowest bit of either word is set where it is a factor.
+            if bit > 0 {
+                assert_ne!(signature, Key([key.0[0], key.0[1] ^ 1 << bit]).sign(0x1234, 0x5678), "bit {bit}");
+            }
+        }
+        assert_ne!(Key::share(), Key::share());
+    }
 
     fn nothing(_: Incoming<'_>) {}
     fn name() -> &'static str {

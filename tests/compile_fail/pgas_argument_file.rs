@@ -1,5 +1,5 @@
 // error: E0277
-// says: `File` cannot be an argument of a remote function
+// says: `File` cannot travel to another rank
 //! An open file is one of this process.
 pub fn case(world: pgas::World, file: std::fs::File, name: String) {
     #[cfg(not(fixed))]

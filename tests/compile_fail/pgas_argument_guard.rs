@@ -1,5 +1,5 @@
 // error: E0277
-// says: `std::sync::MutexGuard<'_, u32>` cannot be an argument of a remote function
+// says: `std::sync::MutexGuard<'_, u32>` cannot travel to another rank
 //! A lock that is held here is not held there.
 use std::sync::{Mutex, MutexGuard};
 pub fn case(world: pgas::World, number: &'static Mutex<u32>) {

@@ -1,5 +1,5 @@
 // error: E0277
-// says: `Instant` cannot be an argument of a remote function
+// says: `Instant` cannot travel to another rank
 //! A time of one machine says nothing on another.
 use std::time::{Duration, Instant};
 pub fn case(world: pgas::World, start: Instant) {

@@ -1,5 +1,5 @@
 // error: E0277
-// says: `&mut u32` cannot be an argument of a remote function
+// says: `&mut u32` cannot travel to another rank
 //! What is changed there comes back as a result.
 pub fn case(world: pgas::World, n: &'static mut u32) {
     #[cfg(not(fixed))]

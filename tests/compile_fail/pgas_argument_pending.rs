@@ -1,5 +1,5 @@
 // error: E0277
-// says: `pgas::Pending<u32>` cannot be an argument of a remote function
+// says: `pgas::Pending<u32>` cannot travel to another rank
 //! A result comes to the rank that has called. What is to go elsewhere is a `Reply`.
 pub fn case(world: pgas::World, pending: pgas::Pending<u32>) {
     #[cfg(not(fixed))]

@@ -1,5 +1,5 @@
 // error: E0277
-// says: `Rc<u32>` cannot be an argument of a remote function
+// says: `Rc<u32>` cannot travel to another rank
 //! A counter of references counts those of one rank.
 use std::rc::Rc;
 pub fn case(world: pgas::World, n: Rc<u32>) {

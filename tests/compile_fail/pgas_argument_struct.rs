@@ -1,5 +1,5 @@
 // error: E0277
-// says: `Point` cannot be an argument of a remote function
+// says: `Point` cannot travel to another rank
 //! A struct of one's own derives what writes and reads it.
 #[cfg_attr(fixed, derive(pgas::serde::Serialize, pgas::serde::Deserialize), serde(crate = "pgas::serde"))]
 pub struct Point {

@@ -1,5 +1,5 @@
 // error: E0277
-// says: `Raw` cannot be an argument of a remote function
+// says: `Raw` cannot travel to another rank
 //! An argument is written by serde.
 #[cfg(not(fixed))]
 pub struct Raw(*const u8);

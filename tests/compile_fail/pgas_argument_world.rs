@@ -1,5 +1,5 @@
 // error: E0277
-// says: `World` cannot be an argument of a remote function
+// says: `World` cannot travel to another rank
 //! The world is not sent: each rank has its own.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

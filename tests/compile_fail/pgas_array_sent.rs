@@ -1,5 +1,5 @@
 // error: E0277
-// says: `pgas::Array<u32>` cannot be an argument of a remote function
+// says: `pgas::Array<u32>` cannot travel to another rank
 //! An array is not data: it lies on all ranks already.
 pub fn case(world: pgas::World, array: pgas::Array<u32>) {
     #[cfg(not(fixed))]

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 pub fn case(world: pgas::World) {
     let names = world.share(Mutex::new(Vec::<&'static str>::new()));
     #[cfg(not(fixed))]
-    names.send(1, |names, name: &str| names.lock().unwrap().push(name), pgas::lend("a"));
+    names.send_lent(1, |names, name| names.lock().unwrap().push(name), "a");
     #[cfg(fixed)]
-    names.send(1, |names, _: &str| names.lock().unwrap().push("a"), pgas::lend("a"));
+    names.send_lent(1, |names, _| names.lock().unwrap().push("a"), "a");
 }

@@ -1,5 +1,5 @@
-// error: E0277
-// says: the trait bound `Arc<AtomicU32>: Copy` is not satisfied
+// error: E0308
+// says: expected fn pointer, found closure
 //! Memory that threads share is not shared with other ranks.
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 #[cfg(not(fixed))]

@@ -1,5 +1,5 @@
-// error: E0373
-// says: closure may outlive the current function, but it borrows `array`
+// error: E0308
+// says: expected fn pointer, found closure
 //! An array is collective: a remote function has nothing to do with it.
 pub fn case(world: pgas::World, array: pgas::Array<u32>) {
     #[cfg(not(fixed))]

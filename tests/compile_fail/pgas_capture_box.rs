@@ -1,5 +1,5 @@
-// error: E0277
-// says: the trait bound `Box<dyn Fn(World, u32) -> u32>: Copy` is not satisfied
+// error: E0308
+// says: expected fn pointer, found `Box<dyn Fn(World, u32) -> u32>`
 //! A box is memory of this rank.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

@@ -1,5 +1,5 @@
-// error: E0277
-// says: the trait bound `&mut i32: Copy` is not satisfied
+// error: E0308
+// says: expected fn pointer, found closure
 //! A remote function cannot change what lies on the stack of the caller.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

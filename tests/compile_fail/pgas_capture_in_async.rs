@@ -1,5 +1,5 @@
-// error: E0080
-// says: a remote function must not capture anything: pass what it needs as its arguments
+// error: E0308
+// says: expected fn pointer, found closure
 //! An async function captures nothing either.
 pub fn case(world: pgas::World, factor: u32) {
     #[cfg(not(fixed))]

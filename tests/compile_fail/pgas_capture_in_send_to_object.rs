@@ -1,5 +1,5 @@
-// error: E0080
-// says: a remote function must not capture anything: pass what it needs as its arguments
+// error: E0308
+// says: expected fn pointer, found closure
 //! Nor may a function of a shared object capture.
 pub fn case(number: pgas::Shared<u32>, factor: u32) {
     #[cfg(not(fixed))]

@@ -1,5 +1,5 @@
-// error: E0373
-// says: closure may outlive the current function, but it borrows `factor`
+// error: E0308
+// says: expected fn pointer, found closure
 //! What a remote function captures would be somewhere else there.
 pub fn case(world: pgas::World) {
     let factor = 3u32;

@@ -1,5 +1,5 @@
-// error: E0080
-// says: a remote function must not capture anything: pass what it needs as its arguments
+// error: E0308
+// says: expected fn pointer, found closure
 //! The name of a shared object is an argument like any other.
 use pgas::Shared;
 pub fn case(world: pgas::World, number: Shared<u32>) {

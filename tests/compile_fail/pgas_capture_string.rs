@@ -1,5 +1,5 @@
-// error: E0277
-// says: the trait bound `String: Copy` is not satisfied
+// error: E0308
+// says: expected fn pointer, found closure
 //! A captured value cannot be copied to another rank by itself.
 pub fn case(world: pgas::World, name: String) {
     #[cfg(not(fixed))]

@@ -1,12 +1,12 @@
-// error: E0277
-// says: `*const ()` cannot be sent between threads safely
-//! A token of one thread, even without bytes, does not get to the thread that serves.
-use std::marker::PhantomData;
+// error: E0308
+// says: expected fn pointer, found closure
+//! A token without bytes proves nothing on another rank, even if it can be copied and sent.
 #[derive(Clone, Copy)]
-pub struct Here(
-    #[cfg(not(fixed))] PhantomData<*const ()>,
-    #[cfg(fixed)] PhantomData<()>,
-);
-pub fn case(world: pgas::World, here: Here) {
-    world.send(1, move |_, ()| drop(here), ());
+pub struct Initialised(());
+pub fn case(world: pgas::World, token: Initialised) {
+    #[cfg(not(fixed))]
+    world.send(1, move |_, ()| token.0, ());
+    #[cfg(fixed)]
+    world.send(1, |_, ()| drop(Initialised(())), ());
+    let _ = token;
 }

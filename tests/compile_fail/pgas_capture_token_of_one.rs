@@ -1,8 +1,11 @@
-// error: E0277
-// says: the trait bound `Only: Copy` is not satisfied
+// error: E0308
+// says: expected fn pointer, found closure
 //! A token of which there is one, even without bytes, is not there on two ranks.
-#[cfg_attr(fixed, derive(Clone, Copy))]
 pub struct Only(());
 pub fn case(world: pgas::World, only: Only) {
+    #[cfg(not(fixed))]
     world.send(1, move |_, ()| _ = core::ptr::from_ref(&only), ());
+    #[cfg(fixed)]
+    world.send(1, |_, ()| _ = size_of::<Only>(), ());
+    drop(only);
 }

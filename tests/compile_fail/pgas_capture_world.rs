@@ -1,5 +1,5 @@
-// error: E0080
-// says: a remote function must not capture anything: pass what it needs as its arguments
+// error: E0308
+// says: expected fn pointer, found closure
 //! The world of this rank is not that of the other, which the function is given.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

@@ -1,5 +1,5 @@
-// error: E0631
-// says: type mismatch in closure arguments
+// error: E0308
+// says: expected fn pointer, found closure
 //! A function of a shared object is given that object.
 use std::sync::Mutex;
 pub fn case(number: pgas::Shared<Mutex<u32>>) {

@@ -3,7 +3,7 @@
 //! A function that is asked is given the reply.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]
-    let _ = world.ask::<_, u32, _>(1, |_, ()| (), ());
+    let _ = world.ask::<_, u32>(1, |_, ()| (), ());
     #[cfg(fixed)]
     let _ = world.ask(1, |_, reply: pgas::Reply<u32>, ()| reply.answer(&1), ());
 }

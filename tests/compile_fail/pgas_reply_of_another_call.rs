@@ -1,5 +1,5 @@
 // error: E0308
-// says: mismatched types: expected `Pending<u64>`, found `Pending<u32>`
+// says: expected fn pointer, found closure
 //! The answer has the type of the reply.
 use pgas::{Pending, Reply};
 pub fn case(world: pgas::World) {

@@ -3,7 +3,7 @@
 //! A result does not borrow from the message, which is gone by then.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]
-    let _ = world.call(1, |_, text: &str| text, pgas::lend("a"));
+    let _ = world.call_lent(1, |_, text| text, "a");
     #[cfg(fixed)]
-    let _ = world.call(1, |_, text: &str| text.to_string(), pgas::lend("a"));
+    let _ = world.call_lent(1, |_, text| text.to_string(), "a");
 }

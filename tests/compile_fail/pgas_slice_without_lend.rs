@@ -1,9 +1,9 @@
 // error: E0277
-// says: `&[u32]` cannot be an argument of a remote function
+// says: `&[u32]` cannot travel to another rank
 //! A slice is lent, or sent as a `Vec`.
 pub fn case(world: pgas::World, numbers: &'static [u32]) {
     #[cfg(not(fixed))]
     world.send(1, |_, _| (), numbers);
     #[cfg(fixed)]
-    world.send(1, |_, numbers: &[u32]| println!("{numbers:?}"), pgas::lend(numbers));
+    world.send_lent(1, |_, numbers| println!("{numbers:?}"), numbers);
 }

@@ -5,5 +5,5 @@ pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]
     world.send(1, |_, text: &str| println!("{text}"), "text");
     #[cfg(fixed)]
-    world.send(1, |_, text: &str| println!("{text}"), pgas::lend("text"));
+    world.send_lent(1, |_, text| println!("{text}"), "text");
 }

@@ -1,5 +1,5 @@
 // error: E0277
-// says: `Team` cannot be an argument of a remote function
+// says: `Team` cannot travel to another rank
 //! A team is made by its members together; its ranks can be sent.
 pub fn case(world: pgas::World, team: pgas::Team) {
     #[cfg(not(fixed))]

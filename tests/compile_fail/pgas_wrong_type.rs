@@ -1,5 +1,5 @@
-// error: E0631
-// says: type mismatch in closure arguments
+// error: E0308
+// says: expected fn pointer, found closure
 //! The function's argument is what was sent.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

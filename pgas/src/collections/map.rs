@@ -1,7 +1,10 @@
 //! A hash table whose entries are spread over the ranks by their keys.
 
 use super::own::Own;
+use crate::remote::{self, On};
+use crate::shared::object;
 use crate::{Data, Pending, Shared, World};
+use core::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -67,6 +70,40 @@ impl<K, V> DistMap<K, V> {
     }
 }
 
+/// What [`DistMap::update`] calls a function on.
+struct Value<K, V>(PhantomData<(K, V)>);
+
+impl<K: Key, V: Default + Send + 'static, A: Data> On<A> for Value<K, V> {
+    type First<'f> = &'f mut V;
+    type Sent = (K, A);
+
+    fn apply<U>(
+        world: World,
+        parts: u32,
+        (key, args): (K, A),
+        f: impl for<'f> FnOnce(&'f mut V, A) -> U,
+    ) -> U {
+        object::<Own<HashMap<K, V>>>(world, parts).with(|part| f(part.entry(key).or_default(), args))
+    }
+}
+
+/// What [`DistMap::call`] calls a function on.
+struct Slot<K, V>(PhantomData<(K, V)>);
+
+impl<K: Key, V: Send + 'static, A: Data> On<A> for Slot<K, V> {
+    type First<'f> = Entry<'f, K, V>;
+    type Sent = (K, A);
+
+    fn apply<U>(
+        world: World,
+        parts: u32,
+        (key, args): (K, A),
+        f: impl for<'f> FnOnce(Entry<'f, K, V>, A) -> U,
+    ) -> U {
+        object::<Own<HashMap<K, V>>>(world, parts).with(|part| f(part.entry(key), args))
+    }
+}
+
 impl<K: Key, V: Send + 'static> DistMap<K, V> {
     /// The rank that has a key's entry, or would have it.
     pub fn owner(self, key: &K) -> u32 {
@@ -86,38 +123,33 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     where
         V: Data,
     {
-        let set = |part: &'static Own<HashMap<K, V>>, (key, value)| {
-            part.with(|part| _ = part.insert(key, value));
-        };
-        self.parts.send(self.owner(&key), set, (key, value));
+        let rank = self.owner(&key);
+        self.parts.send(
+            rank,
+            |part, (key, value): (K, V)| part.with(|part| _ = part.insert(key, value)),
+            (key, value),
+        );
     }
 
     /// Changes the value of a key, which is the default where there is none.
     ///
     /// # One-sided
     /// As [`World::send`].
-    pub fn update<A: Data, F>(self, key: K, f: F, args: A)
+    pub fn update<A: Data>(self, key: K, f: fn(&mut V, A), args: A)
     where
         V: Default,
-        F: Fn(&mut V, A) + Copy + Send + 'static,
     {
-        let change = move |part: &'static Own<HashMap<K, V>>, (key, args)| {
-            part.with(|part| f(part.entry(key).or_default(), args));
-        };
-        self.parts.send(self.owner(&key), change, (key, args));
+        let (world, rank) = (self.parts.world(), self.owner(&key));
+        remote::send::<Value<K, V>, A>(world, rank, self.parts.number(), f, &(key, args));
     }
 
     /// Runs a function on the entry of a key, which may be vacant, and brings its result back.
     ///
     /// # One-sided
     /// As [`World::call`].
-    pub fn call<A: Data, R: Data, F>(self, key: K, f: F, args: A) -> Pending<R>
-    where
-        F: Fn(Entry<'_, K, V>, A) -> R + Copy + Send + 'static,
-    {
-        let run =
-            move |part: &'static Own<HashMap<K, V>>, (key, args)| part.with(|part| f(part.entry(key), args));
-        self.parts.call(self.owner(&key), run, (key, args))
+    pub fn call<A: Data, R: Data>(self, key: K, f: fn(Entry<'_, K, V>, A) -> R, args: A) -> Pending<R> {
+        let (world, rank) = (self.parts.world(), self.owner(&key));
+        remote::call::<Slot<K, V>, A, R>(world, rank, self.parts.number(), f, &(key, args))
     }
 
     /// The value of a key.
@@ -128,8 +160,8 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     where
         V: Data + Clone,
     {
-        let find = |part: &'static Own<HashMap<K, V>>, key: K| part.with(|part| part.get(&key).cloned());
-        self.parts.call(self.owner(&key), find, key)
+        let rank = self.owner(&key);
+        self.parts.call(rank, |part, key: K| part.with(|part| part.get(&key).cloned()), key)
     }
 
     /// The values of these keys, in this order. Keys of one rank travel together.
@@ -148,8 +180,14 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
             self.parts.world().ranks().map(|_| Default::default()).collect();
         let mut coming = Vec::new();
         let mut asked = 0;
-        let find = |part: &'static Own<HashMap<K, V>>, keys: Vec<K>| -> Vec<Option<V>> {
-            part.with(|part| keys.iter().map(|key| part.get(key).cloned()).collect())
+        let find = |rank, keys: Vec<K>| {
+            self.parts.call(
+                rank,
+                |part, keys: Vec<K>| -> Vec<Option<V>> {
+                    part.with(|part| keys.iter().map(|key| part.get(key).cloned()).collect())
+                },
+                keys,
+            )
         };
         for key in keys {
             let rank = self.owner(&key);
@@ -159,11 +197,11 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
             asked += 1;
             if batch.len() == BATCH {
                 let (places, batch) = core::mem::take(&mut lanes[rank as usize]);
-                coming.push((places, self.parts.call(rank, find, batch)));
+                coming.push((places, find(rank, batch)));
             }
         }
         for (rank, (places, batch)) in (0..).zip(lanes).filter(|(_, (places, _))| !places.is_empty()) {
-            coming.push((places, self.parts.call(rank, find, batch)));
+            coming.push((places, find(rank, batch)));
         }
         let mut values: Vec<Option<V>> = (0..asked).map(|_| None).collect();
         for (places, pending) in coming {
@@ -180,8 +218,8 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     where
         V: Data,
     {
-        let remove = |part: &'static Own<HashMap<K, V>>, key: K| part.with(|part| part.remove(&key));
-        self.parts.call(self.owner(&key), remove, key)
+        let rank = self.owner(&key);
+        self.parts.call(rank, |part, key: K| part.with(|part| part.remove(&key)), key)
     }
 
     /// Entries of this rank's part.

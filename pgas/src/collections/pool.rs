@@ -253,8 +253,11 @@ impl<T: Data + Send> WorkPool<T> {
     /// Gives work to a rank that has asked for it.
     fn give(self, rank: u32, items: Vec<T>) {
         let world = self.parts.world();
-        let receive = |_: World, (pool, from, items): (WorkPool<T>, u32, Vec<T>)| pool.receive(from, items);
-        world.send(rank, receive, (self, world.rank(), items));
+        world.send(
+            rank,
+            |_, (pool, from, items): (WorkPool<T>, u32, Vec<T>)| pool.receive(from, items),
+            (self, world.rank(), items),
+        );
     }
 
     /// Gets work that it has asked for.

@@ -191,8 +191,11 @@ impl<T: Data + Send> DistVec<T> {
             .step_by(step)
             .map(|at| (mine[at].clone(), world.rank(), at as u64))
             .collect();
-        let collect = |part: &'static Part<T>, mut samples| part.samples.with(|all| all.append(&mut samples));
-        self.parts.send(0, collect, samples);
+        self.parts.send(
+            0,
+            |part, mut samples: Vec<_>| part.samples.with(|all| all.append(&mut samples)),
+            samples,
+        );
         world.settle();
         if world.rank() == 0 {
             let mut samples = part.samples.take();

@@ -6,6 +6,7 @@
 
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::{Rank, RankId};
+use gasnet_rpc::{Incoming, Serve, Service};
 
 /// Handlers of the engine: docs/architecture.md, "Handler indices".
 const ENGINE_HANDLERS: std::ops::Range<u8> = FIRST_CLIENT_HANDLER - 5..FIRST_CLIENT_HANDLER;
@@ -53,10 +54,17 @@ fn send_forged(rank: &Rank, random: &mut fastrand::Rng) {
     sent.expect("a message that may be sent");
 }
 
+/// A service that there is.
+struct Nothing;
+
+impl Serve for Nothing {
+    fn serve(_: Incoming<'_>) {}
+}
+
 /// Sends a record for a service that there is, and waits for all calls.
 fn send_right(rank: &Rank, world: pgas::World) {
     if world.rank() == 0 {
-        let service = std::ptr::from_ref(gasnet_rpc::Service::of(|_| {})).addr();
+        let service = std::ptr::from_ref(Service::of::<Nothing>()).addr();
         let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel has it");
         let program = std::env::current_exe().expect("the kernel knows it");
         let first =

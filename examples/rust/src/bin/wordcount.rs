@@ -7,7 +7,7 @@
 //! Check: every rank counts the whole text by itself, and compares its own part of the table.
 
 use gasnet_examples::{mix, passed, sizes};
-use pgas::{World, lend};
+use pgas::World;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -40,7 +40,7 @@ fn main() {
                     None => _ = table.insert(word.to_string(), 1),
                 }
             };
-            table.send(owner(world, &word), count, lend(&word[..]));
+            table.send_lent(owner(world, &word), count, &word[..]);
         }
         world.settle();
         let elapsed = start.elapsed().as_secs_f64();

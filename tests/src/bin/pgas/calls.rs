@@ -1,6 +1,6 @@
 //! Calls, their arguments and results, and what a caller learns of a call that failed.
 
-use pgas::{Bulk, CallError, Pending, Reply, World, lend};
+use pgas::{Bulk, CallError, Pending, Reply, World};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -62,10 +62,10 @@ pub fn arguments(world: World, random: &mut fastrand::Rng) {
         assert_eq!(back.1.name, shape.name.clone() + "!");
         let words: Vec<u64> = (0..random.usize(..300)).map(|_| random.u64(..)).collect();
         let sum =
-            world.call(right, |_, words: &[u64]| words.iter().fold(0, |a, b| a ^ b), lend(&words[..])).wait();
+            world.call_lent(right, |_, words: &[u64]| words.iter().fold(0, |a, b| a ^ b), &words[..]).wait();
         assert_eq!(sum, words.iter().fold(0, |a, b| a ^ b));
         let text = "x".repeat(random.usize(..100));
-        assert_eq!(world.call(right, |_, text: &str| text.len(), lend(&text[..])).wait(), text.len());
+        assert_eq!(world.call_lent(right, |_, text: &str| text.len(), &text[..]).wait(), text.len());
     }
 }
 
@@ -75,7 +75,7 @@ pub fn large(world: World, random: &mut fastrand::Rng) {
         let data: Vec<u8> = (0..bytes).map(|_| random.u8(..)).collect();
         let to = random.u32(..world.size());
         let back = world
-            .call(to, |_, data: &[u8]| data.iter().rev().copied().collect::<Vec<u8>>(), lend(&data[..]))
+            .call_lent(to, |_, data: &[u8]| data.iter().rev().copied().collect::<Vec<u8>>(), &data[..])
             .wait();
         assert!(back.iter().rev().eq(data.iter()), "{bytes} bytes");
     }

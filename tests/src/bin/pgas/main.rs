@@ -23,7 +23,6 @@ const SECTIONS: &[Section] = &[
     ("table", objects::table),
     ("delegation", objects::delegation),
     ("ring", objects::ring),
-    ("tokens", objects::tokens),
     ("references", objects::references),
     ("teams", objects::teams),
     ("tasks", tasks::tasks),

@@ -1,7 +1,7 @@
 //! Shared and counted objects, teams, and replies that are handed on.
 
 use crate::calls::{checksum, double};
-use pgas::{Pending, Remote, Reply, Shared, World, lend};
+use pgas::{Pending, Remote, Reply, Shared, World};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -123,14 +123,14 @@ pub fn table(world: World, random: &mut fastrand::Rng) {
         let add = |t: &'static Mutex<HashMap<String, u32>>, w: &str| {
             *t.lock().unwrap().entry(w.to_string()).or_default() += 1;
         };
-        table.send(owner(world, word), add, lend(&word[..]));
+        table.send_lent(owner(world, word), add, &word[..]);
     }
     world.settle();
     let here: u32 = table.lock().unwrap().values().sum();
     assert_eq!(world.reduce(here, |a, b| a + b), 3000 * world.size());
     let mine = words.iter().filter(|w| **w == words[0]).count() as u32;
     let all =
-        table.call(owner(world, &words[0]), |t, w: &str| t.lock().unwrap()[w], lend(&words[0][..])).wait();
+        table.call_lent(owner(world, &words[0]), |t, w: &str| t.lock().unwrap()[w], &words[0][..]).wait();
     assert!(all >= mine);
     assert!(table.lock().unwrap().keys().all(|w| owner(world, w) == world.rank()));
 }
@@ -192,18 +192,5 @@ pub fn ring(world: World, random: &mut fastrand::Rng) {
         for (sum, pending) in pending {
             assert_eq!(pending.wait(), sum);
         }
-    }
-}
-
-/// What has no bytes may be captured: the called rank has one of its own, where such a value may lie.
-pub fn tokens(world: World, _: &mut fastrand::Rng) {
-    #[derive(Clone, Copy)]
-    #[repr(align(64))]
-    struct Token(());
-    let token = Token(());
-    for to in world.ranks() {
-        let address = world.call(to, move |_, ()| core::ptr::from_ref(&token).addr(), ()).wait();
-        assert!(address > 0 && address.is_multiple_of(align_of::<Token>()), "{address:#x}");
-        let () = world.call(to, move |_, ()| token.0, ()).wait();
     }
 }
