@@ -533,7 +533,6 @@ impl Core {
 
     /// [`looked`](Self::looked) if some threads are far, for loops in which programs wait: near memory
     /// changes only when the requests of far threads are served.
-    /// far away are served.
     #[inline]
     pub fn attend(&self) {
         if self.near.mapped < self.rank.size() {

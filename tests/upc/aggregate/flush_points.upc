@@ -169,6 +169,26 @@ static void collectives(long value, long *count)
     bupc_allv_reduce_all(int, 1, UPC_ADD);
     check_mine(value + 100, ++*count);
     upc_barrier;
+    /* Those with a root: who hears from a thread, or the root that hears from all, has what was written before. */
+    int values[THREADS];
+    for (int root = 0; root < THREADS; root++)
+        for (int kind = 0; kind < 3; kind++) {
+            const long wrote = value + 200 + 10 * root + kind;
+            const int writer = kind == 2 ? (root + THREADS - 1) % THREADS : root;
+            if (MYTHREAD == writer)
+                write_right(wrote);
+            for (int i = 0; i < THREADS; i++)
+                values[i] = i;
+            if (kind == 0)
+                bupc_allv_broadcast(int, MYTHREAD, root);
+            else if (kind == 1)
+                bupc_allv_scatter(int, root, values);
+            else
+                bupc_allv_gather(int, MYTHREAD, root, values);
+            if (left == writer)
+                check_mine(wrote, ++*count);
+            upc_barrier;
+        }
 }
 
 /* A call of a transfer waits for nothing but what touches the same bytes. */

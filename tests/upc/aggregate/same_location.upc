@@ -4,6 +4,7 @@
 // env: GASNET_NEIGHBORHOOD=off
 #include "../check.h"
 #include <upc_atomic.h>
+#include <upc_nb.h>
 #include <upc_relaxed.h>
 
 #define N 600
@@ -22,6 +23,47 @@ struct bits {
     unsigned a : 5, b : 11;
 };
 shared struct bits fields[THREADS];
+
+/* Transfers that continue after their call, of more bytes than travel together. */
+static void nonblocking(shared [] long *there)
+{
+    enum { MANY = 20 };
+    long got[MANY], many[MANY];
+    for (int i = 0; i < 100; i++) {
+        const int k = i % MANY;
+        for (int j = 0; j < MANY; j++)
+            many[j] = 1000 * i + j;
+        there[k] = i;
+        upc_sync(upc_memget_nb(got, there, sizeof got));
+        CHECK_EQ(got[k], i);
+        there[k] = i + 1;
+        upc_memget_nbi(got, there, sizeof got);
+        upc_synci();
+        CHECK_EQ(got[k], i + 1);
+        there[k] = -1;
+        upc_sync(upc_memput_nb(there, many, sizeof many));
+        CHECK_EQ(there[k], many[k]);
+        there[k] = -1;
+        upc_memput_nbi(there, many, sizeof many);
+        upc_synci();
+        CHECK_EQ(there[k], many[k]);
+        there[k] = -1;
+        upc_sync(upc_memset_nb(there, 0, sizeof many));
+        CHECK_EQ(there[k], 0);
+        there[k] = -1;
+        upc_memset_nbi(there, 0, sizeof many);
+        upc_synci();
+        CHECK_EQ(there[k], 0);
+        there[k] = -1;
+        upc_memset(there, 0, sizeof many);
+        CHECK_EQ(there[k], 0);
+        there[k] = -1;
+        upc_memput(there, many, sizeof many);
+        CHECK_EQ(there[k], many[k]);
+        there[k] = -1;
+        CHECK_EQ(there[k], -1);
+    }
+}
 
 int main(void)
 {
@@ -48,6 +90,8 @@ int main(void)
         CHECK_EQ(there[(i + 7) % N], i);
     }
     CHECKED("operations");
+    nonblocking(there);
+    CHECKED("nonblocking");
     for (int i = 0; i < 100; i++) {
         for (int k = 0; k < 8; k++)
             bytes[8 * right + k] = (char)(i + k);
