@@ -282,6 +282,7 @@ impl Driver<'_> {
             warn: Warnings { all: o.wall, upc: o.wupc, none: o.quiet, error: o.werror },
             gnu_void: o.std.as_deref().is_some_and(|s| s.starts_with("-std=gnu")),
             c89: o.c89(),
+            aggregate: o.aggregate,
             dir: PathBuf::new(),
         };
         let how = emit::EmitOptions {

@@ -61,6 +61,8 @@ pub struct FrontOptions {
     pub gnu_void: bool,
     /// C of 1989: a function may be called undeclared, a missing type is `int`.
     pub c89: bool,
+    /// `-fupc-aggregate`, which means relaxed accesses only.
+    pub aggregate: bool,
     /// Directory that relative file names of line markers start from (for showing source lines); empty is the
     /// current one.
     pub dir: std::path::PathBuf,
@@ -75,6 +77,7 @@ impl Default for FrontOptions {
             warn: Warnings::default(),
             gnu_void: false,
             c89: false,
+            aggregate: false,
             dir: std::path::PathBuf::new(),
         }
     }

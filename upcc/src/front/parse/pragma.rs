@@ -89,6 +89,12 @@ impl Cx<'_> {
                     );
                 } else {
                     self.strict = w == "strict";
+                    if self.strict && self.scopes.len() == 1 && self.opts.aggregate {
+                        self.warn(
+                            tok,
+                            "-fupc-aggregate does nothing for accesses that are strict, as all are from here on unless they are declared `relaxed`",
+                        );
+                    }
                 }
             }
             // Acted upon by `cmode`.
