@@ -153,6 +153,8 @@ fn find(options: &Options) -> Result<Vec<Test>, String> {
     tests.retain(|test| {
         options.filters.is_empty() || options.filters.iter().any(|f| test.name.contains(f.as_str()))
     });
+    // The compiler does not see the environment of runs.
+    tests.retain(|test| options.env.is_empty() || !runs(options, test).is_empty());
     Ok(tests)
 }
 
@@ -261,15 +263,20 @@ fn check(options: &Options, test: &Test) -> Result<(), String> {
     if outcome.status != Some(0) || !outcome.stderr.trim().is_empty() {
         return Err(outcome.report());
     }
-    for run in test.runs.iter().filter(|run| !has_network_of_its_own(run, options)) {
-        for &ranks in run.ranks.iter().filter(|n| options.ranks.is_empty() || options.ranks.contains(n)) {
-            execute(options, &program, run, ranks)?;
-        }
+    for (run, ranks) in runs(options, test) {
+        execute(options, &program, run, ranks)?;
     }
     for file in objects.iter().chain([&program]) {
         let _ = fs::remove_file(file);
     }
     Ok(())
+}
+
+/// What is to be run, and by how many ranks.
+fn runs<'a>(options: &Options, test: &'a Test) -> Vec<(&'a Run, u32)> {
+    let wanted = |n: &u32| options.ranks.is_empty() || options.ranks.contains(n);
+    let runs = test.runs.iter().filter(|run| !has_network_of_its_own(run, options));
+    runs.flat_map(|run| run.ranks.iter().copied().filter(wanted).map(move |n| (run, n))).collect()
 }
 
 /// The run names its conduit, and all are to go over some other one: it belongs to a suite that leaves it the

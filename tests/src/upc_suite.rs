@@ -194,6 +194,12 @@ impl Test {
     fn may_fail_to_compile(&self) -> bool {
         self.diagnostics.iter().any(|expected| expected.severity == "diagnostic")
     }
+
+    /// Whether there is a program to run, with one of these numbers of threads (none: with any).
+    fn runs_on(&self, ranks: &[u32]) -> bool {
+        let compiles = !self.must_not_compile() && !self.may_fail_to_compile() && self.link_error.is_none();
+        compiles && (ranks.is_empty() || self.threads.iter().any(|n| ranks.contains(n)))
+    }
 }
 
 fn find(options: &Options) -> Result<Vec<Test>, String> {
@@ -207,6 +213,8 @@ fn find(options: &Options) -> Result<Vec<Test>, String> {
             tests.push(parse(&path, name)?);
         }
     }
+    // The compiler does not see the environment of runs.
+    tests.retain(|test| options.env.is_empty() || test.runs_on(&options.ranks));
     Ok(tests)
 }
 
