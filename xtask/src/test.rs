@@ -108,12 +108,6 @@ const STEPS: &[Step] = &[
         quick: true,
         run: unit,
     },
-    Step {
-        name: "layers",
-        about: "imports go down, as docs/architecture.md has it, and never in a circle",
-        quick: true,
-        run: layers,
-    },
     Step { name: "doctest", about: "examples in the documentation", quick: false, run: doctest },
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
     Step { name: "features", about: "the features rand and tracing of pgas", quick: false, run: features },
@@ -376,10 +370,6 @@ fn counted(command: Command) -> Result<usize, String> {
     }
 }
 
-fn layers(_: &mut Context) -> End {
-    sh::pass(sh::cargo(&["test", "--quiet", "-p", "gasnet-tests", "--test", "layers"]), CARGO_LIMIT).into()
-}
-
 fn doctest(_: &mut Context) -> End {
     match counted(sh::cargo(&["test", "--workspace", "--doc"])) {
         Ok(tests) => End::Passed(format!("{tests} tests")),
@@ -590,9 +580,7 @@ fn upc_tests(context: &mut Context) -> End {
 }
 
 fn upc_tests_off(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |context| {
-        suite(context, "upc-suite", &["--env", "GASNET_NEIGHBORHOOD=off"])
-    })
+    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", OFF))
 }
 
 fn namespaces(context: &mut Context) -> End {
@@ -650,6 +638,9 @@ fn upc_tests_pairs(context: &mut Context) -> End {
 fn c_clients_udp(context: &mut Context) -> End {
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", OVER_UDP))
 }
+
+/// Every rank alone, over rings in shared memory. Fixed numbers of threads are `upc-tests`'s and `upc-tests-udp`'s.
+const OFF: &[&str] = &["--env", "GASNET_NEIGHBORHOOD=off", "--ranks", "1 3 8"];
 
 /// Every rank alone, over sockets; four ranks where a test does not want others.
 const OVER_UDP: &[&str] =
