@@ -22,14 +22,16 @@
 //!
 //! **Which path.** The owner decides when it exports: a mark in the key says that its NIC can reach the
 //! memory. That is memory which the runtime keeps until the region is revoked ([`Rank::export_vec`],
-//! [`Rank::export_pages`]). Of memory that the program answers for ([`Rank::export_raw`]) the NIC, which
-//! lives on if that was wrong, keeps away; own segments have a faster path already. Atomic operations are
+//! [`Rank::export_pages`]), and memory that the program answers for ([`Rank::export_raw`]) where the conduit
+//! hears of it if it is unmapped all the same. Own segments have a faster path already. Atomic operations are
 //! messages always: the instructions of the owner's processor decide.
 #![expect(unsafe_code, reason = "exports and frees memory that others read and write")]
 
+mod gate;
 mod long;
 pub(crate) mod ops;
 mod served;
+pub mod watch;
 
 pub use crate::error::RegionError;
 pub use ops::RegionOp;
@@ -75,6 +77,9 @@ impl core::ops::BitOr for Modes {
 
 /// In the modes of a key and an entry: the owner's NIC can access the memory.
 const SERVED: u32 = 1 << 31;
+/// The same: the program may unmap it, against its word. Only together with [`SERVED`].
+const LOOSE: u32 = 1 << 30;
+const MARKS: u32 = SERVED | LOOSE;
 
 /// Names a region: whoever has it may access the region from any rank. It is plain data and may be sent and
 /// stored.
@@ -120,7 +125,7 @@ impl RegionKey {
 
     /// What the region may be used for.
     pub fn modes(&self) -> Modes {
-        Modes(self.modes & !SERVED)
+        Modes(self.modes & !MARKS)
     }
 
     /// Whether puts and gets need nothing of the owner's program: its NIC carries them out. Elsewhere the
@@ -157,6 +162,11 @@ struct Grant {
     slot: u32,
     generation: u32,
     secret: u64,
+}
+
+/// A region as tripwires name it.
+fn region_number(slot: u32, generation: u32) -> u64 {
+    u64::from(slot) << 32 | u64::from(generation)
 }
 
 fn in_range(region: u64, at: u64, len: usize, modes: Modes) -> Result<(), RegionError> {
@@ -273,6 +283,10 @@ pub(crate) struct Regions {
     entries: Slots<Entry>,
     /// What is published under a name: key and note.
     names: Mutex<HashMap<u64, (RegionKey, u64)>>,
+    gate: gate::Gate,
+    wires: watch::Wires,
+    /// This process, for the system.
+    process: gasnet_sys::process::Pid,
     /// Whether this rank has ever had operations on regions of others under way, or a segment that its
     /// neighbours do not map.
     away: AtomicU32,
@@ -281,12 +295,18 @@ pub(crate) struct Regions {
 
 /// An access under way: the memory stays until it is dropped.
 struct Access<'a> {
+    regions: &'a Regions,
     entry: &'a Entry,
     at: *mut u8,
+    /// What tripwires are told of at the end: region, first byte, bytes, modes.
+    touch: Option<(u64, u64, usize, Modes)>,
 }
 
 impl Drop for Access<'_> {
     fn drop(&mut self) {
+        if let Some((region, at, len, modes)) = self.touch {
+            self.regions.wires.touched(region, at, len, modes);
+        }
         self.entry.end();
     }
 }
@@ -296,6 +316,9 @@ impl Regions {
         Regions {
             entries: Slots::new(20),
             names: Mutex::default(),
+            gate: gate::Gate::new(),
+            wires: watch::Wires::new(),
+            process: std::process::id() as gasnet_sys::process::Pid,
             away: AtomicU32::new(0),
             longs: long::Longs::default(),
         }
@@ -317,24 +340,28 @@ impl Regions {
     fn access(&self, grant: Grant, modes: Modes, at: u64, len: usize) -> Result<Access<'_>, RegionError> {
         let entry = self.entries.get(grant.slot).ok_or(RegionError::Revoked)?;
         entry.begin(grant.generation)?;
-        self.begun(entry, grant.secret, modes, at, len, 0)
+        self.begun((grant.slot, grant.generation), entry, grant.secret, modes, at, len, None)
     }
 
     /// Checks an access that the entry has counted. `marks`: what the entry's modes must say besides.
+    #[expect(clippy::too_many_arguments, reason = "an access, as two kinds of callers know it")]
     fn begun<'a>(
         &'a self,
+        region: (u32, u32),
         entry: &'a Entry,
         secret: u64,
         modes: Modes,
         at: u64,
         len: usize,
-        marks: u32,
+        marks: Option<u32>,
     ) -> Result<Access<'a>, RegionError> {
         // Relaxed, all: constant while an access is under way.
         let base = entry.base.load(Ordering::Relaxed);
-        let access = Access { entry, at: base.wrapping_add(at as usize) };
+        let mut access = Access { regions: self, entry, at: base.wrapping_add(at as usize), touch: None };
         let allowed = Modes(entry.modes.load(Ordering::Relaxed));
-        if entry.secret.load(Ordering::Relaxed) != secret || allowed.0 & marks != marks {
+        if entry.secret.load(Ordering::Relaxed) != secret
+            || marks.is_some_and(|marks| allowed.0 & MARKS != marks)
+        {
             return Err(RegionError::Revoked);
         }
         if !allowed.has(modes) {
@@ -344,6 +371,7 @@ impl Regions {
         if allowed.has(Modes::ONCE) {
             entry.take()?;
         }
+        access.touch = Some((region_number(region.0, region.1), at, len, modes));
         Ok(access)
     }
 
@@ -415,6 +443,11 @@ impl Region<'_> {
 impl Drop for Region<'_> {
     fn drop(&mut self) {
         self.rank.regions.revoke(self.key.slot);
+        if self.key.modes & LOOSE != 0
+            && let Some((_, served)) = self.rank.region_rma()
+        {
+            served.unwatch(self.base as *const u8, self.key.len as usize);
+        }
         if let Some(layout) = self.pages {
             // SAFETY: allocated with this layout by `export_pages`; nobody accesses it any more.
             unsafe { alloc::dealloc(self.base as *mut u8, layout) }
@@ -484,8 +517,17 @@ impl Rank {
         len: usize,
         modes: Modes,
     ) -> Result<Region<'_>, RegionError> {
-        // SAFETY: (1).
-        unsafe { self.enter_region(at, len, modes) }
+        let watched = self.region_rma().is_some_and(|(_, served)| served.watch(at, len));
+        let modes = if watched { Modes(modes.0 | MARKS) } else { modes };
+        // SAFETY: (1); (2): it is watched.
+        let region = unsafe { self.enter_region(at, len, modes) };
+        if region.is_err()
+            && watched
+            && let Some((_, served)) = self.region_rma()
+        {
+            served.unwatch(at, len);
+        }
+        region
     }
 
     /// The modes of a region of memory that the runtime keeps mapped until it is revoked.
@@ -497,8 +539,8 @@ impl Rank {
     /// Enters a region.
     ///
     /// # Safety
-    /// 1. As [`Rank::export_raw`]. 2. If the modes are marked as [`SERVED`], they are of [`Rank::kept`] (owed
-    ///    by the caller).
+    /// 1. As [`Rank::export_raw`]. 2. If the modes are marked as [`SERVED`], they are of [`Rank::kept`], or
+    ///    marked as [`LOOSE`] as well, and the memory is watched (owed by the caller).
     unsafe fn enter_region(&self, at: *mut u8, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
         let (slot, entry) = self.regions.entries.take().ok_or(RegionError::NoRoom)?;
         let secret = secret();

@@ -5,7 +5,7 @@ use crate::backing::{Backing, SegmentPlan};
 use crate::desk::Desks;
 use crate::early::Early;
 use crate::engine::{Card, HostHalf, PORT, shift};
-use crate::exports::ExportedRegions;
+use crate::exports::{ExportedRegions, Watched};
 use crate::far::Far;
 use crate::lanes::{self, CONTROL_LANE, MAIL_BYTES, MAX_FRAME_BYTES};
 use crate::lending::LendingPlan;
@@ -105,6 +105,8 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         taken: AtomicU64::new(0),
         replies: AtomicU32::new(0),
         failed: AtomicBool::new(false),
+        regions: OnceLock::new(),
+        watched: Mutex::new(None),
     })))
 }
 
@@ -139,6 +141,11 @@ pub(crate) struct Live {
     replies: AtomicU32,
     /// Whether the registration strategy has failed.
     failed: AtomicBool,
+    /// The regions of the rank, once it has its segment.
+    regions: OnceLock<Arc<dyn ServedRegions>>,
+    /// Memory that the program may unmap while it is exported: from the first such region on. `None` inside:
+    /// the system cannot watch it.
+    watched: Mutex<Option<Option<Watched>>>,
 }
 
 impl Live {
@@ -608,13 +615,30 @@ unsafe impl Rma for Live {
 // SAFETY: 1. As for `Rma`. 2. The target's NIC says why it refused an access before it counts as done.
 unsafe impl RegionRma for Live {
     fn serve(&self, regions: Arc<dyn ServedRegions>) {
-        self.card.open_regions(Arc::new(ExportedRegions(regions)));
+        let regions = self.regions.get_or_init(|| regions);
+        self.card.open_regions(Arc::new(ExportedRegions(regions.clone())));
     }
 
     fn covers(&self, at: *const u8, len: usize) -> bool {
         let Some(attached) = self.attached() else { return false };
         let (own, end) = (attached.region.range(), at.addr().saturating_add(len));
         end <= own.start || at.addr() >= own.end
+    }
+
+    fn watch(&self, at: *const u8, len: usize) -> bool {
+        let Some(regions) = self.regions.get() else { return false };
+        if !self.covers(at, len) {
+            return false;
+        }
+        let mut watched = lock(&self.watched);
+        let watched = watched.get_or_insert_with(|| Watched::new(regions.clone()));
+        watched.as_mut().is_some_and(|watched| watched.add(at.addr(), len))
+    }
+
+    fn unwatch(&self, at: *const u8, len: usize) {
+        if let Some(Some(watched)) = &mut *lock(&self.watched) {
+            watched.remove(at.addr(), len);
+        }
     }
 
     fn end(&self) -> u64 {

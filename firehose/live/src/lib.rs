@@ -8,7 +8,7 @@
 //!
 //! **Rules of its thread.** It calls no allocator and takes no lock, because the thread that waits for it may
 //! hold any of them. It writes what it reads into [`firehose::Notices`], which explains why a use after the
-//! change cannot miss it.
+//! change cannot miss it. A [`MappingWatcher`] tells another [`Listener`] instead, under the same rules.
 //!
 //! **Children of a fork** have none of the registrations. A page that the kernel clears in children
 //! identifies them.
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use firehose::{PinError, Registrar, Run};
 
-pub use monitor::MappingMonitor;
+pub use monitor::{Listener, MappingMonitor, MappingWatcher};
 
 /// Pins with `mlock`: pages stay in memory. They keep their frames as long as no page is migrated. That is
 /// enough for a card in software; a hardware card pins through its driver.

@@ -57,22 +57,49 @@ impl Drop for Mine {
     }
 }
 
-/// Receives the kernel's reports of changed mappings.
+/// Hears of changed mappings, on the thread that reads the kernel's reports.
+///
+/// The thread that changed a mapping waits until its report has been read, and may hold any lock meanwhile:
+/// nothing here may allocate, take a lock, or wait for somebody who does.
+pub trait Listener: Send + Sync {
+    /// Reports are about to be read.
+    fn begin(&self);
+    /// A report has been read. The program may have gone on already.
+    fn tell(&self, change: Change);
+    /// All reports that were read have been told.
+    fn end(&self);
+}
+
+impl Listener for Notices {
+    fn begin(&self) {
+        Notices::begin(self);
+    }
+    fn tell(&self, change: Change) {
+        Notices::tell(self, change);
+    }
+    fn end(&self) {
+        Notices::end(self);
+    }
+}
+
+/// Has the kernel report changed mappings to a [`Listener`].
 #[derive(Debug)]
-pub struct MappingMonitor {
+pub struct MappingWatcher {
     /// Shared with the thread, which drops it last.
     uffd: Option<Arc<Uffd>>,
     /// Closed to end the thread.
     stop: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
-    notices: Arc<Notices>,
     mine: Mine,
     forks: bool,
 }
 
-impl MappingMonitor {
+impl MappingWatcher {
     /// Opens a `userfaultfd` and starts the thread that reads it.
-    pub fn start() -> io::Result<MappingMonitor> {
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start(listener: Arc<dyn Listener>) -> io::Result<MappingWatcher> {
         let needed = Feature::REMAP | Feature::REMOVE | Feature::UNMAP;
         let shared = needed | Feature::WRITE_PROTECT_SHARED;
         let mut opened = Err(io::ErrorKind::Unsupported.into());
@@ -94,30 +121,27 @@ impl MappingMonitor {
             }
             (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        let notices = Arc::new(Notices::default());
         let mine = Mine::new()?;
         // A thread allocates while it begins. If it were still allocating when another thread forks, with the
         // allocator's lock held, and waits for the report to be read, both would wait for ever. So nothing
         // can be registered before it listens.
         let listens = Arc::new(Barrier::new(2));
         let thread = {
-            let (uffd, notices, listens) = (Arc::clone(&uffd), Arc::clone(&notices), Arc::clone(&listens));
+            let (uffd, listens) = (Arc::clone(&uffd), Arc::clone(&listens));
             std::thread::Builder::new().name("firehose-monitor".to_string()).spawn(move || {
                 listens.wait();
-                listen(uffd, &end, &notices);
+                listen(uffd, &end, &*listener);
             })?
         };
         listens.wait();
-        Ok(MappingMonitor { uffd: Some(uffd), stop: Some(stop), thread: Some(thread), notices, mine, forks })
+        Ok(MappingWatcher { uffd: Some(uffd), stop: Some(stop), thread: Some(thread), mine, forks })
     }
 
-    /// Whether the kernel reports forks.
-    pub fn hears_forks(&self) -> bool {
-        self.forks
-    }
-
-    /// Watches the range from now on.
-    pub(crate) fn register(&self, start: u64, len: u64) -> Result<(), PinError> {
+    /// Watches the range, of whole pages, from now on.
+    ///
+    /// # Errors
+    /// It is not mapped, or is no memory that can be watched: that of a file, or watched by others.
+    pub fn register(&self, start: u64, len: u64) -> Result<(), PinError> {
         // No page is protected, so the mode causes no faults.
         let registered = self.uffd.as_ref().map_or(Ok(()), |u| u.register(start, len, Mode::WRITE_PROTECT));
         registered.map_err(|error| match error.raw_os_error() {
@@ -127,10 +151,41 @@ impl MappingMonitor {
     }
 
     /// Stops watching the range. Parts that are not mapped are ignored.
-    pub(crate) fn unregister(&self, start: u64, len: u64) {
+    pub fn unregister(&self, start: u64, len: u64) {
         if let Some(uffd) = &self.uffd {
             uffd.unregister(start, len);
         }
+    }
+}
+
+/// Receives the kernel's reports of changed mappings, for users of registrations.
+#[derive(Debug)]
+pub struct MappingMonitor {
+    watcher: MappingWatcher,
+    notices: Arc<Notices>,
+}
+
+impl MappingMonitor {
+    /// Opens a `userfaultfd` and starts the thread that reads it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start() -> io::Result<MappingMonitor> {
+        let notices = Arc::new(Notices::default());
+        Ok(MappingMonitor { watcher: MappingWatcher::start(notices.clone())?, notices })
+    }
+
+    /// Whether the kernel reports forks.
+    pub fn hears_forks(&self) -> bool {
+        self.watcher.forks
+    }
+
+    pub(crate) fn register(&self, start: u64, len: u64) -> Result<(), PinError> {
+        self.watcher.register(start, len)
+    }
+
+    pub(crate) fn unregister(&self, start: u64, len: u64) {
+        self.watcher.unregister(start, len);
     }
 }
 
@@ -141,7 +196,7 @@ impl Notifier for MappingMonitor {
 
     #[inline]
     fn changes(&self, each: &mut dyn FnMut(Change)) {
-        if self.mine.is_mine() {
+        if self.watcher.mine.is_mine() {
             self.notices.changes(each);
         } else {
             // This process has no monitor.
@@ -150,7 +205,7 @@ impl Notifier for MappingMonitor {
     }
 }
 
-impl Drop for MappingMonitor {
+impl Drop for MappingWatcher {
     fn drop(&mut self) {
         self.uffd = None;
         self.stop = None;
@@ -166,7 +221,7 @@ impl Drop for MappingMonitor {
 /// The monitor's thread. All of it runs while another thread may wait with locks held: no allocation, no
 /// lock. This holds on the way out too: the thread's own memory may be watched when it is freed, so the
 /// descriptor is closed first.
-fn listen(uffd: Arc<Uffd>, stop: &OwnedFd, notices: &Notices) {
+fn listen(uffd: Arc<Uffd>, stop: &OwnedFd, listener: &dyn Listener) {
     loop {
         let mut fds = [
             libc::pollfd { fd: uffd.raw(), events: libc::POLLIN, revents: 0 },
@@ -181,19 +236,19 @@ fn listen(uffd: Arc<Uffd>, stop: &OwnedFd, notices: &Notices) {
         if fds[0].revents & libc::POLLIN == 0 {
             continue;
         }
-        notices.begin();
-        while uffd.read(&mut |event| tell(event, notices)).is_ok_and(|events| events > 0) {}
-        notices.end();
+        listener.begin();
+        while uffd.read(&mut |event| tell(event, listener)).is_ok_and(|events| events > 0) {}
+        listener.end();
     }
 }
 
-fn tell(event: UffdEvent, notices: &Notices) {
+fn tell(event: UffdEvent, listener: &dyn Listener) {
     match event {
-        UffdEvent::Unmapped(addr, len) => notices.tell(Change::Unmapped { addr, len }),
-        UffdEvent::Removed(addr, len) => notices.tell(Change::Removed { addr, len }),
-        UffdEvent::Moved(addr, len) => notices.tell(Change::Moved { addr, len }),
+        UffdEvent::Unmapped(addr, len) => listener.tell(Change::Unmapped { addr, len }),
+        UffdEvent::Removed(addr, len) => listener.tell(Change::Removed { addr, len }),
+        UffdEvent::Moved(addr, len) => listener.tell(Change::Moved { addr, len }),
         // The child's descriptor is closed here: the child has no registrations.
-        UffdEvent::Forked(_) => notices.tell(Change::Forked),
+        UffdEvent::Forked(_) => listener.tell(Change::Forked),
         UffdEvent::Fault(_) => {}
     }
 }

@@ -25,6 +25,17 @@ pub trait ServedRegions: Send + Sync {
     /// # Errors
     /// The access may not be made.
     fn read(&self, from: RegionPlace, into: &mut [u8]) -> Result<(), RegionError>;
+
+    /// The thread that hears of memory that was taken away is about to read reports of it. No access of
+    /// [watched](RegionRma::watch) memory is under way when this returns, and none begins until
+    /// [`ServedRegions::go_on`]. From here to there: no allocation, no lock.
+    fn hold_back(&self);
+
+    /// This memory is mapped no more: regions there are revoked.
+    fn taken_away(&self, at: usize, len: usize);
+
+    /// Accesses go on.
+    fn go_on(&self);
 }
 
 /// A byte of a region, as those who access it name it.
@@ -54,6 +65,14 @@ pub unsafe trait RegionRma: Send + Sync {
     /// Whether the NIC may access these bytes of this rank's memory, which stay mapped until their region is
     /// revoked.
     fn covers(&self, at: *const u8, len: usize) -> bool;
+
+    /// The same of memory that may be unmapped at any time: from now on, and until it is called to
+    /// [`unwatch`](RegionRma::unwatch) the same bytes, the conduit tells [`ServedRegions`] when they are. The
+    /// program's call that unmaps them has not returned by then.
+    fn watch(&self, at: *const u8, len: usize) -> bool;
+
+    /// Ends a watch.
+    fn unwatch(&self, at: *const u8, len: usize);
 
     /// Places of regions are below this.
     fn end(&self) -> u64;

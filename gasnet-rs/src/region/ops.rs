@@ -629,10 +629,10 @@ fn serve_get(
     if n > crate::am::MAX_MEDIUM {
         nonsense(rank, token, "a get of more bytes than a message holds");
     }
+    let mut copy = Vec::<u8>::with_capacity(n);
     match rank.regions.access(grant, Modes::READ, at, n) {
         Ok(access) => {
             // Sending may have to wait for room, for which nobody who revokes the region waits.
-            let mut copy = Vec::<u8>::with_capacity(n);
             // SAFETY: inside a region that stays until the access is dropped; there is room for `n` bytes,
             // which are all written.
             unsafe {

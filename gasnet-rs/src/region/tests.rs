@@ -5,7 +5,7 @@ fn regions() -> Regions {
 }
 
 /// As `Rank::export_raw`, without a rank.
-fn open(all: &Regions, base: usize, len: usize, modes: Modes) -> RegionKey {
+pub(super) fn open(all: &Regions, base: usize, len: usize, modes: Modes) -> RegionKey {
     let (slot, entry) = all.entries.take().unwrap();
     let secret = secret();
     let generation = entry.open(base as *mut u8, len, modes, secret);

@@ -5,6 +5,7 @@
 
 use crate::support::{Cx, Rng};
 use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::region::watch::Trips;
 use gasnet::{GlobalPtr, Modes, RankId, RegionError, RegionKey};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,7 +15,7 @@ const ADD: Operation = Operation { function: Function::Add, word: WordType::U64 
 const LEN: usize = 140_001;
 
 /// The keys of all ranks, as data in the segment of rank 0.
-fn exchange(cx: &Cx, mine: RegionKey) -> Vec<RegionKey> {
+pub fn exchange(cx: &Cx, mine: RegionKey) -> Vec<RegionKey> {
     let at = GlobalPtr::<RegionKey>::new(RankId(0), cx.take(32 * u64::from(cx.size())));
     cx.rank.write(at.add(cx.me() as usize), mine);
     cx.rank.barrier();
@@ -169,6 +170,128 @@ pub fn reg_07_the_owners_program_has_no_part(cx: &Cx) {
             assert_eq!(before.1, after.1, "not by the NIC");
         }
         word(0).store(1, Ordering::Release);
+    }
+    rank.barrier();
+}
+
+/// Programs must not unmap memory that is exported. If one does, its NIC lives on, refuses, and writes
+/// nothing that is mapped there next.
+pub fn reg_08_memory_is_unmapped_under_traffic(cx: &Cx) {
+    const BYTES: usize = 8 * 4096;
+    let rank = cx.rank;
+    let map = |at: *mut u8| {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED_NOREPLACE };
+        // SAFETY: where nothing is mapped.
+        let got = unsafe { libc::mmap(at.cast(), BYTES, protection, flags | fixed, -1, 0) };
+        assert_ne!(got, libc::MAP_FAILED, "{}", std::io::Error::last_os_error());
+        got.cast::<u8>()
+    };
+    // SAFETY: memory of this function's.
+    let unmap = |at: *mut u8| assert_eq!(unsafe { libc::munmap(at.cast(), BYTES) }, 0);
+    let mut rng = Rng::new(cx.seed ^ u64::from(cx.me()) << 32);
+    for round in 0..if cx.quick { 5 } else { 50 } {
+        let at = map(core::ptr::null_mut());
+        // SAFETY: as said above, if the NIC reaches it; else it is revoked first.
+        let region = unsafe { rank.export_raw(at, BYTES, Modes::ALL) }.unwrap();
+        let key = exchange(cx, region.key())[0];
+        if cx.me() == 0 {
+            let mut region = Some(region);
+            // SAFETY: mapped, and others write words of it.
+            let first = unsafe { AtomicU64::from_ptr(at.cast()) };
+            while cx.size() > 1 && first.load(Ordering::Relaxed) == 0 {
+                if !key.is_one_sided() {
+                    rank.poll();
+                }
+            }
+            if !key.is_one_sided() {
+                region = None;
+            }
+            unmap(at);
+            let next = map(at);
+            assert_eq!(next, at);
+            // SAFETY: just mapped, and nobody else's.
+            let next = unsafe { core::slice::from_raw_parts_mut(next, BYTES) };
+            next.fill(0xee);
+            rank.barrier();
+            assert!(next.iter().all(|b| *b == 0xee), "round {round}: written after it was unmapped");
+            assert!(region.is_none_or(|region| region.key() == key));
+            unmap(at);
+        } else {
+            let at_most = 3 * 4096;
+            loop {
+                let len = rng.below(at_most) + 8;
+                let to = if rng.below(4) == 0 { 0 } else { rng.below(BYTES - len) as u64 };
+                match rank.region_write(&key, to, &vec![1u8; len]) {
+                    Ok(()) => {}
+                    Err(RegionError::Revoked) => break,
+                    Err(other) => panic!("round {round}: {other}"),
+                }
+            }
+            assert_eq!(rank.region_read(&key, 0, &mut [0u8; 100]), Err(RegionError::Revoked));
+            rank.barrier();
+            drop(region);
+            unmap(at);
+        }
+        rank.barrier();
+    }
+}
+
+/// A plain put of a region trips the wires on its bytes, and no others, whoever carries it out.
+pub fn clan_21_a_plain_put_trips(cx: &Cx) {
+    let rank = cx.rank;
+    let memory = rank.export_vec(vec![0u64; 512], Modes::ALL).unwrap();
+    let beside = rank.export_vec(vec![0u64; 512], Modes::ALL).unwrap();
+    let (keys, others) = (exchange(cx, memory.key()), exchange(cx, beside.key()));
+    let (key, other) = (keys[0], others[0]);
+    let writer = cx.size() - 1;
+    let wire = |modes| memory.region().tripwire(0..1024, 64, 8, modes).unwrap();
+    let (writes, reads) = (wire(Modes::WRITE), wire(Modes::READ));
+    let step = |acts: &dyn Fn(), expected: [u64; 2]| {
+        rank.barrier();
+        if cx.me() == writer {
+            acts();
+        }
+        rank.barrier();
+        if cx.me() == 0 {
+            assert_eq!([writes.pending(), reads.pending()], expected);
+        }
+    };
+    let put = |at: u64, len: usize| rank.region_write(&key, at, &vec![0u8; len]).unwrap();
+    writes.arm(Trips::Once);
+    reads.arm(Trips::Always);
+    let neighbours = || {
+        put(8, 56);
+        put(1024, 100);
+        rank.region_write(&other, 0, &[0u8; 100]).unwrap();
+        assert_eq!(rank.region_write(&key, 4090, &[0u8; 100]), Err(RegionError::Range));
+    };
+    step(&neighbours, [0, 0]);
+    step(&|| (0..3).for_each(|_| put(3 * 64 + 7, 1)), [1, 0]);
+    writes.arm(Trips::Always);
+    step(&|| (0..5).for_each(|_| put(60, 10)), [6, 0]);
+    step(&|| rank.region_read(&key, 0, &mut [0u8; 8]).unwrap(), [6, 1]);
+    step(&|| assert_eq!(rank.region_atomic(&key, 64, ADD, 0, 0), Ok(0)), [7, 1]);
+    writes.disarm();
+    step(&|| put(0, 8), [7, 1]);
+    assert!(memory.region().tripwire(0..4097, 8, 8, Modes::WRITE).is_err());
+    drop((writes, reads));
+    // Back and forth: a touch that was missed would leave both asleep.
+    if cx.size() > 1 && (cx.me() == 0 || cx.me() == writer) {
+        let wire = memory.region().tripwire(0..8, 8, 8, Modes::WRITE).unwrap();
+        // SAFETY: the first word, which others write.
+        let word = unsafe { AtomicU64::from_ptr(memory.region().address().cast()) };
+        let peer = keys[if cx.me() == 0 { writer } else { 0 } as usize];
+        for i in 1..=if cx.quick { 50u64 } else { 1000 } {
+            if cx.me() == 0 {
+                rank.region_write(&peer, 0, &[i]).unwrap();
+            }
+            wire.wait_for(|| word.load(Ordering::Acquire) == i);
+            if cx.me() > 0 {
+                rank.region_write(&peer, 0, &[i]).unwrap();
+            }
+        }
     }
     rank.barrier();
 }

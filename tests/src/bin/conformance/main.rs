@@ -47,6 +47,8 @@ const SECTIONS: &[Section] = &[
     ("regions", rma::regions),
     ("exported", exported::exported),
     ("exported-served", exported::reg_07_the_owners_program_has_no_part),
+    ("exported-unmapped", exported::reg_08_memory_is_unmapped_under_traffic),
+    ("exported-watched", exported::clan_21_a_plain_put_trips),
     ("pending", pending::pending),
     ("atomics", atomics::by_definition),
     ("contention", atomics::contention),

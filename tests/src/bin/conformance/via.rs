@@ -5,8 +5,10 @@ use gasnet::RankId;
 use gasnet_via::*;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::exported::exchange;
 use crate::support::{Cx, Rng, same};
 
 /// The agent of this process: there is one for each rank.
@@ -199,6 +201,13 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
         assert_eq!((c.done, c.errors, c.len, c.immediate), (Done::RemoteWrite, Errors::NONE, 10, Some(7)));
         assert_eq!(nic.query_vi(ring.left).expect("a VI").receives, 1, "writes without a number take none");
         assert_eq!(wait(Done::Write), Errors::NONE);
+        stopped(cx, |mark| {
+            nic.post_send(ring.right, Descriptor::write(all(ours, BYTES), to)).expect("room");
+            assert_eq!(wait(Done::Write), Errors::NONE);
+            nic.post_send(ring.right, Descriptor::read(all(ours, BYTES), to)).expect("room");
+            assert_eq!(wait(Done::Read), Errors::NONE);
+            cx.rank.region_write(mark, 0, &[1u64]).expect("exported");
+        });
         let left = cx.rng_of("via rdma", cx.right(cx.size() - 1).0).bytes(BYTES);
         same(&ring.read(memory, 0, BYTES), &left, "what the neighbour has written");
         cx.rank.barrier();
@@ -211,6 +220,31 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
         assert!(reports.contains(&Report::WriteProtection), "{reports:?}");
         same(&ring.read(closed, 0, 100), &[2; 100], "memory that is not shared");
         ring.end(cx);
+    }
+}
+
+/// Ranks take turns to act on their neighbour, whose program does nothing until it finds the mark set: where
+/// NICs serve regions it calls nothing of the runtime.
+fn stopped(cx: &Cx, act: impl Fn(&gasnet::RegionKey)) {
+    let mark = cx.rank.export_pages(8, gasnet::Modes::WRITE).expect("room");
+    let keys = exchange(cx, mark.key());
+    #[expect(unsafe_code, reason = "looks at memory that others write")]
+    // SAFETY: exported pages begin at a page.
+    let mine = unsafe { AtomicU64::from_ptr(mark.address().cast()) };
+    for turn in 0..cx.size() {
+        cx.rank.barrier();
+        if turn == cx.me() {
+            act(&keys[cx.right(1).0 as usize]);
+        } else if RankId(turn) == cx.right(cx.size() - 1) {
+            while mine.load(Ordering::Acquire) == 0 {
+                if mark.key().is_one_sided() {
+                    std::thread::sleep(std::time::Duration::from_micros(100));
+                } else {
+                    cx.rank.poll();
+                }
+            }
+        }
+        cx.rank.barrier();
     }
 }
 
