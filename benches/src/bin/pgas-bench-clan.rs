@@ -39,6 +39,7 @@ fn main() {
             "vi_write" => vi_write(rank),
             "vi_look" => vi_look(rank),
             "pages" => pages(rank),
+            "region_put" => region_put(rank),
             other => Err(format!("no task `{other}`").into()),
         };
         if let Err(problem) = outcome {
@@ -632,6 +633,32 @@ fn vi_write(rank: &'static Rank) -> Outcome {
             rank.write_slice(own.on(RankId(1)), black_box(&bytes));
         }
         Ok(vec![("write", write), ("put", ns_each(start, count))])
+    })
+}
+
+/// Puts of a word to a vector of the other rank, by its key, beside puts to the other rank's segment, which
+/// has as many pages.
+fn region_put(rank: &'static Rank) -> Outcome {
+    let (words, count) = (16 * PAGE / 8, 20_000);
+    let vector = rank.export_vec(vec![0u64; words], Modes::WRITE)?;
+    let own = GlobalPtr::<u8>::new(rank.id(), rank.allocate((words * 8 + PAGE) as u64, PAGE as u64)?);
+    let peer = own.on(RankId(1 - rank.id().0));
+    rank.write_slice(peer, bytemuck::bytes_of(&vector.key()));
+    rank.barrier();
+    let mut key = [0; size_of::<RegionKey>()];
+    rank.read_slice(own, &mut key);
+    let key: RegionKey = bytemuck::pod_read_unaligned(&key);
+    let places = || (0..count).map(|i| (i * 513 % words) as u64);
+    batches(rank, || {
+        if rank.id().0 == 1 {
+            return Ok(vec![]);
+        }
+        let start = Instant::now();
+        places().try_for_each(|at| rank.region_write(&key, 8 * at, &[at]))?;
+        let region = ns_each(start, count);
+        let start = Instant::now();
+        places().for_each(|at| rank.write(peer.add(PAGE + 8 * at as usize).cast::<u64>(), at));
+        Ok(vec![("region", region), ("put", ns_each(start, count))])
     })
 }
 

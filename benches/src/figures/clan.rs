@@ -169,6 +169,15 @@ pub fn all(_: &Options) -> Vec<Group> {
             note: Some(BY_A_THREAD.into()),
         },
         Group {
+            probes: vec![clan(NETVM, "region_put")],
+            figures: vec![us(Figure {
+                bar: "reported",
+                ..time("region_put_netvm", "us", 2, "region", &["put"])
+            })],
+            rounds: 0,
+            note: None,
+        },
+        Group {
             probes: vec![clan(&[], "stream_bw 32768 4096"), clan(&[], "stream_bw 32768 16384")],
             figures: vec![Figure {
                 better: Better::Higher,
