@@ -639,7 +639,8 @@ fn c_clients_udp(context: &mut Context) -> End {
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", OVER_UDP))
 }
 
-/// Every rank alone, over rings in shared memory. Fixed numbers of threads are `upc-tests`'s and `upc-tests-udp`'s.
+/// Every rank alone, over rings in shared memory. Programs with a fixed number of threads are left to the
+/// other steps.
 const OFF: &[&str] = &["--env", "GASNET_NEIGHBORHOOD=off", "--ranks", "1 3 8"];
 
 /// Every rank alone, over sockets; four ranks where a test does not want others.
