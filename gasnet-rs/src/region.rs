@@ -504,6 +504,9 @@ impl<T: Shared> Drop for Exported<'_, T> {
 impl Rank {
     /// Exports `len` bytes of any memory of this process.
     ///
+    /// Where the owner's NIC serves the region, the system makes the copies, in pieces of any size: who polls
+    /// a word there may find it half written. A word of [`Rank::export_vec`] is written at once.
+    ///
     /// # Safety
     /// 1. The bytes are valid for reads and writes until the region is revoked, and until then are accessed
     ///    by means only that may meet accesses of others: calls of the runtime, atomics, raw pointers where
