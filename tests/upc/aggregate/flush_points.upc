@@ -106,6 +106,9 @@ static void locks(long value, long *count)
         write_right(value);
         turn = 1;
         upc_unlock(lock);
+        /* No call of the runtime that would send what the unlock has not. */
+        for (volatile int i = 0; i < 1000000; i++)
+            ;
     } else {
         while (!seen) {
             upc_lock(lock);
