@@ -170,7 +170,7 @@ impl<O: On<A>, A: Args> Serve for Send<O, A> {
     }
 }
 
-// SAFETY: it is one. What comes stays here.
+// SAFETY: `Function` is a function pointer; `serve` passes what comes to no other service.
 unsafe impl<O: On<A>, A: Args> Apply for Send<O, A> {
     type Function = for<'f, 'a> fn(O::First<'f>, A::Of<'a>);
 }
@@ -213,7 +213,7 @@ impl<O: On<A>, A: Args, R: Data> Serve for Call<O, A, R> {
     }
 }
 
-// SAFETY: it is one. What comes stays here.
+// SAFETY: `Function` is a function pointer; `serve` passes what comes to no other service.
 unsafe impl<O: On<A>, A: Args, R: Data> Apply for Call<O, A, R> {
     type Function = for<'f, 'a> fn(O::First<'f>, A::Of<'a>) -> R;
 }
@@ -247,7 +247,7 @@ impl<O: On<A>, A: Args, R: Data> Serve for Ask<O, A, R> {
     }
 }
 
-// SAFETY: it is one. What comes stays here.
+// SAFETY: `Function` is a function pointer; `serve` passes what comes to no other service.
 unsafe impl<O: On<A>, A: Args, R: Data> Apply for Ask<O, A, R> {
     type Function = for<'f, 'a> fn(O::First<'f>, Reply<R>, A::Of<'a>);
 }
@@ -286,7 +286,7 @@ where
     }
 }
 
-// SAFETY: it is one. What comes stays here.
+// SAFETY: `Function` is a function pointer; `serve` passes what comes to no other service.
 unsafe impl<O: On<A>, A: Data, R: Data, T> Apply for CallAsync<O, A, R, T>
 where
     T: Future<Output = R> + core::marker::Send + 'static,

@@ -141,10 +141,9 @@ impl Incoming<'_> {
             return None;
         }
         let at = image().from + named.distance as usize;
-        // SAFETY: what comes to a service stays with it, by the contract of `Apply`, so this one is `S`. Who
-        // signed the name for it, with this job's key, had a pointer of this type, and the function that it
-        // points to lies at the same distance here: ranks run the same executable. By the same contract such
-        // a pointer is an address.
+        // SAFETY: by the contract of `Apply` this service is `S`, and `Function` is an address. Who signed
+        // the name with this job's key had such a pointer, and ranks run the same executable, so the function
+        // is at the same distance here.
         Some(unsafe { core::mem::transmute_copy::<usize, S::Function>(&at) })
     }
 }
