@@ -129,6 +129,20 @@ fn came<'a, S: Apply, B: Args>(incoming: &mut Incoming<'a>) -> Result<Came<'a, S
     Ok(Came { world: World::of(incoming.engine), function, object: first as u32, sent })
 }
 
+/// What has come to a service that is to answer, and the reply. If it cannot be read, the caller is told, and
+/// there is nothing to do.
+#[inline]
+fn asked<'a, S: Apply, B: Args>(incoming: &mut Incoming<'a>) -> Option<(gasnet_rpc::Reply, Came<'a, S, B>)> {
+    let reply = incoming.reply.take()?;
+    match came(incoming) {
+        Ok(came) => Some((reply, came)),
+        Err(why) => {
+            reply.unreadable(&why);
+            None
+        }
+    }
+}
+
 /// Calls a service whose answer is a result of this type.
 #[track_caller]
 fn start<S: Apply, B: Args, R: Data>(
@@ -200,11 +214,7 @@ struct Call<O: ?Sized, A, R>(PhantomData<(A, R, *const O)>);
 impl<O: On<A>, A: Args, R: Data> Serve for Call<O, A, R> {
     fn serve(mut incoming: Incoming<'_>) {
         span_of!(incoming);
-        let Some(reply) = incoming.reply.take() else { return };
-        let came = match came::<Self, O::Sent>(&mut incoming) {
-            Ok(came) => came,
-            Err(why) => return reply.unreadable(&why),
-        };
+        let Some((reply, came)) = asked::<Self, O::Sent>(&mut incoming) else { return };
         let call = || O::apply(came.world, came.object, came.sent, came.function);
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(result) => answer(reply, &result),
@@ -235,11 +245,8 @@ struct Ask<O: ?Sized, A, R>(PhantomData<(A, R, *const O)>);
 impl<O: On<A>, A: Args, R: Data> Serve for Ask<O, A, R> {
     fn serve(mut incoming: Incoming<'_>) {
         span_of!(incoming);
-        let Some(reply) = incoming.reply.take() else { return };
-        let Came { world, function, object, sent } = match came::<Self, O::Sent>(&mut incoming) {
-            Ok(came) => came,
-            Err(why) => return reply.unreadable(&why),
-        };
+        let Some((reply, came)) = asked::<Self, O::Sent>(&mut incoming) else { return };
+        let Came { world, function, object, sent } = came;
         // The reply went with the call: if that panics, it is dropped, and says so.
         let reply = Reply::new(reply);
         let call = || O::apply(world, object, sent, |first, args| function(first, reply, args));
@@ -272,11 +279,7 @@ where
 {
     fn serve(mut incoming: Incoming<'_>) {
         span_of!(incoming);
-        let Some(reply) = incoming.reply.take() else { return };
-        let came = match came::<Self, O::Sent>(&mut incoming) {
-            Ok(came) => came,
-            Err(why) => return reply.unreadable(&why),
-        };
+        let Some((reply, came)) = asked::<Self, O::Sent>(&mut incoming) else { return };
         let call = || O::apply(came.world, came.object, came.sent, came.function);
         // A panic of the task drops the reply with it, which tells the caller.
         match catch_unwind(AssertUnwindSafe(call)) {
