@@ -75,6 +75,7 @@ pub use aperture::Aperture;
 pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
 pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
+pub use gasnet::region::watch::Trips;
 pub use notification::{FIRST_ONE_SHOT, Notification};
 pub use polled::{PolledQueue, PolledQueues};
 pub use posted::{Arrival, MOST_BUFFERS, Overrun, Posted, PostedTx, Reliability};
@@ -83,4 +84,4 @@ pub use rdma::{QueueFull, RdmaEngine, RdmaQueue, RequestId};
 pub use stream::{Stream, StreamConfig, StreamRx, StreamTx, Streams};
 #[cfg(not(loom))]
 pub use upcall::{HeldUpcalls, Upcalls};
-pub use watch::{Access, Mode, Tripwire, Watch};
+pub use watch::{Access, Tripwire, Watch};

@@ -18,6 +18,7 @@
 use super::EventSource;
 use core::ops::Range;
 use core::sync::atomic::{Ordering, fence};
+use gasnet::region::watch::{Trips, touches};
 use gasnet::{Error, GlobalPtr, Rank, RankId, Shared};
 
 /// The accesses that a tripwire detects.
@@ -29,15 +30,6 @@ pub enum Access {
     Write,
     /// Both.
     Any,
-}
-
-/// How often a tripwire goes off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// With the first touch, which disarms it.
-    Once,
-    /// With every touch.
-    Always,
 }
 
 const ARMED: u64 = 1;
@@ -212,7 +204,7 @@ impl<'r> Watch<'r> {
         let mut words = vec![0u64; WORDS_PER_WIRE * self.wires as usize];
         self.rank.read_slice(table.add(WORDS_PER_WIRE), &mut words);
         for (i, w) in words.chunks_exact(WORDS_PER_WIRE).enumerate() {
-            if w[0] & ARMED != 0 && w[0] & kind != 0 && hits(&bytes, w[1]..w[2], w[3], w[4]) {
+            if w[0] & ARMED != 0 && w[0] & kind != 0 && touches(&bytes, w[1]..w[2], w[3], w[4]) {
                 trip(self.rank, table.add(WORDS_PER_WIRE * (i + 1)), &bytes, kind);
             }
         }
@@ -224,7 +216,7 @@ fn trip(rank: &Rank, wire: GlobalPtr<u64>, bytes: &Range<u64>, kind: u64) {
     let mut state = rank.load_word(wire);
     while state & ARMED != 0 && state & kind != 0 {
         let [from, to, stride, width, event] = [1, 2, 3, 4, 6].map(|i| rank.load_word(wire.add(i)));
-        if !hits(bytes, from..to, stride, width) {
+        if !touches(bytes, from..to, stride, width) {
             return;
         }
         // Once: the toucher that trips it disarms it. Always: the state must be unchanged after its words
@@ -242,17 +234,6 @@ fn trip(rank: &Rank, wire: GlobalPtr<u64>, bytes: &Range<u64>, kind: u64) {
     }
 }
 
-/// Whether a byte of `bytes` is within `width` bytes from a multiple of `stride` in the range.
-fn hits(bytes: &Range<u64>, range: Range<u64>, stride: u64, width: u64) -> bool {
-    let (from, to) = (bytes.start.max(range.start), bytes.end.min(range.end));
-    if from >= to || stride == 0 {
-        return false;
-    }
-    // The first position from `from` on: there, or at the next multiple.
-    let offset = (from - range.start) % stride;
-    offset < width || from - offset + stride < to
-}
-
 /// A tripwire on own watched memory.
 #[derive(Debug)]
 pub struct Tripwire<'r> {
@@ -267,9 +248,9 @@ pub struct Tripwire<'r> {
 
 impl Tripwire<'_> {
     /// Arms it. An earlier write may not trip it: check the awaited condition again afterwards.
-    pub fn arm(&mut self, mode: Mode) {
+    pub fn arm(&mut self, trips: Trips) {
         self.disarm();
-        let once = if mode == Mode::Once { ONCE } else { 0 };
+        let once = if trips == Trips::Once { ONCE } else { 0 };
         self.state = (self.state & !(CHANGE - 1)).wrapping_add(CHANGE) | self.kinds | once | ARMED;
         self.rank.fetch_add(self.armed, 1);
         self.rank.swap_word(self.words, self.state);
@@ -317,7 +298,7 @@ impl Tripwire<'_> {
     /// tripped.
     pub fn wait_for(&mut self, mut condition: impl FnMut() -> bool) {
         while !condition() {
-            self.arm(Mode::Once);
+            self.arm(Trips::Once);
             if !condition() {
                 self.wait();
             }
@@ -338,12 +319,12 @@ impl Tripwire<'_> {
     }
 
     fn change_event(&mut self, event: u64) {
-        let mode = if self.state & ONCE != 0 { Mode::Once } else { Mode::Always };
+        let trips = if self.state & ONCE != 0 { Trips::Once } else { Trips::Always };
         let armed = self.is_armed();
         self.disarm();
         self.rank.swap_word(self.words.add(6), event);
         if armed {
-            self.arm(mode);
+            self.arm(trips);
         }
     }
 }
@@ -351,30 +332,6 @@ impl Tripwire<'_> {
 impl Drop for Tripwire<'_> {
     fn drop(&mut self) {
         self.disarm();
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::hits;
-
-    /// Compared with testing one byte after the other.
-    #[test]
-    fn strides_are_hit_where_they_are() {
-        for stride in 1..7 {
-            for width in 1..=stride {
-                for from in 0..9u64 {
-                    for to in from..14 {
-                        let by_byte = (from..to).any(|b| (3..11).contains(&b) && (b - 3) % stride < width);
-                        assert_eq!(
-                            hits(&(from..to), 3..11, stride, width),
-                            by_byte,
-                            "{from}..{to}, {width} of {stride}"
-                        );
-                    }
-                }
-            }
-        }
     }
 }
 

@@ -4,8 +4,8 @@
 use gasnet::region::{Modes, RegionKey};
 use gasnet::{GlobalPtr, Rank, RankId};
 use gasnet_clan::{
-    Access, ActiveSources, Aperture, Endpoint, Endpoints, EventQueue, Mode, Notification, Posted, PostedTx,
-    RdmaEngine, Stream, StreamConfig, Streams, Upcalls, Watch,
+    Access, ActiveSources, Aperture, Endpoint, Endpoints, EventQueue, Notification, Posted, PostedTx,
+    RdmaEngine, Stream, StreamConfig, Streams, Trips, Upcalls, Watch,
 };
 use gasnet_via::{
     Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, Polled, Reliability, Remote, Segment,
@@ -341,7 +341,7 @@ fn active(rank: &Rank) -> Outcome {
         let mut results = Vec::new();
         for by_events in [true, false] {
             // Before the first message.
-            wires.iter_mut().filter(|_| by_events).for_each(|wire| wire.arm(Mode::Once));
+            wires.iter_mut().filter(|_| by_events).for_each(|wire| wire.arm(Trips::Once));
             rank.barrier();
             if rank.id().0 == 0 {
                 let start = Instant::now();
@@ -363,14 +363,14 @@ fn active(rank: &Rank) -> Outcome {
                     let mut done = 0;
                     while done < SOURCES {
                         if let Some(i) = queue.get().and_then(|event| event.cookie) {
-                            wires[i as usize].arm(Mode::Once);
+                            wires[i as usize].arm(Trips::Once);
                             done += u64::from(serve(i));
                         }
                     }
                 } else {
                     let mut done = 0;
                     while done < SOURCES as usize {
-                        done += list.turn(&mut serve, |i| wires[i as usize].arm(Mode::Once));
+                        done += list.turn(&mut serve, |i| wires[i as usize].arm(Trips::Once));
                         rank.poll();
                     }
                 }

@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use gasnet::sync::{Atomics, McsLock, Monitor, Semaphore, WaitQueue};
 use gasnet::{Error, GlobalPtr, Rank, RankId};
 use gasnet_clan::{
-    Access, Channel, EventQueue, EventSource, Mode, Notification, Receiver, Sender, Tripwire, Watch,
+    Access, Channel, EventQueue, EventSource, Notification, Receiver, Sender, Trips, Tripwire, Watch,
 };
 
 use crate::fatal::die;
@@ -351,7 +351,7 @@ methods! { Watch<'static>:
 }
 
 methods! { Tripwire<'static>:
-    gasnet_nic_tripwire_arm(wire, once: c_int) = wire.arm(if once != 0 { Mode::Once } else { Mode::Always });
+    gasnet_nic_tripwire_arm(wire, once: c_int) = wire.arm(if once != 0 { Trips::Once } else { Trips::Always });
     gasnet_nic_tripwire_disarm(wire) = wire.disarm();
     gasnet_nic_tripwire_pending(wire) -> u64 = wire.pending();
     gasnet_nic_tripwire_test(wire) -> c_int = wire.test().into();

@@ -257,6 +257,30 @@ impl Drop for RegionWire<'_> {
     }
 }
 
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::touches;
+
+    /// Compared with testing one byte after the other.
+    #[test]
+    fn strides_are_touched_where_they_are() {
+        for stride in 1..7 {
+            for width in 1..=stride {
+                for from in 0..9u64 {
+                    for to in from..14 {
+                        let by_byte = (from..to).any(|b| (3..11).contains(&b) && (b - 3) % stride < width);
+                        assert_eq!(
+                            touches(&(from..to), 3..11, stride, width),
+                            by_byte,
+                            "{from}..{to}, {width} of {stride}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use gasnet::RankId;
 use gasnet_clan::{
-    Access, Endpoints, EventQueue, MAX_MESSAGE_BYTES, Mode, PolledQueues, RING_MESSAGES, Tripwire, Watch,
+    Access, Endpoints, EventQueue, MAX_MESSAGE_BYTES, PolledQueues, RING_MESSAGES, Trips, Tripwire, Watch,
 };
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -85,7 +85,7 @@ pub fn a13_tripwires_are_on_addresses(cx: &Cx) {
         assert!(!wire.is_armed());
     }
     let mut rest = beside.into_iter().chain([reads, both, far]).collect::<Vec<_>>();
-    rest.iter_mut().chain([&mut word, &mut strided]).chain(&mut all).for_each(|w| w.arm(Mode::Always));
+    rest.iter_mut().chain([&mut word, &mut strided]).chain(&mut all).for_each(|w| w.arm(Trips::Always));
     cx.rank.barrier();
     let peer = left(cx);
     // The same value as before: what counts is that it was written.
@@ -129,9 +129,9 @@ pub fn a15_once_is_once(cx: &Cx) {
     let mut watch = Watch::new(cx.rank, 64, 2).expect("room");
     let mut once = watch.tripwire(0..64, Access::Write).expect("room");
     let mut always = watch.tripwire(0..64, Access::Write).expect("room");
-    always.arm(Mode::Always);
+    always.arm(Trips::Always);
     for round in 1..=4u64 {
-        once.arm(Mode::Once);
+        once.arm(Trips::Once);
         cx.rank.barrier();
         // Everybody writes to everybody: one of all trips it.
         for rank in cx.rank.ranks() {
@@ -153,8 +153,8 @@ pub fn a16_early_wake_up(cx: &Cx) {
     let mut watch = Watch::new(cx.rank, FLAG + 64, 2).expect("room");
     let mut middle = watch.tripwire(4096 + 100..4096 + 101, Access::Write).expect("room");
     let mut flag = watch.tripwire(FLAG..FLAG + 8, Access::Write).expect("room");
-    middle.arm(Mode::Once);
-    flag.arm(Mode::Once);
+    middle.arm(Trips::Once);
+    flag.arm(Trips::Once);
     cx.rank.barrier();
     let (to, from) = (left(cx), cx.right(1));
     watch.put(to, 0, &[7u8; 2 * 4096]).expect("inside");
@@ -228,7 +228,7 @@ pub fn a17_event_queues_cannot_overflow(cx: &Cx) {
         .map(|i| {
             let mut wire = watch.tripwire(64 * i..64 * i + 8, Access::Write).expect("room");
             wire.attach(&far.attach(i).expect("a source"));
-            wire.arm(Mode::Always);
+            wire.arm(Trips::Always);
             wire
         })
         .collect();
@@ -312,7 +312,7 @@ pub fn a21_a_close_is_sticky(cx: &Cx) {
     let mut ends = Endpoints::new(cx.rank).expect("room");
     let mut watch = Watch::new(cx.rank, 64, 1).expect("room");
     let mut wire = watch.tripwire(0..8, Access::Write).expect("room");
-    wire.arm(Mode::Once);
+    wire.arm(Trips::Once);
     let queue = EventQueue::new(cx.rank, 1).expect("room");
     if cx.size() == 1 {
         return;
@@ -470,7 +470,7 @@ pub fn clan_11_whoever_has_nothing_to_do_distributes(cx: &Cx) {
             let at = 8 * u64::from(i);
             let mut wire = watch.tripwire(at..at + 8, Access::Write).expect("room");
             wire.attach(&source);
-            wire.arm(Mode::Always);
+            wire.arm(Trips::Always);
             wires.push(wire);
             source
         })
