@@ -8,6 +8,7 @@ int main(void)
     real(1); // expect-warning: real
     narrow(1); // expect-warning: narrow
     nothing(a(1, 2));
+    nothin(1); // expect-warning: did you mean `nothing`?
     fine(1, 2.0); // expect-warning: fine
     empty(); // expect-warning: empty
     return 0;

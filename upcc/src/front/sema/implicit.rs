@@ -60,9 +60,15 @@ impl Cx<'_> {
         self.linked.insert(name, id);
         self.bind_outermost(name, id);
         let name = self.name(name);
-        let header = self.header_of(name).map_or("its header".to_owned(), |h| format!("<{h}>"));
+        let advice = match self.similar_name(name) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let header = self.header_of(name).map_or("its header".to_owned(), |h| format!("<{h}>"));
+                format!("include {header} or declare it")
+            }
+        };
         // The first words are the C compiler's, for which scripts look.
-        let text = format!("implicit declaration of function '{name}'; include {header} or declare it");
+        let text = format!("implicit declaration of function '{name}'; {advice}");
         self.warn_since_c99(tok, text);
         id
     }

@@ -48,7 +48,7 @@ impl Cx<'_> {
     }
 
     /// A visible name that differs from `name` by one letter.
-    fn similar_name(&self, name: &str) -> Option<String> {
+    pub(crate) fn similar_name(&self, name: &str) -> Option<String> {
         if name.len() < 3 {
             return None;
         }
