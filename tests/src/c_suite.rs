@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, run};
-use crate::suite::{Checked, Options, Summary, check_all, uncounted};
+use crate::suite::{Checked, Kept, Options, Summary, check_all, uncounted};
 
 /// One `run:` comment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -178,9 +178,10 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
         }
         lacking.is_none()
     });
+    let kept = Kept::open(options).map_err(|error| error.to_string())?;
     let mut summary = check_all(options, &tests, note, |test| Checked {
         name: &test.name,
-        result: check(options, test).map(|()| Vec::new()),
+        result: check(options, &kept, test).map(|()| Vec::new()),
         commands: 0,
     });
     summary.missing = missing;
@@ -236,8 +237,22 @@ fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Re
     Ok(())
 }
 
-fn check(options: &Options, test: &Test) -> Result<(), String> {
+fn check(options: &Options, kept: &Kept, test: &Test) -> Result<(), String> {
     let program = options.scratch.join(&test.name);
+    drop(fs::remove_file(&program));
+    if !kept.take(&test.name, &program) {
+        build(options, test, &program)?;
+        kept.keep(&test.name, &program);
+    }
+    for (run, ranks) in runs(options, test) {
+        execute(options, &program, run, ranks)?;
+    }
+    let _ = fs::remove_file(&program);
+    Ok(())
+}
+
+/// Compiles and links a program.
+fn build(options: &Options, test: &Test, program: &Path) -> Result<(), String> {
     let mut objects = Vec::new();
     let own = (test.source.clone(), None);
     for (i, (source, mode)) in std::iter::once(&own).chain(&test.with).enumerate() {
@@ -252,7 +267,7 @@ fn check(options: &Options, test: &Test) -> Result<(), String> {
     let lib = options.prefix.join("lib");
     let library = if test.build.mode == "vipl" { "vipl" } else { "gasnet" };
     let mut link = Command::new(driver(&test.build));
-    link.arg("-o").arg(&program).args(&objects).args(&test.build.flags).arg("-pthread");
+    link.arg("-o").arg(program).args(&objects).args(&test.build.flags).arg("-pthread");
     if test.shared {
         link.arg(format!("-L{}", lib.display())).arg(format!("-Wl,-rpath,{}", lib.display()));
         link.arg(format!("-l{library}"));
@@ -263,11 +278,8 @@ fn check(options: &Options, test: &Test) -> Result<(), String> {
     if outcome.status != Some(0) || !outcome.stderr.trim().is_empty() {
         return Err(outcome.report());
     }
-    for (run, ranks) in runs(options, test) {
-        execute(options, &program, run, ranks)?;
-    }
-    for file in objects.iter().chain([&program]) {
-        let _ = fs::remove_file(file);
+    for object in objects {
+        let _ = fs::remove_file(object);
     }
     Ok(())
 }

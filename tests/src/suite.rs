@@ -1,11 +1,13 @@
 //! What the suites share: their options, their summary, and the program around them.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Where things are and what to run.
 #[derive(Debug, Clone)]
@@ -28,6 +30,62 @@ pub struct Options {
     pub jobs: usize,
     /// Time limit of one command.
     pub limit: Duration,
+}
+
+/// Programs that one run of a suite leaves for the next, since compiling takes longer than running.
+///
+/// A run in an environment of its own (`--env`) takes what is as new as the sources and the installation: it
+/// is not there to test the compiler. Every other run compiles.
+#[derive(Debug)]
+pub struct Kept {
+    folder: PathBuf,
+    /// What is older is not taken; `None`: nothing is.
+    since: Option<SystemTime>,
+}
+
+impl Kept {
+    /// The programs in this suite's scratch folder.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or the sources or the installation cannot be read.
+    pub fn open(options: &Options) -> io::Result<Kept> {
+        let folder = options.scratch.join("kept");
+        fs::create_dir_all(&folder)?;
+        let since = match options.env.is_empty() {
+            true => None,
+            false => Some(newest(&options.programs)?.max(newest(&options.prefix)?)),
+        };
+        Ok(Kept { folder, since })
+    }
+
+    /// Puts the program with this name to `program`, if there is one to take.
+    pub fn take(&self, name: &str, program: &Path) -> bool {
+        let kept = self.folder.join(name);
+        let made = fs::metadata(&kept).and_then(|data| data.modified());
+        let fresh = made.is_ok_and(|made| self.since.is_some_and(|since| made > since));
+        fresh && fs::hard_link(&kept, program).is_ok()
+    }
+
+    /// Leaves a program under this name. Without it, the next run compiles.
+    pub fn keep(&self, name: &str, program: &Path) {
+        let kept = self.folder.join(name);
+        drop(fs::remove_file(&kept));
+        drop(fs::hard_link(program, kept));
+    }
+}
+
+/// When a file of a folder, or a folder in it, was last changed.
+fn newest(folder: &Path) -> io::Result<SystemTime> {
+    let mut newest = fs::metadata(folder)?.modified()?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let changed = match entry.file_type()?.is_dir() {
+            true => self::newest(&entry.path())?,
+            false => entry.metadata()?.modified()?,
+        };
+        newest = newest.max(changed);
+    }
+    Ok(newest)
 }
 
 /// What ranks that have printed their counters do not have among them, of these: the first such line.
@@ -235,5 +293,45 @@ mod tests {
         let bad = format!("{good}gasnet: rank 1 of 2: netvm: more packets received 5\n");
         assert!(uncounted(&bad, &counts).is_some());
         assert_eq!(uncounted(&bad, &[]), None);
+    }
+
+    #[test]
+    fn programs_are_kept_until_something_changes() {
+        let root = std::env::temp_dir().join(format!("gasnet-kept-{}", std::process::id()));
+        let [programs, prefix, scratch] = ["programs", "prefix", "scratch"].map(|name| root.join(name));
+        for folder in [&programs.join("sub"), &prefix.join("lib"), &scratch] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        let mut options = Options {
+            programs: programs.clone(),
+            prefix,
+            scratch: scratch.clone(),
+            filters: Vec::new(),
+            ranks: Vec::new(),
+            env: Vec::new(),
+            counts: Vec::new(),
+            jobs: 1,
+            limit: Duration::from_secs(1),
+        };
+        // Clocks of file systems are coarse.
+        let later = || thread::sleep(Duration::from_millis(30));
+        let took = |kept: &Kept, name: &str| {
+            let to = scratch.join("took");
+            drop(fs::remove_file(&to));
+            kept.take(name, &to)
+        };
+        later();
+        let program = scratch.join("program");
+        fs::write(&program, "compiled").unwrap();
+        let first = Kept::open(&options).unwrap();
+        first.keep("a", &program);
+        assert!(!took(&first, "a"), "a run without an environment of its own compiles");
+        options.env.push(("NAME".into(), "value".into()));
+        let second = Kept::open(&options).unwrap();
+        assert!(took(&second, "a") && !took(&second, "b"));
+        later();
+        fs::write(programs.join("sub/source"), "changed").unwrap();
+        assert!(!took(&Kept::open(&options).unwrap(), "a"), "a source is newer");
+        fs::remove_dir_all(root).unwrap();
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::run::{Outcome, run};
-use crate::suite::{Checked, Options, Summary, check_all, uncounted};
+use crate::suite::{Checked, Kept, Options, Summary, check_all, uncounted};
 
 /// Run the suite; `note` gets a line for each test as it ends.
 pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
@@ -17,8 +17,10 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
         tests.retain(|test| test.gdb.is_empty());
         missing.push("gdb".to_string());
     }
+    let kept = Kept::open(options).map_err(|error| error.to_string())?;
+    let kept = &kept;
     let mut summary = check_all(options, &tests, note, |test| {
-        let mut bench = Bench { options, test, commands: 0, golden: true, checked: None };
+        let mut bench = Bench { options, test, kept, commands: 0, golden: true, checked: None };
         let result = bench.test().map(|()| {
             let rules = bench.checked.iter().flatten().chain(&test.rules);
             rules.map(|rule| format!("checked {}:{rule}", test.name)).collect()
@@ -279,6 +281,7 @@ const NEVER: [&str; 6] = [
 struct Bench<'a> {
     options: &'a Options,
     test: &'a Test,
+    kept: &'a Kept,
     commands: usize,
     /// This compile is the one whose diagnostics are kept in a file.
     golden: bool,
@@ -328,6 +331,11 @@ impl Bench<'_> {
             Some(count) => format!("program-T{count}"),
         });
         drop(fs::remove_file(&program));
+        let variant = fixed.map(|count| format!("-T{count}")).unwrap_or_default();
+        let name = format!("{}{variant}", test.name.replace(['/', '.'], "-"));
+        if test.runs_on(&[]) && self.kept.take(&name, &program) {
+            return threads.iter().try_for_each(|&count| self.run_program(&program, count));
+        }
         let mut common = test.flags.clone();
         common.push(format!("-I{}", self.options.programs.display()));
         if let Some(count) = fixed {
@@ -386,10 +394,8 @@ impl Bench<'_> {
             return refuse(&outcome, &NEVER);
         }
         self.judge_clean(&outcome)?;
-        for &count in threads {
-            self.run_program(&program, count)?;
-        }
-        Ok(())
+        self.kept.keep(&name, &program);
+        threads.iter().try_for_each(|&count| self.run_program(&program, count))
     }
 
     fn compile_part(&mut self, args: &[String], source: &Path, output: &Path) -> Result<(), String> {

@@ -93,6 +93,14 @@ pub fn stage_for(prefix: &Path, site: &Site, parts: Parts) -> Result<(), String>
 
 /// The start of programs without a UPC main: C, each file a member of its own, linked in where it is needed.
 fn start_files(runtime: &Path, archive: &Path) -> Result<(), String> {
+    let mut sources = Vec::new();
+    for folder in ["c", "include"].map(|name| runtime.join(name)) {
+        let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        sources.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    if !sources.iter().any(|source| newer(source, archive)) {
+        return Ok(());
+    }
     let objects = sh::target().join("start-files");
     fs::create_dir_all(&objects).map_err(|e| format!("{}: {e}", objects.display()))?;
     let mut members = Vec::new();
