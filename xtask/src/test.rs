@@ -101,7 +101,12 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "fmt", about: "formatting", quick: true, run: fmt },
     Step { name: "clippy", about: "lints of all targets, warnings denied", quick: true, run: clippy },
-    Step { name: "docs", about: "documentation builds, warnings denied", quick: false, run: docs },
+    Step {
+        name: "docs",
+        about: "documentation of the libraries builds, warnings denied",
+        quick: false,
+        run: docs,
+    },
     Step {
         name: "unit",
         about: "unit, property, integration and compile-fail tests",
@@ -320,7 +325,7 @@ fn clippy(_: &mut Context) -> End {
 }
 
 fn docs(_: &mut Context) -> End {
-    let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--lib", "--no-deps"]);
     // Links to private items are for those who read the source; public pages show them as plain text.
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     sh::pass(doc, CARGO_LIMIT).into()
@@ -328,10 +333,12 @@ fn docs(_: &mut Context) -> End {
 
 fn unit(context: &mut Context) -> End {
     let nextest = has_cargo("nextest");
+    // The examples have no tests, and are built by a step of their own.
+    let but = ["--workspace", "--exclude", "gasnet-examples", "--no-fail-fast"];
     let test = if nextest {
-        sh::cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level=pass"])
+        sh::cargo(&[["nextest", "run", "--status-level=pass"].as_slice(), &but].concat())
     } else {
-        sh::cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
+        sh::cargo(&[["test", "--lib", "--bins", "--tests"].as_slice(), &but].concat())
     };
     let shown = sh::show(&test);
     let outcome = match sh::capture(test, CARGO_LIMIT) {
@@ -760,5 +767,36 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     match end {
         End::Failed(why) => End::Failed(format!("{why}; {shown}")),
         _ => End::Failed(format!("{shown}: {}", outcome.end())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sh;
+    use std::fs;
+    use std::path::Path;
+
+    fn has_tests(path: &Path) -> bool {
+        match fs::read_dir(path) {
+            Ok(entries) => entries.flatten().any(|entry| has_tests(&entry.path())),
+            Err(_) => fs::read_to_string(path).is_ok_and(|text| text.contains("#[test]")),
+        }
+    }
+
+    /// What a manifest excludes from testing, to build it once only, has no tests.
+    #[test]
+    fn programs_that_are_not_tested_have_no_tests() {
+        let mut excluded = 0;
+        for package in ["tests", "benches"].map(|name| sh::root().join(name)) {
+            let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+            for target in manifest.split("[[bin]]").skip(1).filter(|text| text.contains("\ntest = false")) {
+                let name = target.split('"').nth(1).unwrap();
+                let at = package.join("src/bin").join(name);
+                let at = if at.is_dir() { at } else { at.with_extension("rs") };
+                assert!(at.exists() && !has_tests(&at), "{}", at.display());
+                excluded += 1;
+            }
+        }
+        assert!(excluded > 10);
     }
 }
