@@ -351,7 +351,8 @@ mod tests {
             .into_iter()
             .flat_map(|word| Function::ALL.map(|function| Operation { function, word }));
         let words: Vec<u32> = known.map(|op| op.encode()).collect();
-        for v in (0..0x1_0000).chain([u32::MAX, 1 << 16, 1 << 24, 1 << 31]) {
+        let step = if cfg!(miri) { 61 } else { 1 };
+        for v in (0..0x1_0000).step_by(step).chain([u32::MAX, 1 << 16, 1 << 24, 1 << 31]) {
             match Operation::decode(v) {
                 Some(op) => assert_eq!(op.encode(), v),
                 None => assert!(!words.contains(&v)),
