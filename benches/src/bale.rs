@@ -3,7 +3,7 @@
 //! `NAME_alone` the same work by one rank with plain loops: the floor. Results are ns for each operation of a
 //! rank: an update, an index, an element, a nonzero, a wedge.
 
-use pgas::{DistVec, Layout, Shared, World};
+use pgas::{Layout, Plain, Shared, World};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,8 +12,12 @@ use std::time::Instant;
 
 /// Nonzeros of a row, but the diagonal.
 const DEGREE: u64 = 10;
-/// Words that a rank gathers for another before it sends them.
-const BATCH: usize = 1000;
+/// Bytes that a rank gathers for another before it sends them.
+const BATCH_BYTES: usize = 8000;
+/// Numbers that are shuffled together, about.
+const BUCKET: usize = 4096;
+/// Numbers for a bucket that are put together.
+const RUN: usize = 64;
 
 /// Runs a program by its name, with a size for each rank; whether there is one.
 pub fn run(world: World, task: &str, size: usize) -> bool {
@@ -109,22 +113,23 @@ fn gather_alone(world: World, count: usize) -> (f64, usize) {
 }
 
 /// Words on their way to the ranks. What they do there is a function of a shared object.
-struct Lanes<T: 'static> {
+struct Lanes<T: 'static, W> {
     object: Shared<T>,
-    lanes: Vec<Vec<u64>>,
-    apply: fn(&'static T, &[u64]),
+    lanes: Vec<Vec<W>>,
+    apply: fn(&'static T, &[W]),
 }
 
-impl<T: Send + Sync + 'static> Lanes<T> {
-    fn new(object: Shared<T>, apply: fn(&'static T, &[u64])) -> Self {
+impl<T: Send + Sync + 'static, W: Plain> Lanes<T, W> {
+    fn new(object: Shared<T>, apply: fn(&'static T, &[W])) -> Self {
         Lanes { object, lanes: object.world().ranks().map(|_| Vec::new()).collect(), apply }
     }
 
+    /// Adds words that stay together.
     #[inline]
-    fn push(&mut self, rank: u32, words: &[u64]) {
+    fn push(&mut self, rank: u32, words: &[&[W]]) {
         let lane = &mut self.lanes[rank as usize];
-        lane.extend_from_slice(words);
-        if lane.len() >= BATCH {
+        words.iter().for_each(|words| lane.extend_from_slice(words));
+        if size_of_val(&lane[..]) >= BATCH_BYTES {
             self.apply(rank);
         }
     }
@@ -149,33 +154,91 @@ impl<T: Send + Sync + 'static> Lanes<T> {
     }
 }
 
-/// Each number goes to a rank at random, which then shuffles what it has: with that all orders are equally
-/// likely.
+/// Each number goes to one of many buckets at random, and each bucket is shuffled: with that all orders are
+/// equally likely. Where a bucket lies, and what each rank puts where in it, they know before they put
+/// anything, since they count first. A bucket is no larger than what a fast cache holds.
 fn randperm(world: World, count: usize) -> (f64, usize) {
-    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    let (ranks, me) = (world.size() as usize, world.rank() as usize);
     let seed = mix(0xace1);
-    let (ns, mine) = timed(world, || {
-        let part = world.share(Mutex::new(Vec::<u64>::with_capacity(count + count / 8)));
-        let add =
-            |part: &'static Mutex<Vec<u64>>, words: &[u64]| part.lock().unwrap().extend_from_slice(words);
-        let mut lanes = Lanes::new(part, add);
-        for number in me * count as u64..(me + 1) * count as u64 {
-            lanes.push(below(mix(seed ^ number), ranks) as u32, &[number]);
-        }
-        lanes.flush();
-        world.settle();
-        let mut mine = core::mem::take(&mut *part.lock().unwrap());
-        shuffle(&mut mine, me);
-        let permutation = DistVec::new(world);
-        permutation.extend(mine);
-        permutation.balance();
-        permutation.take_local()
+    let numbers = (me * count) as u64..((me + 1) * count) as u64;
+    let buckets = ranks * count.div_ceil(BUCKET);
+    let bucket_of = |number| below(mix(seed ^ number), buckets as u64) as usize;
+    let (ns, mut permutation) = timed(world, || {
+        let mut permutation = world.array::<u64>(ranks * count, Layout::Block);
+        let mut counts = vec![0; buckets];
+        numbers.clone().for_each(|number| counts[bucket_of(number)] += 1);
+        let Places { starts, mut next } = places_in(world, &counts);
+        permutation.exchange(|permutation| {
+            let mut runs = vec![[0; RUN]; buckets];
+            let mut waiting = vec![0; buckets];
+            let mut put = |bucket: usize, run: &[u64]| {
+                permutation.put_slice(next[bucket], run);
+                next[bucket] += run.len();
+            };
+            for number in numbers {
+                let bucket = bucket_of(number);
+                let (run, waiting) = (&mut runs[bucket], &mut waiting[bucket]);
+                run[*waiting] = number;
+                *waiting += 1;
+                if *waiting == RUN {
+                    put(bucket, run);
+                    *waiting = 0;
+                }
+            }
+            runs.iter().zip(waiting).enumerate().for_each(|(bucket, (run, n))| put(bucket, &run[..n]));
+        });
+        let mine = me * count..(me + 1) * count;
+        let begins_here = |bucket: &usize| mine.contains(&starts[*bucket]);
+        let buckets =
+            || (0..buckets).filter(begins_here).map(|bucket| (bucket, starts[bucket]..starts[bucket + 1]));
+        permutation.local(|part| {
+            for (bucket, of) in buckets().filter(|(_, of)| of.end <= mine.end) {
+                shuffle(&mut part[of.start - mine.start..of.end - mine.start], bucket as u64);
+            }
+        });
+        // The last one may go on where others have it.
+        let last = permutation.read(|permutation| {
+            let (bucket, of) = buckets().find(|(_, of)| of.end > mine.end)?;
+            let mut numbers = permutation.slice(of.start, of.len());
+            shuffle(&mut numbers, bucket as u64);
+            Some((of.start, numbers))
+        });
+        permutation.exchange(|permutation| {
+            last.iter().for_each(|(start, numbers)| permutation.put_slice(*start, numbers));
+        });
+        permutation
     });
-    let sum = mine.iter().fold(0u64, |sum, &n| sum.wrapping_add(mix(n)));
-    let all = (0..ranks * count as u64).fold(0u64, |sum, n| sum.wrapping_add(mix(n)));
+    let sum = permutation.local(|mine| mine.iter().fold(0u64, |sum, &n| sum.wrapping_add(mix(n))));
+    let all = (0..(ranks * count) as u64).fold(0u64, |sum, n| sum.wrapping_add(mix(n)));
     assert_eq!(world.reduce(sum, u64::wrapping_add), all, "no permutation");
-    assert_eq!(mine.len(), count);
+    assert_eq!(permutation.local_len(), count);
     (ns, count)
+}
+
+/// Where buckets begin in an array of all, and where in each a rank puts what it has.
+struct Places {
+    starts: Vec<usize>,
+    next: Vec<usize>,
+}
+
+/// Places, of how many elements each rank has for each bucket.
+fn places_in(world: World, counts: &[usize]) -> Places {
+    let (buckets, me) = (counts.len(), world.rank() as usize);
+    let mut all = world.array::<usize>(buckets * world.size() as usize, Layout::Block);
+    all.exchange(|all| all.put_slice(me * buckets, counts));
+    let (mut starts, mut next) = (vec![0; buckets + 1], vec![0; buckets]);
+    all.read(|all| {
+        for (i, count) in all.iter().enumerate() {
+            let (rank, bucket) = (i / buckets, i % buckets);
+            starts[bucket + 1] += count;
+            next[bucket] += if rank < me { count } else { 0 };
+        }
+    });
+    for bucket in 0..buckets {
+        starts[bucket + 1] += starts[bucket];
+        next[bucket] += starts[bucket];
+    }
+    Places { starts, next }
 }
 
 fn shuffle(numbers: &mut [u64], seed: u64) {
@@ -241,7 +304,7 @@ fn transpose(world: World, count: usize) -> (f64, usize) {
             |pairs: &'static Mutex<Vec<u64>>, words: &[u64]| pairs.lock().unwrap().extend_from_slice(words);
         let mut lanes = Lanes::new(pairs, add);
         for (i, row) in &rows {
-            row.iter().for_each(|j| lanes.push((j % ranks) as u32, &[j / ranks, *i]));
+            row.iter().for_each(|j| lanes.push((j % ranks) as u32, &[&[j / ranks, *i]]));
         }
         lanes.flush();
         world.settle();
@@ -267,74 +330,133 @@ fn transpose_alone(world: World, count: usize) -> (f64, usize) {
     (ns, nonzeros)
 }
 
-/// For each two neighbours `k < j` of `i` that are smaller: are they neighbours? They are asked together, by
-/// `j`.
+/// A graph's nodes, each with its smaller neighbours in order: those of node `at` are from `starts[at]` to
+/// `starts[at + 1]`.
+struct Graph {
+    starts: Vec<usize>,
+    neighbours: Vec<u32>,
+}
+
+impl Graph {
+    fn of(nodes: impl Iterator<Item = u64>) -> Graph {
+        let mut graph = Graph { starts: vec![0], neighbours: Vec::new() };
+        for node in nodes {
+            graph.neighbours.extend(row(node).into_iter().map(|j| j as u32));
+            graph.starts.push(graph.neighbours.len());
+        }
+        graph
+    }
+
+    fn node(&self, at: usize) -> &[u32] {
+        &self.neighbours[self.starts[at]..self.starts[at + 1]]
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = &[u32]> {
+        (1..self.starts.len()).map(|at| self.node(at - 1))
+    }
+
+    /// Pairs of neighbours of one node.
+    fn wedges(&self) -> usize {
+        self.nodes().map(|list| list.len() * list.len().saturating_sub(1) / 2).sum()
+    }
+}
+
+/// A set of numbers, a bit for each number that there is.
+struct Marks(Vec<u64>);
+
+impl Marks {
+    fn new(numbers: u64) -> Marks {
+        Marks(vec![0; numbers.div_ceil(64) as usize])
+    }
+
+    #[inline]
+    fn flip(&mut self, number: u32) {
+        self.0[number as usize / 64] ^= 1 << (number % 64);
+    }
+
+    /// How many of these are marked. Without branches on which.
+    #[inline]
+    fn among(&self, numbers: &[u32]) -> u64 {
+        numbers.iter().map(|&number| self.0[number as usize / 64] >> (number % 64) & 1).sum()
+    }
+}
+
+/// For each two neighbours `k < j` of `i` that are smaller: are they neighbours? A rank is sent the list of
+/// each node that has neighbours there, once, and which of its own nodes they are: it marks the list, and
+/// counts what the lists of its own nodes have marked.
 fn triangle(world: World, count: usize) -> (f64, usize) {
-    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
-    struct Graph {
-        rows: Vec<Vec<u64>>,
+    let (ranks, me) = (world.size(), world.rank());
+    struct Part {
+        graph: Graph,
+        marks: Mutex<Marks>,
         found: AtomicU64,
     }
-    let rows: Vec<Vec<u64>> = (0..count as u64).map(|at| row(at * ranks + me)).collect();
-    let wedges: usize = rows.iter().map(|row| row.len() * row.len().saturating_sub(1) / 2).sum();
-    let graph = world.share(Graph { rows, found: AtomicU64::new(0) });
+    let all = count as u64 * u64::from(ranks);
+    let graph = Graph::of((0..count as u64).map(|at| at * u64::from(ranks) + u64::from(me)));
+    let wedges = graph.wedges();
+    let part = world.share(Part { graph, marks: Mutex::new(Marks::new(all)), found: AtomicU64::new(0) });
     let (ns, ()) = timed(world, || {
-        // Number of the row there, how many follow, those.
-        let ask = |graph: &'static Graph, mut words: &[u64]| {
-            let mut found = 0;
-            while let [at, many, rest @ ..] = words {
-                let (asked, rest) = rest.split_at(*many as usize);
-                found += in_both(asked, &graph.rows[*at as usize]);
+        // How many a list has, how many are the rank's own, the list, and the numbers of its own.
+        let look = |part: &'static Part, mut words: &[u32]| {
+            let (mut found, mut marks) = (0, part.marks.lock().unwrap());
+            while let &[many, own, ref rest @ ..] = words {
+                let (list, rest) = rest.split_at(many as usize);
+                let (own, rest) = rest.split_at(own as usize);
+                list.iter().for_each(|&k| marks.flip(k));
+                found += own.iter().map(|&at| marks.among(part.graph.node(at as usize))).sum::<u64>();
+                list.iter().for_each(|&k| marks.flip(k));
                 words = rest;
             }
-            graph.found.fetch_add(found, Relaxed);
+            part.found.fetch_add(found, Relaxed);
         };
-        let mut lanes = Lanes::new(graph, ask);
-        let mut words = Vec::new();
-        for row in &graph.rows {
-            for (smaller, &j) in row.iter().enumerate().skip(1) {
-                words.clear();
-                words.extend([j / ranks, smaller as u64]);
-                words.extend_from_slice(&row[..smaller]);
-                lanes.push((j % ranks) as u32, &words);
+        let mut lanes = Lanes::new(part, look);
+        let mut own = vec![Vec::new(); ranks as usize];
+        for list in part.graph.nodes() {
+            // The smallest has no neighbours among the others.
+            list.iter().skip(1).for_each(|j| own[(j % ranks) as usize].push(j / ranks));
+            for (rank, own) in (0..).zip(&mut own).filter(|(_, own)| !own.is_empty()) {
+                lanes.push(rank, &[&[list.len() as u32, own.len() as u32], list, own]);
+                own.clear();
             }
         }
         lanes.flush();
         world.settle();
     });
-    let found = world.reduce(graph.found.load(Relaxed), |a, b| a + b);
+    let found = world.reduce(part.found.load(Relaxed), |a, b| a + b);
     if world.rank() == 0 {
-        assert_eq!(found, triangles(&(0..count as u64 * ranks).map(row).collect::<Vec<_>>()));
+        assert_eq!(found, triangles_by_search(&Graph::of(0..all)));
     }
     (ns, wedges)
 }
 
-fn triangles(rows: &[Vec<u64>]) -> u64 {
-    let of_row = |row: &Vec<u64>| -> u64 {
-        let smaller = row.iter().enumerate();
-        smaller.map(|(smaller, &j)| in_both(&row[..smaller], &rows[j as usize])).sum()
+/// The triangles of a graph, in another way.
+fn triangles_by_search(graph: &Graph) -> u64 {
+    let of_node = |list: &[u32]| -> u64 {
+        let smaller = list.iter().enumerate();
+        smaller.map(|(smaller, &j)| in_both(&list[..smaller], graph.node(j as usize))).sum()
     };
-    rows.iter().map(of_row).sum()
+    graph.nodes().map(of_node).sum()
 }
 
-/// How many numbers two ordered lists have in common. Without branches on what they are.
-fn in_both(one: &[u64], other: &[u64]) -> u64 {
-    let (mut i, mut j, mut found) = (0, 0, 0);
-    while i < one.len() && j < other.len() {
-        let (a, b) = (one[i], other[j]);
-        found += u64::from(a == b);
-        i += usize::from(a <= b);
-        j += usize::from(b <= a);
-    }
-    found
+/// How many numbers two ordered lists have in common.
+fn in_both(one: &[u32], other: &[u32]) -> u64 {
+    one.iter().filter(|number| other.binary_search(number).is_ok()).count() as u64
 }
 
 fn triangle_alone(world: World, count: usize) -> (f64, usize) {
-    let rows: Vec<Vec<u64>> = (0..count as u64).map(row).collect();
-    let wedges = rows.iter().map(|row| row.len() * row.len().saturating_sub(1) / 2).sum();
-    let (ns, found) = timed(world, || triangles(black_box(&rows)));
-    black_box(found);
-    (ns, wedges)
+    let graph = Graph::of(0..count as u64);
+    let mut marks = Marks::new(count as u64);
+    let (ns, found) = timed(world, || {
+        let mut found = 0;
+        for list in black_box(&graph).nodes() {
+            list.iter().for_each(|&k| marks.flip(k));
+            found += list.iter().skip(1).map(|&j| marks.among(graph.node(j as usize))).sum::<u64>();
+            list.iter().for_each(|&k| marks.flip(k));
+        }
+        found
+    });
+    assert_eq!(found, triangles_by_search(&graph));
+    (ns, graph.wedges())
 }
 
 /// A rank's rows and columns of a matrix that can be made triangular.
