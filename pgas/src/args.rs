@@ -1,6 +1,7 @@
 //! What travels with a call.
 
-use core::any::{Any, TypeId};
+use crate::codec;
+use core::any::Any;
 
 pub use gasnet::Shared as Plain;
 
@@ -75,7 +76,7 @@ pub(crate) trait Args {
     fn read(bytes: &[u8]) -> Result<Self::Of<'_>, String>;
 }
 
-/// The bytes of a number, of so many; none for `()`. A number alone travels as it is, without `serde`.
+/// The bytes of a number, of so many; none for `()`. The codec writes the same.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scalar {
     bytes: [u8; 8],
@@ -100,23 +101,6 @@ impl Scalar {
         value.is::<()>().then_some(Scalar { bytes: [0; 8], len: 0 })
     }
 
-    /// The value that a number is, of a type whose values are numbers. `Err` if the bytes are too few or too
-    /// many for it.
-    #[inline]
-    fn read<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
-        macro_rules! one_of {
-            ($($number:ty)*) => {$(
-                if TypeId::of::<T>() == TypeId::of::<$number>() {
-                    let mut number = bytes.try_into().ok().map(<$number>::from_ne_bytes);
-                    let number: &mut dyn Any = &mut number;
-                    return Some(number.downcast_mut().and_then(Option::take).ok_or_else(no_number::<T>));
-                }
-            )*};
-        }
-        one_of! { u64 u32 i64 i32 f64 usize isize f32 u16 i16 u8 i8 }
-        None
-    }
-
     /// The bytes, and zeros, as a word; and how many they are.
     #[inline]
     pub(crate) fn word(self) -> (u64, usize) {
@@ -124,40 +108,12 @@ impl Scalar {
     }
 }
 
-#[cold]
-fn no_number<T>() -> String {
-    format!("a {} of another length", core::any::type_name::<T>())
-}
-
-/// Writes into a vector.
-struct Into<'a>(&'a mut Vec<u8>);
-
-impl postcard::ser_flavors::Flavor for Into<'_> {
-    type Output = ();
-    #[inline]
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.push(byte);
-        Ok(())
-    }
-    #[inline]
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
-    }
-}
-
 impl<T: Data> Args for T {
     type Of<'a> = T;
 
+    #[inline]
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        if let Some(Scalar { bytes, len }) = Scalar::of(self) {
-            out.extend_from_slice(&bytes[..len]);
-            return Ok(());
-        }
-        postcard::serialize_with_flavor(self, Into(out)).map_err(|e| unwritable::<T>(&e))
+        codec::write(self, out).map_err(|e| unwritable::<T>(&e))
     }
     #[inline]
     fn scalar(&self) -> Option<Scalar> {
@@ -165,17 +121,18 @@ impl<T: Data> Args for T {
     }
     #[inline]
     fn read(bytes: &[u8]) -> Result<T, String> {
-        if let Some(number) = Scalar::read(bytes) {
-            return number;
-        }
-        postcard::from_bytes(bytes)
-            .map_err(|e| format!("a {} that cannot be read: {e}", core::any::type_name::<T>()))
+        codec::read(bytes).map_err(|e| unreadable::<T>(&e))
     }
 }
 
 #[cold]
-fn unwritable<T>(e: &postcard::Error) -> String {
+fn unwritable<T>(e: &codec::Error) -> String {
     format!("a {} cannot be written: {e}", core::any::type_name::<T>())
+}
+
+#[cold]
+fn unreadable<T>(e: &codec::Error) -> String {
+    format!("a {} that cannot be read: {e}", core::any::type_name::<T>())
 }
 
 /// An argument that the function borrows from the message.

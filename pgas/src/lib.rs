@@ -164,6 +164,7 @@ mod args;
 mod array;
 mod body;
 mod bulk;
+mod codec;
 mod collections;
 mod copies;
 mod file;
