@@ -19,6 +19,7 @@ fn main() {
         match task.as_str() {
             "call" => call(world),
             "send" => send(world),
+            "send_pair" => send_pair(world),
             "updates" => updates(world, number),
             other if bale::run(world, other, number) => {}
             other => world.abort(&format!("pgas-bench-calls: no task `{other}`")),
@@ -66,6 +67,23 @@ fn send(world: World) {
         if world.rank() == 0 {
             for i in 0..count {
                 sum.send(1, |sum, x: u64| sum.store(sum.load(Relaxed) + x, Relaxed), i);
+            }
+        }
+        world.settle();
+        ns_each(start, count)
+    });
+}
+
+/// [`send`] with two numbers of different sizes.
+fn send_pair(world: World) {
+    let sum = world.share(AtomicU64::new(0));
+    let count = 1_000_000;
+    let add = |sum: &AtomicU64, (x, y): (u32, u64)| sum.store(sum.load(Relaxed) + u64::from(x) + y, Relaxed);
+    batches(world, "send_pair", || {
+        let start = Instant::now();
+        if world.rank() == 0 {
+            for i in 0..count {
+                sum.send(1, add, (i as u32, i << 20));
             }
         }
         world.settle();

@@ -38,6 +38,14 @@ pub fn all(options: &Options) -> Vec<Group> {
             Figure { bar: "<= 0.06 us", ..time("pgas_send", "us", 2, "send_us", &["flood"]) },
         ),
         beside(
+            calls(2, &[], "send"),
+            calls(2, &[], "send_pair"),
+            Figure {
+                bar: "published (floor: of one number)",
+                ..time("pgas_send_pair", "us", 2, "send_pair_us", &["send_us"])
+            },
+        ),
+        beside(
             Probe { env: UDP, ..rank(2, "am_flood") },
             calls(2, UDP, "send"),
             Figure { bar: "reported", ..time("pgas_send_udp", "us", 2, "send_us", &["flood"]) },
