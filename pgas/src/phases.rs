@@ -21,8 +21,11 @@ const LARGEST_BATCH: usize = 480;
 const SMALLEST_BATCH: usize = 16;
 const ALL_BATCHES: usize = 32 * 1024;
 
-/// As many consecutive elements are put by themselves.
-const LEAST_DIRECT: usize = 64;
+/// As many consecutive elements are put together.
+const LEAST_TOGETHER: usize = 64;
+/// Longer runs of other hosts are put by themselves, which takes a round trip each; shorter ones travel with
+/// others.
+const MOST_IN_BATCH_BYTES: usize = 8 * 1024;
 
 /// A type that [`Array::update`] can work on: integers of 32 and 64 bits, `f32`, `f64`.
 pub trait Number: Word {}
@@ -354,12 +357,15 @@ impl<T: Plain> Exchanging<'_, T> {
     pub fn put_slice(&mut self, i: usize, values: &[T]) {
         let (mut i, mut values) = (i, values);
         while !values.is_empty() {
-            let at = self.array.pointer(i);
+            let (rank, at) = self.array.map.place(i);
             let (run, rest) = values.split_at(self.array.map.run(i).min(values.len()));
-            if run.len() >= LEAST_DIRECT && !self.checked {
-                self.array.world.0.rank.write_slice(at, run);
-            } else {
+            let world = self.array.world;
+            if run.len() < LEAST_TOGETHER || self.checked {
                 run.iter().zip(i..).for_each(|(&value, i)| self.put(i, value));
+            } else if world.is_neighbour(rank) || size_of_val(run) > MOST_IN_BATCH_BYTES {
+                world.0.rank.write_slice(self.array.at(rank, at), run);
+            } else {
+                send_run(self.array, rank, at as u64, run);
             }
             (i, values) = (i + run.len(), rest);
         }
@@ -380,6 +386,27 @@ fn send_puts<T: Plain>(array: &Array<T>, rank: u32, puts: &[(u64, T)]) {
     puts.iter().for_each(|(_, value)| bytes.extend_from_slice(bytemuck::bytes_of(value)));
     let bytes = Lend(&bytes[..]);
     remote::send::<Numbered, Lend<'_, [u8]>>(array.world, rank, array.number, apply_puts::<T>, &bytes);
+}
+
+fn send_run<T: Plain>(array: &Array<T>, rank: u32, at: u64, values: &[T]) {
+    let bytes = [bytemuck::bytes_of(&at), bytemuck::cast_slice(values)].concat();
+    let bytes = Lend(&bytes[..]);
+    remote::send::<Numbered, Lend<'_, [u8]>>(array.world, rank, array.number, apply_run::<T>, &bytes);
+}
+
+/// Puts to consecutive elements of this rank's part for another.
+fn apply_run<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
+    let (Some(part), Some((&at, values))) = (world.object::<Part>(number), bytes.split_first_chunk()) else {
+        return;
+    };
+    part.expect(world, Meeting::Exchange);
+    let (at, count) = (u64::from_ne_bytes(at), values.len() / size_of::<T>().max(1));
+    if let Some(more) = count.checked_sub(1) {
+        // The last one is in this part, too.
+        part.offset_of(world, at.saturating_add(more as u64));
+        let to: GlobalPtr<u8> = GlobalPtr::new(RankId(world.rank()), part.offset_of(world, at));
+        world.0.rank.write_slice(to, &values[..count * size_of::<T>()]);
+    }
 }
 
 /// Puts to elements of this rank's part for another.
