@@ -234,10 +234,8 @@ fn places_in(world: World, counts: &[usize]) -> Places {
             next[bucket] += if rank < me { count } else { 0 };
         }
     });
-    for bucket in 0..buckets {
-        starts[bucket + 1] += starts[bucket];
-        next[bucket] += starts[bucket];
-    }
+    (0..buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
+    next.iter_mut().zip(&starts).for_each(|(next, start)| *next += start);
     Places { starts, next }
 }
 
