@@ -14,7 +14,7 @@ pub fn all(options: &Options) -> Vec<Group> {
     groups.extend(updates(ranks, quick));
     groups.push(coalescing());
     groups.push(straight());
-    groups.push(aggregation());
+    groups.extend(aggregation());
     groups.push(compiler());
     groups
 }
@@ -290,16 +290,25 @@ fn straight() -> Group {
     }
 }
 
-/// Relaxed writes that travel together (`-fupc-aggregate`) over udp, beside one message each.
-fn aggregation() -> Group {
-    let probe = |flags: &[&str]| Probe { env: UDP, ..far("scatter", flags) };
-    let figure = Figure {
-        scale: 1e-3,
-        bar: "published (floor: without -fupc-aggregate)",
-        ..time("upc_udp_scatter_aggregated", "us", 2, "scatter", &["scatter"])
-    };
-    let probes = vec![probe(&[]), probe(&["-fupc-aggregate"])];
-    Group { probes, figures: vec![figure], rounds: 0, note: None }
+/// Relaxed writes, and atomic updates without a result, at random places of the other thread's memory: with
+/// `-fupc-aggregate`, beside the same program without. Where the threads share memory the flag is to change
+/// nothing.
+fn aggregation() -> Vec<Group> {
+    let networks: [(&str, &[_]); 3] =
+        [("smp", &[]), ("smp_far", &[("GASNET_NEIGHBORHOOD", "off")]), ("udp", UDP)];
+    let mut groups = Vec::new();
+    for program in ["scatter", "updates"] {
+        for (network, env) in networks {
+            let probe = |flags: &[&str]| Probe { env, ..far(program, flags) };
+            let figure = Figure {
+                bar: "published (floor: without -fupc-aggregate)",
+                ..time(&format!("upc_{network}_{program}_aggregated"), "ns", 2, program, &[program])
+            };
+            let probes = vec![probe(&[]), probe(&["-fupc-aggregate"])];
+            groups.push(Group { probes, figures: vec![figure], rounds: 0, note: None });
+        }
+    }
+    groups
 }
 
 /// Elements of one array on one rank so that the array has four times the last-level cache, or what fits:
