@@ -15,7 +15,7 @@ const DEGREE: u64 = 10;
 /// Bytes that a rank gathers for another before it sends them.
 const BATCH_BYTES: usize = 8000;
 /// Numbers that are shuffled together, about.
-const BUCKET: usize = 4096;
+const BUCKET: usize = 32 * 1024;
 /// Numbers for a bucket that are put together.
 const RUN: usize = 64;
 
