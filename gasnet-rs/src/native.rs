@@ -9,7 +9,9 @@
 //!
 //! **Sources.** A conduit reads the source of a put until [`Completion::Local`]. Where the caller may write
 //! it on return ([`Local::Now`]), a small source is copied: up to [`MAX_INLINE_SOURCE_BYTES`] into the entry,
-//! up to [`BOUNCE_BUFFER_BYTES`] into a *bounce buffer*. A larger one is waited for.
+//! up to [`LARGE_BOUNCE_BYTES`] into a *bounce buffer*. A larger one is waited for. Bounce buffers have two
+//! sizes, and nothing is written to them before they are used: a buffer's first page fault takes as long as
+//! several small puts.
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
@@ -24,15 +26,21 @@ use crate::transfer::Away;
 use crate::wait::Waiter;
 use crate::{Rank, RankId};
 use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 /// Largest source that is copied into the entry of its piece.
 const MAX_INLINE_SOURCE_BYTES: usize = 64;
-/// Largest source that is copied at all.
-const BOUNCE_BUFFER_BYTES: usize = 16 << 10;
-/// Bits of a bounce buffer's number. There are 256 buffers; when all are in use, an operation waits until its
-/// source has been read.
+/// Bytes of a small bounce buffer.
+const SMALL_BOUNCE_BYTES: usize = 1 << 10;
+/// Bytes of a large bounce buffer: the largest source that is copied at all.
+const LARGE_BOUNCE_BYTES: usize = 16 << 10;
+/// Bounce buffers of each size; when all are in use, an operation waits until its source has been read.
+const BOUNCE_BUFFERS: usize = 256;
+/// Bits of a bounce buffer's number.
 const BOUNCE_BITS: u32 = 9;
+/// In the number of a large bounce buffer.
+const LARGE: u32 = 1 << 16;
 /// Bits of a piece's number.
 const PIECE_BITS: u32 = 31;
 
@@ -91,18 +99,35 @@ impl Slot for InFlight {
     }
 }
 
-/// A bounce buffer.
-struct Bounce {
-    bytes: OnceLock<Box<Aligned<BOUNCE_BUFFER_BYTES>>>,
-    next: AtomicU32,
-}
+/// What links bounce buffers that are not in use.
+struct Link(AtomicU32);
 
-impl Slot for Bounce {
-    fn new() -> Bounce {
-        Bounce { bytes: OnceLock::new(), next: AtomicU32::new(0) }
+impl Slot for Link {
+    fn new() -> Link {
+        Link(AtomicU32::new(0))
     }
     fn next(&self) -> &AtomicU32 {
-        &self.next
+        &self.0
+    }
+}
+
+/// Bounce buffers of one size.
+struct Bounces<const N: usize> {
+    links: Slots<Link>,
+    /// Made with the first use, and not touched then.
+    memory: OnceLock<Box<[MaybeUninit<Aligned<N>>]>>,
+}
+
+impl<const N: usize> Bounces<N> {
+    fn new() -> Bounces<N> {
+        Bounces { links: Slots::new(BOUNCE_BITS), memory: OnceLock::new() }
+    }
+
+    /// A buffer's number and its `N` bytes, for who takes it alone; `None` when all are in use.
+    fn take(&self) -> Option<(u32, *mut u8)> {
+        let (number, _) = self.links.take()?;
+        let memory = self.memory.get_or_init(|| Box::new_uninit_slice(BOUNCE_BUFFERS));
+        Some((number, memory[number as usize].as_ptr().cast_mut().cast()))
     }
 }
 
@@ -111,7 +136,8 @@ pub(crate) struct Native {
     /// Bytes of the largest piece.
     step: usize,
     pieces: Slots<InFlight>,
-    bounces: Slots<Bounce>,
+    small: Bounces<SMALL_BOUNCE_BYTES>,
+    large: Bounces<LARGE_BOUNCE_BYTES>,
 }
 
 impl Native {
@@ -120,7 +146,7 @@ impl Native {
     }
 
     fn with_step(step: usize) -> Native {
-        Native { step, pieces: Slots::new(PIECE_BITS), bounces: Slots::new(BOUNCE_BITS) }
+        Native { step, pieces: Slots::new(PIECE_BITS), small: Bounces::new(), large: Bounces::new() }
     }
 
     /// A rank with which something is outstanding, and how many pieces, of those that `which` says. For
@@ -165,10 +191,12 @@ impl Native {
     unsafe fn copy(&self, piece: &InFlight, src: *const u8, len: usize) -> Option<*const u8> {
         let to = if len <= MAX_INLINE_SOURCE_BYTES {
             piece.inline.at()
-        } else if len <= BOUNCE_BUFFER_BYTES {
-            let (number, bounce) = self.bounces.take()?;
+        } else if len <= LARGE_BOUNCE_BYTES {
+            let small = if len <= SMALL_BOUNCE_BYTES { self.small.take() } else { None };
+            let large = || self.large.take().map(|(number, at)| (number | LARGE, at));
+            let (number, at) = small.or_else(large)?;
             piece.source.store(number, Ordering::Relaxed);
-            bounce.bytes.get_or_init(|| Box::new(Aligned::new())).at()
+            at
         } else {
             return None;
         };
@@ -448,7 +476,10 @@ impl Native {
         if source == SOURCE_COUNTED {
             return LOCAL;
         }
-        self.bounces.give_back(source);
+        match source & LARGE {
+            0 => self.small.links.give_back(source),
+            _ => self.large.links.give_back(source & !LARGE),
+        }
         0
     }
 }
@@ -461,25 +492,33 @@ fn remote(rank: RankId, offset: u64) -> RemoteAddr {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn sources_are_copied_where_they_fit() {
         let native = Native::with_step(1);
-        let source = vec![7u8; BOUNCE_BUFFER_BYTES + 1];
+        let source = vec![7u8; LARGE_BOUNCE_BYTES + 1];
         // SAFETY: the vector has as many bytes, and no piece is started.
         let copy = |piece: &InFlight, len| unsafe { native.copy(piece, source.as_ptr(), len) };
         let (token, piece) = native.begin(9, RankId(3));
         assert_eq!(copy(piece, MAX_INLINE_SOURCE_BYTES), Some(piece.inline.at().cast_const()));
         assert_eq!(piece.source.load(Ordering::Relaxed), SOURCE_UNCOUNTED);
-        assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES + 1), None);
-        let held: Vec<(u64, &InFlight)> = (0..256).map(|_| native.begin(9, RankId(4))).collect();
-        assert!(held.iter().all(|(_, piece)| copy(piece, MAX_INLINE_SOURCE_BYTES + 1).is_some()));
-        assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES), None, "all are in use");
+        assert_eq!(copy(piece, LARGE_BOUNCE_BYTES + 1), None);
+        let held: Vec<(u64, &InFlight)> =
+            (0..2 * BOUNCE_BUFFERS).map(|_| native.begin(9, RankId(4))).collect();
+        // The large ones serve small sources when the small ones are in use.
+        let copies: Vec<_> =
+            held.iter().filter_map(|(_, piece)| copy(piece, MAX_INLINE_SOURCE_BYTES + 1)).collect();
+        assert_eq!(copies.iter().collect::<BTreeSet<_>>().len(), 2 * BOUNCE_BUFFERS);
+        assert_eq!(copy(piece, SMALL_BOUNCE_BYTES), None, "all are in use");
         assert_eq!(native.source_read(held[0].1), 0);
-        let at = copy(piece, BOUNCE_BUFFER_BYTES).expect("one that was given back");
+        assert_eq!(copy(piece, LARGE_BOUNCE_BYTES), None, "a small one was given back");
+        assert_eq!(copy(piece, SMALL_BOUNCE_BYTES), Some(copies[0]));
+        assert_eq!(native.source_read(held[2 * BOUNCE_BUFFERS - 1].1), 0);
+        let at = copy(piece, LARGE_BOUNCE_BYTES).expect("one that was given back");
         // SAFETY: the copy just made.
-        assert_eq!(unsafe { at.add(BOUNCE_BUFFER_BYTES - 1).read() }, 7);
-        assert_eq!(native.outstanding(|r| r.0 == 4), Some((RankId(4), 256)));
+        assert_eq!(unsafe { at.add(LARGE_BOUNCE_BYTES - 1).read() }, 7);
+        assert_eq!(native.outstanding(|r| r.0 == 4), Some((RankId(4), 2 * BOUNCE_BUFFERS as u32)));
         assert_eq!(native.outstanding(|r| r.0 < 4), Some((RankId(3), 1)));
         native.end(token);
         assert_eq!(native.outstanding(|r| r.0 < 4), None);
