@@ -151,6 +151,17 @@ fn a_forged_call_does_not_leave_others_waiting() {
     assert!(outcome.status == Some(1) && outcome.stderr.contains(says), "{}", outcome.report());
 }
 
+/// A function is called by a name that a rank has signed, and by no other; who has sent that is told.
+#[test]
+fn a_function_is_not_called_by_a_forged_name() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forged"));
+    command.arg("name").env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "1M");
+    let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
+    let says = "rank 0 has sent a function that no rank has named so";
+    assert!(outcome.status == Some(1) && outcome.stderr.contains(says), "{}", outcome.report());
+    assert_eq!(outcome.stdout, "function runs with 1\n", "{}", outcome.report());
+}
+
 #[test]
 fn accesses_outside_a_segment_name_everything() {
     // 1 MiB segments: offset 0xffff8 is the last word.

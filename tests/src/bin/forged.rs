@@ -1,7 +1,8 @@
 //! A program without unsafe code that sends the engine of remote calls what no engine sends: batches, offers,
 //! keys and counts made of random words. Whoever gets them ends the job and names the sender, or drops them;
 //! the calls between them are answered as ever. `tests/failures.rs` runs it, `forged SEED`. With
-//! `forged right` the record is a right one, but for that no engine has counted it.
+//! `forged right` the record is a right one, but for that no engine has counted it; with `forged name` it is,
+//! for each service in turn, but for the signature of the function that it is to call.
 #![forbid(unsafe_code)]
 
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
@@ -10,10 +11,14 @@ use gasnet_rpc::{Incoming, Serve, Service};
 
 /// Handlers of the engine: docs/architecture.md, "Handler indices".
 const ENGINE_HANDLERS: std::ops::Range<u8> = FIRST_CLIENT_HANDLER - 5..FIRST_CLIENT_HANDLER;
+/// The one of records that are not answers.
+const RECORDS: u8 = FIRST_CLIENT_HANDLER - 5;
 
 fn main() {
-    if std::env::args().nth(1).is_some_and(|arg| arg == "right") {
-        gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_right(rank, world)));
+    match std::env::args().nth(1).as_deref() {
+        Some("right") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_right(rank, world))),
+        Some("name") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_misnamed(rank, world))),
+        _ => {}
     }
     let seed = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).expect("forged SEED");
     gasnet_conduits::run(|rank| {
@@ -64,36 +69,104 @@ impl Serve for Nothing {
 /// Sends a record for a service that there is, and waits for all calls.
 fn send_right(rank: &Rank, world: pgas::World) {
     if world.rank() == 0 {
-        let service = std::ptr::from_ref(Service::of::<Nothing>()).addr();
-        let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel has it");
-        let program = std::env::current_exe().expect("the kernel knows it");
-        let first =
-            maps.lines().find(|line| line.ends_with(program.to_str().expect("a name"))).expect("it runs");
-        let (start, _) = first.split_once('-').expect("a range");
-        let distance = (service - usize::from_str_radix(start, 16).expect("a number")) as u32;
-        let mixed = (identity(&std::fs::read(&program).expect("it is there")) ^ u64::from(distance))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let record = [distance, (mixed >> 32) as u32, 0, 0, 0, 0];
-        rank.request_short(RankId(1), FIRST_CLIENT_HANDLER - 5, &record).expect("it may be sent");
+        let distance = distance(std::ptr::from_ref(Service::of::<Nothing>()).addr());
+        let record = [distance, check(&program(), distance), 0, 0, 0, 0];
+        rank.request_short(RankId(1), RECORDS, &record).expect("it may be sent");
     }
     world.settle();
 }
 
+/// What calls find that come with the right name.
+fn run_it(_: pgas::World, number: u64) {
+    println!("function runs with {number}");
+}
+
+/// Has a function called, and then has it called by a name that nobody has signed: by each service that the
+/// program has, among them the one that has called it.
+fn send_misnamed(rank: &Rank, world: pgas::World) {
+    if world.rank() == 0 {
+        world.send(1, run_it, 1);
+    }
+    world.settle();
+    if world.rank() == 0 {
+        let program = program();
+        let function = distance(run_it as fn(pgas::World, u64) as usize);
+        for service in services(&program) {
+            // The head: the service, 24 bytes of body, nobody to answer. The body: no object, the function,
+            // its signature, and its argument.
+            let head = [service, check(&program, service), 24, 0, 0, 0];
+            let record = [&head[..], &[0, function, 0x1234_5678, 0x9abc_def0, 2, 0]].concat();
+            rank.request_short(RankId(1), RECORDS, &record).expect("it may be sent");
+            // Other services drop it.
+            assert_eq!(world.call(1, |_, x: u64| 3 * x, 7).wait(), 21);
+        }
+    }
+    world.barrier();
+}
+
+/// The file that runs.
+fn program() -> Vec<u8> {
+    std::fs::read("/proc/self/exe").expect("it is there")
+}
+
+/// How far into the program an address is.
+fn distance(address: usize) -> u32 {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel has it");
+    let program = std::env::current_exe().expect("the kernel knows it");
+    let first = maps.lines().find(|line| line.ends_with(program.to_str().expect("a name"))).expect("it runs");
+    let (start, _) = first.split_once('-').expect("a range");
+    (address - usize::from_str_radix(start, 16).expect("a number")) as u32
+}
+
+/// The check word of the service at a distance.
+fn check(program: &[u8], distance: u32) -> u32 {
+    ((identity(program) ^ u64::from(distance)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+/// The distances of all services: a mark stands before each, here written the other way round.
+fn services(program: &[u8]) -> Vec<u32> {
+    let inverted = [0x834e_aa5c_6f2d_1790u64, 0x1eb0_f482_9c37_d56a];
+    let mark = std::hint::black_box(inverted).map(|word| (!word).to_le_bytes()).concat();
+    let first = loaded(program).map(|part| part.address).min().expect("it is loaded");
+    let mut found = Vec::new();
+    for part in loaded(program) {
+        let at = program[part.bytes.clone()].windows(16).enumerate().filter(|(_, bytes)| *bytes == mark);
+        found.extend(at.map(|(at, _)| (part.address + at - first) as u32));
+    }
+    assert!(found.len() > 1, "services are found: {found:?}");
+    found
+}
+
+/// A part of the executable that is loaded, to be read: its bytes in the file, and its address in the image.
+struct Loaded {
+    bytes: std::ops::Range<usize>,
+    address: usize,
+    is_written: bool,
+}
+
+fn loaded(program: &[u8]) -> impl Iterator<Item = Loaded> {
+    let word = |at: usize| u64::from_le_bytes(program[at..at + 8].try_into().expect("8 bytes"));
+    let half = |at: usize| usize::from(u16::from_le_bytes([program[at], program[at + 1]]));
+    (0..half(56)).map(move |i| word(32) as usize + i * half(54)).filter_map(move |header| {
+        let (kind, flags) = (word(header) as u32, (word(header) >> 32) as u32);
+        let (from, len) = (word(header + 8) as usize, word(header + 32) as usize);
+        let address = word(header + 16) as usize;
+        (kind == 1 && flags & 4 != 0).then(|| Loaded {
+            bytes: from..from + len,
+            address,
+            is_written: flags & 2 != 0,
+        })
+    })
+}
+
 /// What ranks compare at the start: a checksum over the parts of the executable that nobody writes.
 fn identity(program: &[u8]) -> u64 {
-    let word = |at: usize| u64::from_le_bytes(program[at..at + 8].try_into().expect("8 bytes"));
-    let half = |at: usize| u16::from_le_bytes([program[at], program[at + 1]]);
     let mut sum = 0xcbf2_9ce4_8422_2325u64;
-    for header in (0..usize::from(half(56))).map(|i| word(32) as usize + i * usize::from(half(54))) {
-        let (kind, flags) = (word(header) as u32, (word(header) >> 32) as u32);
-        // Loaded, to be read, and not to be written.
-        if kind == 1 && flags & 4 != 0 && flags & 2 == 0 {
-            let (from, len) = (word(header + 8) as usize, word(header + 40) as usize);
-            let (words, rest) = program[from..from + len].as_chunks::<8>();
-            let all =
-                words.iter().map(|word| u64::from_le_bytes(*word)).chain(rest.iter().copied().map(u64::from));
-            sum = all.fold(sum, |sum, word| (sum ^ word).wrapping_mul(0x2127_599b_f432_5c37).rotate_left(29));
-        }
+    for part in loaded(program).filter(|part| !part.is_written) {
+        let (words, rest) = program[part.bytes].as_chunks::<8>();
+        let all =
+            words.iter().map(|word| u64::from_le_bytes(*word)).chain(rest.iter().copied().map(u64::from));
+        sum = all.fold(sum, |sum, word| (sum ^ word).wrapping_mul(0x2127_599b_f432_5c37).rotate_left(29));
     }
     sum
 }
