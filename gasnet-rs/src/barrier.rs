@@ -245,6 +245,13 @@ impl CentralBarrier {
         self.phase.0.number.store(0, Ordering::Relaxed);
     }
 
+    /// Whether phase `phase` goes on: a hint.
+    #[inline]
+    fn goes_on(&self, phase: u32) -> bool {
+        // Relaxed: `done` looks again.
+        self.phase.0.number.load(Ordering::Relaxed) == phase
+    }
+
     /// The consensus of phase `phase` once everyone has joined.
     #[inline]
     pub(crate) fn done(&self, phase: u32) -> Option<Consensus> {
@@ -266,6 +273,9 @@ pub enum Outcome {
 }
 
 impl Rank {
+    /// Set in `barrier_look` from a notify to the end of its phase, which is in the low half.
+    const LOOKS: u64 = 1 << 32;
+
     /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
     ///
     /// # Collective
@@ -289,6 +299,8 @@ impl Rank {
         if let Some(team) = team {
             return team.barrier_notify(id, flags);
         }
+        // Relaxed: a hint; that it is there tells that a phase goes on, in which nobody else changes it.
+        self.barrier_look.store(Self::LOOKS | u64::from(phase), Ordering::Relaxed);
         if let Some(presence) = self.presence {
             presence.watch_nobody();
         }
@@ -323,6 +335,12 @@ impl Rank {
     /// Ends the job without a notify before it.
     #[inline]
     pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
+        // Waits test after each poll, and most tests find nothing: they take no lock.
+        // Relaxed: a hint.
+        let look = self.barrier_look.load(Ordering::Relaxed);
+        if look & Self::LOOKS != 0 && self.leader_block().barrier.goes_on(look as u32) {
+            return None;
+        }
         let mut p = self.phases.take();
         if !p.notified {
             self.fatal("barrier: a wait without a notify");
@@ -335,6 +353,8 @@ impl Rank {
             None => {
                 let result = self.leader_block().barrier.done(p.phase)?;
                 p.phase = p.phase.wrapping_add(1);
+                // Relaxed: as where it is read.
+                self.barrier_look.store(0, Ordering::Relaxed);
                 result
             }
         };

@@ -18,7 +18,7 @@ use crate::lock::Turns;
 use crate::meeting::Meeting;
 use crate::native::Native;
 use crate::neighbourhood::Neighbourhood;
-use crate::prim::AtomicU32;
+use crate::prim::{AtomicU32, AtomicU64};
 use crate::processes::Processes;
 use crate::progress::Progress;
 use crate::region::Regions;
@@ -79,6 +79,8 @@ pub struct Rank {
     pub(crate) transfers: Transfers,
     pub(crate) parts: am::parts::Parts,
     pub(crate) phases: Turns<Phases>,
+    /// A hint for waits in a barrier: [`Rank::barrier_test`].
+    pub(crate) barrier_look: AtomicU64,
     pub(crate) rounds: amref::Rounds,
     pub(crate) coll: Collectives,
     /// Tables that teams of this host share, if there are neighbours.

@@ -11,7 +11,7 @@ use crate::event::Ops;
 use crate::lock::{Threading, Turns};
 use crate::meeting::Meeting;
 use crate::neighbourhood::Neighbourhood;
-use crate::prim::AtomicU32;
+use crate::prim::{AtomicU32, AtomicU64};
 use crate::progress::Progress;
 use crate::region::{self, Regions};
 use crate::segment::SegmentTable;
@@ -181,6 +181,7 @@ impl Rank {
             transfers: Transfers::new(),
             parts: am::parts::Parts::default(),
             phases: Turns::new(threading, Phases::default()),
+            barrier_look: AtomicU64::new(0),
             rounds,
             coll: Collectives::new(),
             tables,
