@@ -360,8 +360,14 @@ impl Outbox {
             addr_of_mut!((*m).kind).cast::<u32>().write(u32::from_ne_bytes([kind, handler, nargs as u8, 0]));
             addr_of_mut!((*m).at).write(claim.at);
             let first = addr_of_mut!((*m).args).cast::<u32>();
-            for (i, a) in args.iter().take(INLINE_ARGS).enumerate() {
-                first.add(i).write(*a);
+            match <&[u32; INLINE_ARGS]>::try_from(args) {
+                // As many as the first cache line holds take a few instructions.
+                Ok(all) => first.cast::<[u32; INLINE_ARGS]>().write(*all),
+                Err(_) => {
+                    for (i, a) in args.iter().take(INLINE_ARGS).enumerate() {
+                        first.add(i).write(*a);
+                    }
+                }
             }
             let tail = addr_of_mut!((*m).tail).cast::<u32>();
             if nargs > INLINE_ARGS {
@@ -439,10 +445,9 @@ impl Inbox {
                 let [kind, handler, nargs, _] = addr_of!((*m).kind).cast::<u32>().read().to_ne_bytes();
                 let nargs = (nargs as usize).min(MAX_ARGUMENTS);
                 let mut args = [0u32; MAX_ARGUMENTS];
-                let first = addr_of!((*m).args).cast::<u32>();
-                for (i, a) in args.iter_mut().take(nargs.min(INLINE_ARGS)).enumerate() {
-                    *a = first.add(i).read();
-                }
+                // All of the first cache line: a loop over those that are there would take longer.
+                let first = addr_of!((*m).args).read();
+                args[..INLINE_ARGS].copy_from_slice(&first);
                 let tail = addr_of!((*m).tail).cast::<u32>();
                 for (i, a) in args.iter_mut().take(nargs).skip(INLINE_ARGS).enumerate() {
                     *a = tail.add(i).read();
