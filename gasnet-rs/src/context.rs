@@ -6,10 +6,10 @@
 //! only. A function of a reduction is always told, since what it breaks is a hang.
 
 //!
-//! A layer above the core keeps two more facts here ([`serving`], [`reading`]). All of it belongs to the rank
-//! whose code the thread runs. One thread runs one rank, but in the simulated cluster, which switches between
-//! ranks in the middle of calls: it takes what belongs to the one ([`exchange`]) and puts back what belongs
-//! to the other.
+//! A layer above the core keeps three more facts here ([`serving`], [`waiting`], [`reading`]). All of it
+//! belongs to the rank whose code the thread runs. One thread runs one rank, but in the simulated cluster,
+//! which switches between ranks in the middle of calls: it takes what belongs to the one ([`exchange`]) and
+//! puts back what belongs to the other.
 
 use crate::Rank;
 use core::any::Any;
@@ -34,6 +34,7 @@ pub(crate) enum Inside {
 pub struct Context {
     inside: Inside,
     serving: bool,
+    waiting: bool,
     reading: Option<Reading>,
 }
 
@@ -50,6 +51,7 @@ impl core::fmt::Debug for Context {
 thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Program) };
     static SERVING: Cell<bool> = const { Cell::new(false) };
+    static WAITING: Cell<bool> = const { Cell::new(false) };
     static READING: Cell<Option<Reading>> = const { Cell::new(None) };
 }
 
@@ -58,6 +60,7 @@ pub fn exchange(new: Context) -> Context {
     Context {
         inside: INSIDE.replace(new.inside),
         serving: SERVING.replace(new.serving),
+        waiting: WAITING.replace(new.waiting),
         reading: READING.replace(new.reading),
     }
 }
@@ -72,6 +75,19 @@ pub fn serving() -> bool {
 #[inline]
 pub fn set_serving(serving: bool) -> bool {
     SERVING.replace(serving)
+}
+
+/// Whether the thread waits in that layer, which looks after each poll for what handlers have left to the
+/// thread.
+#[inline]
+pub fn waiting() -> bool {
+    WAITING.get()
+}
+
+/// Sets [`waiting`]; returns what it was.
+#[inline]
+pub fn set_waiting(waiting: bool) -> bool {
+    WAITING.replace(waiting)
 }
 
 /// In whose terms the thread reads a message, if it reads one.

@@ -8,8 +8,9 @@
 //! state tells; a lock is taken for what few calls need: a waker, an error, an answer that is long.
 
 use crate::Engine;
+use crate::counts::Own;
 use crate::payload::{Payload, Source};
-use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, Turns, turns, yield_now};
+use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, Turns, fence, turns, yield_now};
 use crate::wire::{Answer, SHORT_WORDS, Short};
 use core::any::Any;
 use core::pin::Pin;
@@ -139,6 +140,8 @@ const STATE: u64 = 0xff;
 /// place for itself, and so does the one that claims to end it.
 struct Place {
     number: u32,
+    /// The number of the next free place, plus 1, while this one is in the own thread's list.
+    next: AtomicU32,
     /// The rank that was called.
     to: AtomicU32,
     state: AtomicU64,
@@ -166,6 +169,7 @@ impl Place {
     fn new(number: u32) -> Place {
         Place {
             number,
+            next: AtomicU32::new(0),
             to: AtomicU32::new(0),
             state: AtomicU64::new(1 << 8 | FREE),
             words: core::array::from_fn(|_| AtomicU64::new(0)),
@@ -177,7 +181,7 @@ impl Place {
     #[inline]
     fn open(&self, to: RankId) -> u32 {
         self.to.store(to.0, Ordering::Relaxed);
-        // Relaxed: who has left the place has handed it over by the lock of the free ones.
+        // Relaxed: who has left the place has handed it over with the list of free ones.
         let generation = self.state.load(Ordering::Relaxed) >> 8;
         // ORDER: Release; pairs with Acquire in `claim`: the call before has read its outcome.
         self.state.store(generation << 8 | WAITS, Ordering::Release);
@@ -312,7 +316,7 @@ impl Place {
                     }
                 }
                 done => {
-                    // Relaxed: the lock of the free places hands it over.
+                    // Relaxed: the list of free places hands it over.
                     self.state.store(free, Ordering::Relaxed);
                     return if done == DONE {
                         self.clear()
@@ -330,8 +334,11 @@ impl Place {
     }
 }
 
-/// Places that are made together, at first; then twice as many, and so on.
-const FIRST_PLACES: u32 = 32;
+/// Places that are made together, at first; then twice as many, and so on. Models have few.
+const FIRST_PLACES: u32 = if cfg!(loom) { 1 } else { 32 };
+
+/// Free places that the own thread keeps.
+const MOST_OWN_PLACES: u32 = 256;
 
 /// Calls of this rank that wait.
 pub(crate) struct Calls {
@@ -339,6 +346,11 @@ pub(crate) struct Calls {
     places: [OnceLock<Box<[Place]>>; 27],
     /// Those without a call. The one used last is used next: it is in the cache.
     free: Turns<Free>,
+    own: Own,
+    /// A list of further free places, which only the own thread uses: the number of the first, plus 1, and how
+    /// many they are.
+    own_first: AtomicU32,
+    own_count: AtomicU32,
     /// All ranks have left: calls end at once.
     closed: AtomicBool,
 }
@@ -350,16 +362,6 @@ struct Free {
     parts: usize,
 }
 
-impl Default for Calls {
-    fn default() -> Calls {
-        Calls {
-            places: core::array::from_fn(|_| OnceLock::new()),
-            free: turns(Free::default()),
-            closed: AtomicBool::new(false),
-        }
-    }
-}
-
 impl core::fmt::Debug for Calls {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Calls").field("closed", &self.closed).finish_non_exhaustive()
@@ -367,18 +369,58 @@ impl core::fmt::Debug for Calls {
 }
 
 impl Calls {
+    pub(crate) fn new(own: Own) -> Calls {
+        Calls {
+            places: core::array::from_fn(|_| OnceLock::new()),
+            free: turns(Free::default()),
+            own,
+            own_first: AtomicU32::new(0),
+            own_count: AtomicU32::new(0),
+            closed: AtomicBool::new(false),
+        }
+    }
+
     /// A new call. It is over if all have left.
     #[inline]
     pub(crate) fn open(&'static self, me: RankId, to: RankId) -> (Call, Answer) {
-        let mut free = self.free.take();
-        let place = free.places.pop().unwrap_or_else(|| self.make(&mut free));
-        // Under the lock, as `close` looks: this sees that it has closed, or it sees that the place waits.
+        let place = self.take_own().unwrap_or_else(|| self.take_free());
         let generation = place.open(to);
-        drop(free);
+        let call = Call { calls: self, place, to };
         if self.is_closed() {
-            place.complete(None, || Err(CallError::Gone { rank: to }));
+            call.is_gone();
         }
-        (Call { calls: self, place, to }, Answer { origin: me, place: place.number, generation })
+        (call, Answer { origin: me, place: place.number, generation })
+    }
+
+    /// A free place of the own thread, if this is that.
+    #[inline]
+    fn take_own(&'static self) -> Option<&'static Place> {
+        if !self.own.is_here() {
+            return None;
+        }
+        // Relaxed, all: only this thread uses the list.
+        let place = self.place(self.own_first.load(Ordering::Relaxed).checked_sub(1)?)?;
+        self.own_first.store(place.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.own_count.store(self.own_count.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        Some(place)
+    }
+
+    fn take_free(&'static self) -> &'static Place {
+        let mut free = self.free.take();
+        free.places.pop().unwrap_or_else(|| self.make(&mut free))
+    }
+
+    /// A call has left the place.
+    #[inline]
+    fn give_back(&'static self, place: &'static Place) {
+        // Relaxed, all: as in `take_own`.
+        let count = self.own_count.load(Ordering::Relaxed);
+        if count == MOST_OWN_PLACES || !self.own.is_here() {
+            return self.free.take().places.push(place);
+        }
+        place.next.store(self.own_first.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.own_first.store(place.number + 1, Ordering::Relaxed);
+        self.own_count.store(count + 1, Ordering::Relaxed);
     }
 
     /// Makes more places; one of them.
@@ -425,9 +467,10 @@ impl Calls {
 
     /// All ranks have left: ends the calls that wait, and all that are made from now on.
     pub(crate) fn close(&self) {
-        // Relaxed: the lock of the free places tells, which every call takes.
+        // Relaxed: who looks at a call looks at this, too.
         self.closed.store(true, Ordering::Relaxed);
-        drop(self.free.take());
+        // ORDER: SeqCst; pairs with the fence in `Call::poll`.
+        fence(Ordering::SeqCst);
         for place in self.places.iter().filter_map(OnceLock::get).flatten() {
             let rank = RankId(place.to.load(Ordering::Relaxed));
             place.complete(None, || Err(CallError::Gone { rank }));
@@ -455,6 +498,14 @@ impl Call {
     /// Whether the answer is here. Does not make progress.
     #[inline]
     pub fn is_done(&self) -> bool {
+        self.place.is_done() || (self.calls.is_closed() && self.is_gone())
+    }
+
+    /// All ranks have left: ends the call, if it has not ended. [`Calls::close`] does so, but for calls that
+    /// another thread opens meanwhile.
+    #[cold]
+    fn is_gone(&self) -> bool {
+        self.place.complete(None, || Err(CallError::Gone { rank: self.to }));
         self.place.is_done()
     }
 
@@ -474,7 +525,7 @@ impl Drop for Call {
     #[inline]
     fn drop(&mut self) {
         self.place.leave();
-        self.calls.free.take().places.push(self.place);
+        self.calls.give_back(self.place);
     }
 }
 
@@ -482,7 +533,14 @@ impl Future for Call {
     type Output = Result<Answered, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.place.poll(cx.waker())
+        let polled = self.place.poll(cx.waker());
+        if polled.is_ready() {
+            return polled;
+        }
+        // ORDER: SeqCst; pairs with the fence in `close`: that sees that the call sleeps, or this sees that all
+        // have left.
+        fence(Ordering::SeqCst);
+        if self.calls.is_closed() && self.is_gone() { self.place.poll(cx.waker()) } else { polled }
     }
 }
 
@@ -567,7 +625,7 @@ mod tests {
     }
 
     fn calls() -> &'static Calls {
-        Box::leak(Box::default())
+        Box::leak(Box::new(Calls::new(Own::here())))
     }
 
     /// Answers that are repeated, late (nobody waits any more, or somebody else at the same place), or made
@@ -590,10 +648,36 @@ mod tests {
         assert!(!second.is_done() && second.take().is_none());
         drop(second);
         calls.complete(to, next, ANSWERED, bytes(b"nobody waits"));
-        let free: Vec<u32> = calls.free.take().places.iter().map(|place| place.number).collect();
+        let mut free: Vec<u32> = calls.free.take().places.iter().map(|place| place.number).collect();
+        free.extend(core::iter::from_fn(|| calls.take_own()).map(|place| place.number));
         let mut sorted = free.clone();
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(0..FIRST_PLACES), "all places are free, once: {free:?}");
+        assert_eq!(calls.own_count.load(Ordering::Relaxed), 0);
+    }
+
+    /// Calls that one thread opens and another one drops.
+    #[test]
+    fn places_go_round_between_threads() {
+        let calls = calls();
+        const MANY: u32 = 2 * MOST_OWN_PLACES;
+        let open = || -> Vec<Call> { (0..MANY).map(|_| calls.open(RankId(0), RankId(1)).0).collect() };
+        let check = |open: Vec<Call>| {
+            let mut numbers: Vec<u32> = open.iter().map(|call| call.place.number).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), open.len(), "two calls have the same place");
+            assert!(numbers.last() < Some(&(2 * MANY)), "places are not used again: {numbers:?}");
+            open
+        };
+        for _ in 0..4 {
+            let here = check(open());
+            let elsewhere = std::thread::spawn(move || drop(here)).join();
+            let there = std::thread::spawn(open).join();
+            assert!(elsewhere.is_ok());
+            drop(check(there.unwrap()));
+            assert!(calls.own_count.load(Ordering::Relaxed) <= MOST_OWN_PLACES);
+        }
     }
 
     #[test]
@@ -740,6 +824,31 @@ mod loom_tests {
             answers.into_iter().for_each(|answered| answered.join().unwrap());
             assert!(!place.is_done());
             place.leave();
+        });
+    }
+
+    /// All leave while a call is made, and begins to sleep.
+    #[test]
+    fn loom_where_all_have_left_no_call_sleeps() {
+        // The threads of a model share what threads keep for themselves: none of them is an own thread.
+        let nobody = Own::here();
+        Own::here();
+        model(move || {
+            let calls: &'static Calls = Box::leak(Box::new(Calls::new(nobody)));
+            // The place is there before: loom does not see what hands a new one over.
+            drop(calls.open(RankId(0), TO));
+            let left = thread::spawn(move || calls.close());
+            let (mut call, _) = calls.open(RankId(0), TO);
+            let flag = std::sync::Arc::new(Flag(AtomicBool::new(false)));
+            let waker = Waker::from(flag.clone());
+            let first = Pin::new(&mut call).poll(&mut Context::from_waker(&waker));
+            left.join().unwrap();
+            if let Poll::Ready(outcome) = first {
+                assert_eq!(outcome.unwrap_err(), CallError::Gone { rank: TO });
+            } else {
+                assert!(flag.0.load(Ordering::Acquire), "nobody wakes it");
+                assert!(call.is_done());
+            }
         });
     }
 

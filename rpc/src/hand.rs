@@ -45,3 +45,25 @@ pub(crate) fn take(of: Own) -> Option<(RankId, Small)> {
     OF.set(None);
     Some(RECORD.get())
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_record_is_in_the_hand_of_a_thread_that_waits() {
+        let (other, own) = (Own::here(), Own::here());
+        let give = || give(own, RankId(3), Small::NONE);
+        assert!(!give(), "it does not wait");
+        context::set_waiting(true);
+        context::set_serving(true);
+        assert!(!give(), "it runs a service");
+        context::set_serving(false);
+        assert!(give() && !give(), "one");
+        assert!(!has(other) && take(other).is_none());
+        assert!(has(own));
+        assert_eq!(take(own).map(|(from, _)| from), Some(RankId(3)));
+        assert!(!has(own) && take(own).is_none());
+        context::set_waiting(false);
+    }
+}

@@ -17,6 +17,8 @@
 //! settle    when all records everywhere have been served
 //! outbox    records on their way out, and how much may be under way to a rank
 //! batches   what is for one rank, in one message
+//! hand      a record that has come to a thread that waits
+//! counts    counts that grow with every record
 //! calls     calls that wait for their answers; replies
 //! threads   threads that serve beside the program
 //! payload   bytes of any size, in place before their record
@@ -69,6 +71,8 @@
 
 pub mod batches;
 mod calls;
+mod counts;
+mod hand;
 mod lock;
 mod outbox;
 mod payload;
@@ -89,6 +93,7 @@ pub use wire::Short;
 
 use calls::Calls;
 use core::any::Any;
+use counts::{Count, Own};
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::context;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
@@ -116,7 +121,13 @@ const GRANT: u8 = FIRST_CLIENT_HANDLER - 4;
 const TWO_HOPS_FROM: u32 = 64;
 
 /// A thread of the program that waits, and serves: those that serve beside it need not.
-struct Here(Option<&'static Engine>);
+struct Here {
+    engine: &'static Engine,
+    /// Whether there are such threads.
+    beside: bool,
+    /// Whether the thread is in a wait that this one is part of.
+    within: bool,
+}
 
 impl Here {
     #[inline]
@@ -125,17 +136,20 @@ impl Here {
         if beside {
             engine.servers.waiter_comes();
         }
-        Here(beside.then_some(engine))
+        // Where others serve, too, none is to have in its hand what they could serve.
+        Here { engine, beside, within: context::set_waiting(!beside) }
     }
 
     /// Serves. A service may hold this thread up, so others see to what comes meanwhile.
     #[inline]
-    fn serve(&self, engine: &'static Engine) -> usize {
-        match self.0 {
+    fn serve(&self) -> usize {
+        let engine = self.engine;
+        let done = engine.serve_hand();
+        match self.beside {
             // Most turns of a wait find nothing: they are to cost little.
-            _ if !engine.has_work() => 0,
-            None => engine.serve(),
-            Some(_) => engine.servers.serve_in_wait(|| engine.serve()),
+            _ if !engine.has_work() => done,
+            false => done + engine.serve(),
+            true => done + engine.servers.serve_in_wait(|| engine.serve()),
         }
     }
 }
@@ -143,7 +157,12 @@ impl Here {
 impl Drop for Here {
     #[inline]
     fn drop(&mut self) {
-        if let Some(engine) = self.0 {
+        let engine = self.engine;
+        context::set_waiting(self.within);
+        if !self.within {
+            engine.put_down();
+        }
+        if self.beside {
             engine.servers.waiter_goes();
             if engine.has_work() {
                 engine.servers.work();
@@ -190,6 +209,7 @@ pub struct Incoming<'a> {
 /// The engine of one rank. It lives as long as the process.
 pub struct Engine {
     rank: &'static Rank,
+    own: Own,
     outbox: Outbox,
     calls: Calls,
     tasks: Arc<Tasks>,
@@ -197,8 +217,8 @@ pub struct Engine {
     inbox: Inbox<Arrived>,
     payloads: Payloads,
     /// Records sent to services, and records whose services (and their tasks) are over.
-    sent: AtomicU64,
-    served: AtomicU64,
+    sent: Count,
+    served: Count,
     /// Records for other ranks that have no room: who has sent each, and the bytes it counts there.
     parked: Mutex<VecDeque<Parked>>,
     parked_count: AtomicUsize,
@@ -225,16 +245,18 @@ impl Engine {
     /// There is an engine already, or ranks run different builds of the program, whose functions have
     /// different addresses.
     pub fn start(rank: &'static Rank) -> Result<&'static Engine, Error> {
+        let own = Own::here();
         let engine: &'static Engine = Box::leak(Box::new(Engine {
             rank,
-            outbox: Outbox::new(rank.size()),
-            calls: Calls::default(),
+            own,
+            outbox: Outbox::new(rank.size(), own),
+            calls: Calls::new(own),
             tasks: Arc::default(),
             servers: Servers::default(),
             inbox: Inbox::default(),
             payloads: Payloads::default(),
-            sent: AtomicU64::new(0),
-            served: AtomicU64::new(0),
+            sent: Count::default(),
+            served: Count::default(),
             parked: Mutex::default(),
             parked_count: AtomicUsize::new(0),
             counts: rank.config().stats.then(Default::default),
@@ -329,8 +351,7 @@ impl Engine {
             return self.send_by_way(RankId(way), to, service, body);
         }
         self.make_room(to);
-        // Relaxed: settling reads it on the thread that serves, after what it counts.
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.has_sent_one();
         self.post(
             to,
             To::Service { service: service::number(self.rank, service), answer: None },
@@ -341,8 +362,7 @@ impl Engine {
 
     fn send_by_way(&'static self, way: RankId, to: RankId, service: &'static Service, body: &[u8]) {
         self.make_room(way);
-        // Relaxed: as in `send`.
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.has_sent_one();
         let what = To::Onward { service: service::number(self.rank, service), from: self.rank.id(), to };
         if self.outbox.append(way, &what, &[], false, body) {
             self.flush_to(way);
@@ -392,7 +412,7 @@ impl Engine {
         let (call, what) = self.begin(to, service);
         if let Some(what) = what {
             let record = Small::new(&what, body);
-            self.outbox.count(to, record.len());
+            self.outbox.count(to, Small::BYTES);
             self.send_small(to, RECORDS, &record);
         }
         call
@@ -408,8 +428,7 @@ impl Engine {
         if self.calls.is_closed() {
             return (call, None);
         }
-        // Relaxed: as in `send`.
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.has_sent_one();
         self.count(1);
         (call, Some(To::Service { service: service::number(self.rank, service), answer: Some(answer) }))
     }
@@ -469,7 +488,7 @@ impl Engine {
             let record = Small::new(&what, &body);
             let is_answer = matches!(what, To::Call { .. });
             if !is_answer {
-                self.outbox.count(to, record.len());
+                self.outbox.count(to, Small::BYTES);
             }
             return self.send_small(to, if is_answer { BATCH } else { RECORDS }, &record);
         }
@@ -499,9 +518,8 @@ impl Engine {
     fn offer(&self, held: Held) {
         let to = held.to;
         self.outbox.count(to, held.len());
-        // Relaxed: as in `send`. A record that is held counts until it leaves, so that settling waits for
-        // answers, too.
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        // A record that is held counts until it leaves, so that settling waits for answers, too.
+        self.has_sent_one();
         let (number, lengths) = self.payloads.hold(held);
         let lengths = bytemuck::cast_slice(&lengths);
         self.sent_or_fatal(self.rank.request_medium(to, OFFER, &[number], lengths));
@@ -645,15 +663,21 @@ impl Engine {
         }
     }
 
+    /// One record more that is to be served somewhere.
+    #[inline]
+    fn has_sent_one(&self) {
+        self.sent.add(self.own.is_here(), 1);
+    }
+
     /// One record less to be served.
     pub(crate) fn has_served_one(&self) {
         self.have_served(1);
     }
 
+    /// So many records less to be served. What their services have sent was counted before.
+    #[inline]
     fn have_served(&self, records: u64) {
-        // ORDER: Release; pairs with Acquire in `settle`: what the service has sent is counted before it
-        // counts as served.
-        self.served.fetch_add(records, Ordering::Release);
+        self.served.add(self.own.is_here(), records);
     }
 
     /// Runs something that may not wait: what it sends is queued, whatever is under way.
@@ -676,8 +700,7 @@ impl Engine {
     /// Starts a task: the rank drives the future whenever it serves. Called by a service, the record that it
     /// serves counts as served when the task is over.
     pub fn spawn(&'static self, future: impl Future<Output = ()> + Send + 'static) {
-        // Relaxed: as in `send`.
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.has_sent_one();
         self.tasks.spawn(async move {
             future.await;
             self.has_served_one();
@@ -710,7 +733,12 @@ impl Engine {
         );
         self.flush();
         let here = Here::waiting(self);
-        self.rank.wait_for(what, peer, || condition() || (here.serve(self) > 0 && condition()));
+        // Who waits for one rank goes on as soon as it can. Who waits for all would be the last that others
+        // wait for: what they have asked for comes first.
+        let serves_first = peer.is_none();
+        self.rank.wait_for(what, peer, || {
+            !(serves_first && hand::has(self.own)) && condition() || here.serve() > 0 && condition()
+        });
     }
 
     /// A barrier of all ranks, at which this rank serves while it waits.

@@ -8,6 +8,7 @@
 //! when it serves.
 
 use crate::batches::{Batch, Batches};
+use crate::counts::{Added, Count, Own};
 use crate::lock::lock;
 use crate::wire::{self, Buffer, To};
 use core::cell::RefCell;
@@ -28,14 +29,15 @@ const LONGEST_SPARE_WORDS: usize = 2 * LARGEST_IN_BATCH / 8;
 #[derive(Debug, Default)]
 struct Lane {
     /// Bytes sent to it, and those of them that it has served.
-    sent: AtomicU64,
+    sent: Count,
     served: AtomicU64,
     /// Bytes of its own that this rank has served.
-    consumed: AtomicU64,
+    consumed: Count,
 }
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
+    own: Own,
     batches: Batches<Buffer>,
     lanes: Box<[Lane]>,
     /// Ranks to be told that they have been served.
@@ -75,8 +77,9 @@ pub(crate) fn recycle(mut buffer: Buffer) {
 }
 
 impl Outbox {
-    pub(crate) fn new(ranks: u32) -> Outbox {
+    pub(crate) fn new(ranks: u32, own: Own) -> Outbox {
         Outbox {
+            own,
             batches: Batches::new(ranks),
             lanes: (0..ranks).map(|_| Lane::default()).collect(),
             owed: Mutex::default(),
@@ -129,41 +132,39 @@ impl Outbox {
     /// Counts bytes as sent.
     #[inline]
     pub(crate) fn count(&self, to: RankId, bytes: usize) {
-        // Relaxed: a count.
-        self.lane(to).sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.lane(to).sent.add(self.own.is_here(), bytes as u64);
     }
 
     /// Bytes that were counted will not be sent.
     pub(crate) fn uncount(&self, to: RankId, bytes: usize) {
-        // Relaxed: a count.
-        self.lane(to).sent.fetch_sub(bytes as u64, Ordering::Relaxed);
+        self.lane(to).sent.take_back(bytes as u64);
     }
 
     /// Whether one who sends from the program may go on.
     #[inline]
     pub(crate) fn has_room(&self, to: RankId) -> bool {
         let lane = self.lane(to);
-        // Relaxed: counts.
+        // Relaxed: a count.
         // What is not sent after all may have been told of as served, by a rank that lies.
-        lane.sent.load(Ordering::Relaxed).saturating_sub(lane.served.load(Ordering::Relaxed)) < WINDOW_BYTES
+        lane.sent.get().saturating_sub(lane.served.load(Ordering::Relaxed)) < WINDOW_BYTES
     }
 
     /// Handler: so many bytes in all have been served.
     pub(crate) fn told_served(&self, by: RankId, args: &[u32]) {
         let &[low, high] = args else { return };
         let lane = self.lane(by);
-        // Relaxed: counts. Never more than were sent, whatever is said.
-        let served = (u64::from(high) << 32 | u64::from(low)).min(lane.sent.load(Ordering::Relaxed));
+        // Never more than were sent, whatever is said.
+        let served = (u64::from(high) << 32 | u64::from(low)).min(lane.sent.get());
+        // Relaxed: a count.
         lane.served.fetch_max(served, Ordering::Relaxed);
     }
 
-    /// So many more bytes of a rank's have been served here.
+    /// So many more bytes of a rank's have been served here. It is told after each quarter of the window that
+    /// the own thread has served, or the others: at most half of the window is served and not told of.
     pub(crate) fn has_served(&self, from: RankId, bytes: usize) {
-        let lane = self.lane(from);
-        // Relaxed: counts.
-        let before = lane.consumed.fetch_add(bytes as u64, Ordering::Relaxed);
+        let Added { before, after } = self.lane(from).consumed.add(self.own.is_here(), bytes as u64);
         let quarter = WINDOW_BYTES / 4;
-        if before / quarter != (before + bytes as u64) / quarter {
+        if before / quarter != after / quarter {
             let mut owed = lock(&self.owed);
             if !owed.contains(&from) {
                 owed.push(from);
@@ -190,8 +191,7 @@ impl Outbox {
         // Relaxed: a hint, as where it is read.
         self.owed_count.store(owed.len(), Ordering::Relaxed);
         drop(owed);
-        // Relaxed: counts.
-        Some((to, self.lane(to).consumed.load(Ordering::Relaxed)))
+        Some((to, self.lane(to).consumed.get()))
     }
 
     /// Tells ranks what has been served of theirs. Not in a handler.
@@ -272,9 +272,10 @@ mod tests {
     /// Every rank floods every other with records that go on round the ring: how many are left when nobody
     /// can do anything any more.
     fn left_of_a_flood(size: u32, services_wait: bool) -> usize {
+        let own = Own::here();
         let rank = |me| Flooding {
             me: RankId(me),
-            outbox: Outbox::new(size),
+            outbox: Outbox::new(size, own),
             inbox: VecDeque::new(),
             left: vec![50; size as usize],
             waits: None,

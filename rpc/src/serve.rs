@@ -2,6 +2,7 @@
 //! the services that their records name, and sends records on that are for other ranks.
 
 use crate::calls::{self, Answered, Reply};
+use crate::hand;
 use crate::lock::lock;
 use crate::outbox;
 use crate::payload::Payload;
@@ -60,7 +61,9 @@ impl Engine {
     pub(crate) fn handle_records(&self, from: RankId, m: &Message<'_>) {
         match Small::from_arguments(m.args) {
             Some(small) if m.kind == Kind::Short => {
-                self.keep_batch(Arrived { from, batch: Batch::Small(small) })
+                if !hand::give(self.own, from, small) {
+                    self.keep_batch(Arrived { from, batch: Batch::Small(small) });
+                }
             }
             _ => self.keep(from, wire::bytes_of(m)),
         }
@@ -146,7 +149,7 @@ impl Engine {
         if context::serving() || self.calls.is_closed() {
             return 0;
         }
-        let mut done = 0;
+        let mut done = self.serve_hand();
         while done < TURN_BATCHES
             && let Some(batch) = self.servers.take(&self.inbox)
         {
@@ -161,6 +164,30 @@ impl Engine {
         self.flush();
         self.tell_served();
         done
+    }
+
+    /// Serves what the thread has in hand; how many records.
+    #[inline]
+    pub(crate) fn serve_hand(&'static self) -> usize {
+        if context::serving() {
+            return 0;
+        }
+        let Some((from, small)) = hand::take(self.own) else { return 0 };
+        // After the end of all ranks nothing is served.
+        if self.calls.is_closed() {
+            return 0;
+        }
+        let bytes = Engine::without_waiting(|| self.serve_small(from, &small));
+        self.outbox.has_served(from, bytes);
+        1
+    }
+
+    /// The thread does not wait any more: what it has in hand is for whoever serves next.
+    #[inline]
+    pub(crate) fn put_down(&self) {
+        if let Some((from, small)) = hand::take(self.own) {
+            self.keep_batch(Arrived { from, batch: Batch::Small(small) });
+        }
     }
 
     /// Whether there is something for [`Engine::serve`] to do, as far as can be told without locks.
@@ -198,7 +225,7 @@ impl Engine {
         self.run(from, self.find(from, service), answer, body, Vec::new());
         context::set_reading(reading);
         self.have_served(1);
-        small.len()
+        Small::BYTES
     }
 
     /// Serves the records of a batch; the bytes of those that do not go on to other ranks.

@@ -16,7 +16,6 @@
 
 use crate::Engine;
 use gasnet::atomics::Function;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     /// Returns when all records that any rank has sent before it called this have been served, and all that
@@ -54,10 +53,10 @@ impl Engine {
         let mut served_before = None;
         loop {
             self.serve();
-            // ORDER: Acquire; pairs with Release in `has_served_one`: `served` is read first, so whatever
-            // served records have sent is counted.
-            let served = self.served.load(Ordering::Acquire);
-            let sent = self.sent.load(Ordering::Acquire);
+            // `served` is read first, so whatever served records have sent is counted ([`Count::get`] sees what
+            // was done before).
+            let served = self.served.get();
+            let sent = self.sent.get();
             let mut wave = team.reduce_all_nb_with(vec![sent, served, u64::from(at_end)], Function::Add);
             self.wait_until("all remote calls to be served", || wave.test());
             let &[sent, served, at_end] = &wave.wait()[..] else { return };

@@ -12,7 +12,8 @@
 //!
 //! A batch travels as the payload of a message. A record that travels alone and has at most
 //! [`SMALL_WORDS`] words ([`Small`]) travels as the message's arguments: to a neighbour it is in one cache
-//! line then.
+//! line then. It is always sent with all of these words, of which the last ones may be of no meaning: to copy
+//! as many as are needed would take longer.
 
 use gasnet::am::Kind;
 use gasnet::{Message, RankId, RegionKey};
@@ -129,41 +130,33 @@ impl Short {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Small {
     words: [u64; SMALL_WORDS],
-    used: usize,
 }
 
 impl Small {
+    /// No record.
+    pub(crate) const NONE: Small = Small { words: [0; SMALL_WORDS] };
+    /// Bytes that each counts as.
+    pub(crate) const BYTES: usize = 8 * SMALL_WORDS;
+
     /// A record without payloads.
     #[inline]
     pub(crate) fn new(what: &To, body: &Short) -> Small {
         let [a, b, c] = head(what, 0, false, body.len);
         let [d, e, f] = body.words;
-        Small { words: [a, b, c, d, e, f], used: (HEAD + body.len).div_ceil(8) }
+        Small { words: [a, b, c, d, e, f] }
     }
 
     /// What came as arguments.
     #[inline]
     pub(crate) fn from_arguments(arguments: &[u32]) -> Option<Small> {
-        let mut words = [0; SMALL_WORDS];
-        let (pairs, rest) = arguments.as_chunks::<2>();
-        if !rest.is_empty() || pairs.len() > SMALL_WORDS {
-            return None;
-        }
-        for (word, pair) in words.iter_mut().zip(pairs) {
-            *word = bytemuck::cast(*pair);
-        }
-        Some(Small { words, used: pairs.len() })
+        let all = <&[u32; 2 * SMALL_WORDS]>::try_from(arguments).ok()?;
+        Some(Small { words: bytemuck::cast(*all) })
     }
 
-    /// Bytes that it takes.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.used * 8
-    }
-
+    /// The bytes that mean something.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.words[..self.used])
+        first(bytemuck::cast_slice(&self.words))
     }
 
     /// The record, if it is one, and the only one.
@@ -183,7 +176,7 @@ impl Small {
     /// As it travels.
     #[inline]
     pub(crate) fn arguments(&self) -> &[u32] {
-        bytemuck::cast_slice(&self.words[..self.used])
+        bytemuck::cast_slice(&self.words)
     }
 }
 
@@ -197,7 +190,14 @@ pub(crate) enum Batch {
 /// The records that a message brings.
 #[inline]
 pub(crate) fn bytes_of<'a>(m: &'a Message<'_>) -> &'a [u8] {
-    if m.kind == Kind::Short { bytemuck::cast_slice(m.args) } else { m.bytes() }
+    if m.kind == Kind::Short { first(bytemuck::cast_slice(m.args)) } else { m.bytes() }
+}
+
+/// The bytes of the first record, if that has no payloads; all bytes if it does not end among them.
+#[inline]
+fn first(bytes: &[u8]) -> &[u8] {
+    let len = bytes.get(8..12).map_or(0, bytemuck::pod_read_unaligned::<u32>) & (WHOLE - 1);
+    bytes.get(..HEAD + (len as usize).next_multiple_of(8)).unwrap_or(bytes)
 }
 
 /// Names a call at the rank that made it.

@@ -96,8 +96,9 @@ fn small_records_are_records() {
         let small = Short::new(&body).map(|body| Small::new(&to, &body));
         assert_eq!(small.is_some(), buffer.len() <= SMALL_WORDS * 8, "{} bytes", body.len());
         if let Some(small) = small {
-            assert_eq!((small.bytes(), small.len()), (buffer.bytes(), buffer.len()));
-            assert_eq!(bytemuck::cast_slice::<u32, u8>(small.arguments()), buffer.bytes());
+            assert_eq!(small.bytes(), buffer.bytes());
+            assert!(bytemuck::cast_slice::<u32, u8>(small.arguments()).starts_with(buffer.bytes()));
+            assert_eq!(small.arguments().len() * 4, Small::BYTES);
             let came = Small::from_arguments(small.arguments()).unwrap();
             let record = came.record().unwrap();
             assert_eq!((came.bytes(), record.to, record.body), (buffer.bytes(), to, &body[..]));
@@ -129,17 +130,16 @@ fn forged_batches_are_refused_or_read_as_they_are() {
             _ => random.fill(&mut bytes),
         }
         read_anything(&bytes);
-        // As the arguments of a message, which are whole words.
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        // As the arguments of a message, which are always as many.
+        bytes.resize(bytes.len().next_multiple_of(4).max(Small::BYTES - 4 * (round % 9 / 8)), 0);
         let (words, _) = bytes.as_chunks::<4>();
         let arguments: Vec<u32> = words.iter().copied().map(u32::from_ne_bytes).collect();
         let small = Small::from_arguments(&arguments);
-        assert_eq!(small.is_some(), bytes.len() <= 8 * SMALL_WORDS && bytes.len().is_multiple_of(8));
+        assert_eq!(small.is_some(), bytes.len() == Small::BYTES);
         if let Some(small) = small {
-            assert_eq!(small.bytes(), bytes);
-            let only =
-                records(&bytes).next().and_then(Result::ok).filter(|record| record.size() == bytes.len());
-            assert_eq!(small.record(), only.filter(Record::is_short));
+            assert!(bytes.starts_with(small.bytes()));
+            let first = records(&bytes).next().and_then(Result::ok);
+            assert_eq!(small.record(), first.filter(Record::is_short));
             read_anything(small.bytes());
         }
     }
