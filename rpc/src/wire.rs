@@ -72,6 +72,7 @@ impl Buffer {
     }
 
     /// Appends bytes; the end is then a multiple of 8, and padded with zeros.
+    #[inline]
     fn append(&mut self, bytes: &[u8]) {
         let whole = bytes.len() / 8;
         self.words.reserve(whole + 1);
@@ -285,6 +286,7 @@ fn head(to: &To, keys: usize, whole: bool, body: usize) -> [u64; HEAD / 8] {
 }
 
 /// Appends a record.
+#[inline]
 pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bool, body: &[u8]) {
     match to {
         To::Call { .. } => buffer.answers = true,
