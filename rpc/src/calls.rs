@@ -347,8 +347,8 @@ pub(crate) struct Calls {
     /// Those without a call. The one used last is used next: it is in the cache.
     free: Turns<Free>,
     own: Own,
-    /// A list of further free places, which only the own thread uses: the number of the first, plus 1, and how
-    /// many they are.
+    /// A list of further free places, which only the own thread uses: the number of the first, plus 1, and
+    /// how many they are.
     own_first: AtomicU32,
     own_count: AtomicU32,
     /// All ranks have left: calls end at once.
@@ -537,8 +537,8 @@ impl Future for Call {
         if polled.is_ready() {
             return polled;
         }
-        // ORDER: SeqCst; pairs with the fence in `close`: that sees that the call sleeps, or this sees that all
-        // have left.
+        // ORDER: SeqCst; pairs with the fence in `close`: that sees that the call sleeps, or this sees that
+        // all have left.
         fence(Ordering::SeqCst);
         if self.calls.is_closed() && self.is_gone() { self.place.poll(cx.waker()) } else { polled }
     }

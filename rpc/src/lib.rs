@@ -65,9 +65,9 @@
 //! |---|---|
 //! | messages of 128 bytes | records of any length: a body that no message holds is a payload |
 //! | at most 8 hops, credits of their own | any number of hops: who sends from a service never waits |
-//! | continuations on a stack, deferred if a lock is held | futures and tasks, which await; a service that waits is told at once |
-//! | waiters time out, calls nobody waits for are evicted | conduits lose nothing, and the death of a rank ends the job; where the ranks have left a call ends with an error; an answer that comes late finds no call |
-//! | marshalling into remote memory, or once more into a buffer | a body is written once, into the batch that is sent |
+//! | continuations on a stack, deferred if a lock is held | futures and tasks; a service that waits is told |
+//! | waiters time out, unused calls are evicted | conduits lose nothing; of ranks that have left: an error |
+//! | marshalling into remote memory, or a buffer | a body is written once, into the batch that is sent |
 
 pub mod batches;
 mod calls;

@@ -53,8 +53,8 @@ impl Engine {
         let mut served_before = None;
         loop {
             self.serve();
-            // `served` is read first, so whatever served records have sent is counted ([`Count::get`] sees what
-            // was done before).
+            // `served` is read first, so whatever served records have sent is counted: `Count::get` sees what
+            // was done before.
             let served = self.served.get();
             let sent = self.sent.get();
             let mut wave = team.reduce_all_nb_with(vec![sent, served, u64::from(at_end)], Function::Add);

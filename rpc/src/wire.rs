@@ -4,8 +4,8 @@
 //! 8   bytes of the body; number of payloads << 24; whether the first of them is the body, << 23
 //!                                                 12  the call's place in the table of its origin
 //! 16  the call's generation; 0: not to be answered   20  the origin: the rank whose call it is
-//!     A record that is not to be answered and goes by way of another rank has at 12 the rank it is for, and at 20 the rank that has sent it,
-//!     both plus 1.
+//!     A record that is not to be answered and goes by way of another rank has at 12 the rank it is for,
+//!     and at 20 the rank that has sent it, both plus 1.
 //! 24  the keys of the payloads, 32 bytes each; then the body, and zeros up to a multiple of 8
 //! ```
 //! All ranks of a job have the same byte order.
