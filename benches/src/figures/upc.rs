@@ -297,12 +297,14 @@ fn aggregation() -> Vec<Group> {
     let networks: [(&str, &[_]); 3] =
         [("smp", &[]), ("smp_far", &[("GASNET_NEIGHBORHOOD", "off")]), ("udp", UDP)];
     let mut groups = Vec::new();
-    for program in ["scatter", "updates"] {
+    let programs: [(&'static str, &'static [&'static str]); 2] =
+        [("scatter", &["scatter"]), ("updates", &["updates"])];
+    for (program, floor) in programs {
         for (network, env) in networks {
             let probe = |flags: &[&str]| Probe { env, ..far(program, flags) };
             let figure = Figure {
                 bar: "published (floor: without -fupc-aggregate)",
-                ..time(&format!("upc_{network}_{program}_aggregated"), "ns", 2, program, &[program])
+                ..time(&format!("upc_{network}_{program}_aggregated"), "ns", 2, program, floor)
             };
             let probes = vec![probe(&[]), probe(&["-fupc-aggregate"])];
             groups.push(Group { probes, figures: vec![figure], rounds: 0, note: None });
