@@ -309,8 +309,9 @@ mod tests {
     #[test]
     fn all_lengths_and_places() {
         let data: Vec<u8> = (1..=64).collect();
-        for len in 0..24 {
-            for (i, j) in (0..8).flat_map(|i| (0..8).map(move |j| (i, j))) {
+        let step = if cfg!(miri) { 3 } else { 1 };
+        for len in (0..24).step_by(step) {
+            for (i, j) in (0..8).step_by(step).flat_map(|i| (0..8).map(move |j| (i, j))) {
                 for by in [store, load] {
                     let mut to = [0u64; 8];
                     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut to);
@@ -339,7 +340,7 @@ mod tests {
         println!("seed {seed}");
         let mut rng = fastrand::Rng::with_seed(seed);
         let data: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(140 << 10).collect();
-        for round in 0..if cfg!(miri) { 10 } else { 2000 } {
+        for round in 0..if cfg!(miri) { 2 } else { 2000 } {
             let len = rng.choice([2040..2060, 2176..2180, 4000..4200, 32700..33000]).unwrap();
             let len = rng.usize(len);
             let mut all = data.clone();

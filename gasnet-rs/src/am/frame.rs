@@ -211,7 +211,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let mut next = move || random.u64(..1 << 31);
         let mut read = 0;
-        for _ in 0..if cfg!(miri) { 500 } else { 200_000 } {
+        for _ in 0..if cfg!(miri) { 200 } else { 200_000 } {
             let (nargs, len) = (next() as usize % 17, next() as usize % 40);
             let kind = [Kind::Short, Kind::Medium, Kind::Long][next() as usize % 3];
             let mut frame = vec![0; payload_at(nargs)];

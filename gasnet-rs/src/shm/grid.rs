@@ -640,7 +640,8 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(seed);
         let all = grids(2);
         let mut told = 0;
-        for _ in 0..20_000 {
+        let rounds = if cfg!(miri) { 1000 } else { 20_000 };
+        for _ in 0..rounds {
             if rng.u32(..40) == 0 {
                 all[1].poll(Channel::Request, rng.usize(1..64), &mut |_, _| true);
             }
@@ -664,7 +665,7 @@ mod tests {
             assert_eq!(all[0].is_full(1, Channel::Request, len, nargs), refused, "seed {seed}");
             told += u32::from(full);
         }
-        assert!(told > 500, "seed {seed}: {told} times");
+        assert!(told > rounds / 40, "seed {seed}: {told} times");
     }
 
     /// A message that is refused stays where it is and is offered again.
