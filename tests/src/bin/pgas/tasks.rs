@@ -3,7 +3,7 @@
 use crate::calls::double;
 use pgas::{Shared, World};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Tasks call others, and await them.
 pub fn tasks(world: World, _: &mut fastrand::Rng) {
@@ -135,6 +135,7 @@ pub fn threads(world: World, _: &mut fastrand::Rng) {
 /// Calls run on a rank that computes, on threads for that; one that is held up does not hold up the others.
 pub fn beside(world: World, _: &mut fastrand::Rng) {
     static STOP: AtomicU64 = AtomicU64::new(0);
+    static COMPUTES: AtomicBool = AtomicBool::new(false);
     static SERVED_BY: Mutex<Vec<std::thread::ThreadId>> = Mutex::new(Vec::new());
     // From rank 0: the first call is over when the third has been made, which waits for the second.
     let hold_up = || {
@@ -156,14 +157,20 @@ pub fn beside(world: World, _: &mut fastrand::Rng) {
     let clear = || {
         world.settle();
         STOP.store(0, Relaxed);
+        COMPUTES.store(false, Relaxed);
         SERVED_BY.lock().unwrap().clear();
         world.barrier();
     };
     world.serve_by_threads(2);
     world.barrier();
     if world.rank() == 0 {
+        for to in 1..world.size() {
+            // The rank may be in the barrier still, and serve.
+            while !world.call(to, |_, ()| COMPUTES.load(Relaxed), ()).wait() {}
+        }
         hold_up();
     } else {
+        COMPUTES.store(true, Relaxed);
         // No call of the runtime.
         while STOP.load(Relaxed) == 0 {
             std::hint::spin_loop();
