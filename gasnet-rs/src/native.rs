@@ -99,12 +99,12 @@ impl Slot for InFlight {
     }
 }
 
-/// What links bounce buffers that are not in use.
-struct Link(AtomicU32);
+/// A bounce buffer. While it is not in use: the number of the next one that is not.
+struct Bounce(AtomicU32);
 
-impl Slot for Link {
-    fn new() -> Link {
-        Link(AtomicU32::new(0))
+impl Slot for Bounce {
+    fn new() -> Bounce {
+        Bounce(AtomicU32::new(0))
     }
     fn next(&self) -> &AtomicU32 {
         &self.0
@@ -113,19 +113,19 @@ impl Slot for Link {
 
 /// Bounce buffers of one size.
 struct Bounces<const N: usize> {
-    links: Slots<Link>,
+    free: Slots<Bounce>,
     /// Made with the first use, and not touched then.
     memory: OnceLock<Box<[MaybeUninit<Aligned<N>>]>>,
 }
 
 impl<const N: usize> Bounces<N> {
     fn new() -> Bounces<N> {
-        Bounces { links: Slots::new(BOUNCE_BITS), memory: OnceLock::new() }
+        Bounces { free: Slots::new(BOUNCE_BITS), memory: OnceLock::new() }
     }
 
     /// A buffer's number and its `N` bytes, for who takes it alone; `None` when all are in use.
     fn take(&self) -> Option<(u32, *mut u8)> {
-        let (number, _) = self.links.take()?;
+        let (number, _) = self.free.take()?;
         let memory = self.memory.get_or_init(|| Box::new_uninit_slice(BOUNCE_BUFFERS));
         Some((number, memory[number as usize].as_ptr().cast_mut().cast()))
     }
@@ -477,8 +477,8 @@ impl Native {
             return LOCAL;
         }
         match source & LARGE {
-            0 => self.small.links.give_back(source),
-            _ => self.large.links.give_back(source & !LARGE),
+            0 => self.small.free.give_back(source),
+            _ => self.large.free.give_back(source & !LARGE),
         }
         0
     }
