@@ -335,8 +335,11 @@ fn unit(context: &mut Context) -> End {
     let nextest = has_cargo("nextest");
     // The examples have no tests, and are built by a step of their own.
     let but = ["--workspace", "--exclude", "gasnet-examples", "--no-fail-fast"];
+    // Most jobs among the tests wait for half of their time.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = format!("--test-threads={threads}");
     let test = if nextest {
-        sh::cargo(&[["nextest", "run", "--status-level=pass"].as_slice(), &but].concat())
+        sh::cargo(&[["nextest", "run", "--status-level=pass", &threads].as_slice(), &but].concat())
     } else {
         sh::cargo(&[["test", "--lib", "--bins", "--tests"].as_slice(), &but].concat())
     };
