@@ -241,7 +241,8 @@ impl Suite {
             ranks: Vec::new(),
             env: Vec::new(),
             counts: Vec::new(),
-            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+            // Commands wait for a third of their time.
+            jobs: std::thread::available_parallelism().map_or(1, |n| (3 * n.get()).div_ceil(2)),
             limit: self.limit,
         };
         let mut list = false;

@@ -349,7 +349,6 @@ fn unit(context: &mut Context) -> End {
         Err(why) => return End::Failed(why),
     };
     // nextest: `PASS [   0.005s] (1/9) crate::file test`; otherwise: `test NAME ... ok`.
-    let is_pass = |line: &&str| line.trim_start().starts_with("PASS [") || line.ends_with(" ... ok");
     let lines = || outcome.stdout.lines().chain(outcome.stderr.lines());
     for line in lines().filter(is_pass) {
         let name = if nextest { line.rsplit(' ').next() } else { line.split(' ').nth(1) };
@@ -363,13 +362,16 @@ fn unit(context: &mut Context) -> End {
     End::Failed(format!("{shown}: {}", outcome.end()))
 }
 
-/// Runs a test command and counts the tests in libtest's own lines: a run without any is a mistake.
+/// A line by which libtest or nextest says that a test has passed.
+fn is_pass(line: &&str) -> bool {
+    line.starts_with("test ") && line.ends_with(" ok") || line.trim_start().starts_with("PASS [")
+}
+
+/// Runs a test command and counts the tests that have passed: a run without any is a mistake.
 fn counted(command: Command) -> Result<usize, String> {
     let shown = sh::show(&command);
-    let mut tests = 0;
-    let outcome = sh::watch(command, CARGO_LIMIT, |line| {
-        tests += usize::from(line.starts_with("test ") && line.ends_with(" ok"));
-    })?;
+    let outcome = sh::capture(command, CARGO_LIMIT)?;
+    let tests = outcome.stdout.lines().chain(outcome.stderr.lines()).filter(is_pass).count();
     match outcome.status {
         Some(0) if tests > 0 => Ok(tests),
         Some(0) => Err(format!("{shown}\n  no test ran")),
@@ -468,7 +470,13 @@ fn miri(_: &mut Context) -> End {
     }
     // The toolchain is chosen by rustup's cargo, not by the one that runs this program.
     let mut test = Command::new("cargo");
-    test.args(["+nightly", "miri", "test", "-p", "gasnet", "--lib"]).current_dir(sh::root());
+    test.args(["+nightly", "miri"]).current_dir(sh::root());
+    // Miri runs the threads of a process in turn: processes use the other processors.
+    match has_cargo("nextest") {
+        true => test.args(["nextest", "run", "--no-fail-fast", "--status-level=pass"]),
+        false => test.arg("test"),
+    };
+    test.args(["-p", "gasnet", "--lib"]);
     test.env("CARGO_TARGET_DIR", sh::target().join("miri"));
     test.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
     for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
