@@ -250,6 +250,7 @@ mod tests {
 
     /// Every order of steps of a few requests, tried: each comes to an end.
     #[test]
+    #[cfg_attr(miri, ignore = "explores many states, without unsafe code")]
     fn every_order_comes_to_an_end() {
         for (window, requests) in [(2, [3, 3]), (4, [3, 2]), (4, [1, 8])] {
             let terms = Terms { window, least: 1 };
