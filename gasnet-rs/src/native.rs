@@ -10,8 +10,8 @@
 //! **Sources.** A conduit reads the source of a put until [`Completion::Local`]. Where the caller may write
 //! it on return ([`Local::Now`]), a small source is copied: up to [`MAX_INLINE_SOURCE_BYTES`] into the entry,
 //! up to [`LARGE_BOUNCE_BYTES`] into a *bounce buffer*. A larger one is waited for. Bounce buffers have two
-//! sizes, and nothing is written to them before they are used: a buffer's first page fault takes as long as
-//! several small puts.
+//! sizes, and nothing is written to them before they are used: the first touch of a page costs microseconds,
+//! and a small put over sockets no more than a few.
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
@@ -35,10 +35,10 @@ const MAX_INLINE_SOURCE_BYTES: usize = 64;
 const SMALL_BOUNCE_BYTES: usize = 1 << 10;
 /// Bytes of a large bounce buffer: the largest source that is copied at all.
 const LARGE_BOUNCE_BYTES: usize = 16 << 10;
-/// Bounce buffers of each size; when all are in use, an operation waits until its source has been read.
-const BOUNCE_BUFFERS: usize = 256;
-/// Bits of a bounce buffer's number.
+/// Bits that [`Slots`] needs for the numbers of as many bounce buffers as there are.
 const BOUNCE_BITS: u32 = 9;
+/// Bounce buffers of each size; when all are in use, an operation waits until its source has been read.
+const BOUNCE_BUFFERS: usize = 1 << (BOUNCE_BITS - 1);
 /// In the number of a large bounce buffer.
 const LARGE: u32 = 1 << 16;
 /// Bits of a piece's number.

@@ -34,8 +34,8 @@ pub struct Options {
 
 /// Programs that one run of a suite leaves for the next, since compiling takes longer than running.
 ///
-/// A run in an environment of its own (`--env`) takes what is as new as the sources and the installation: it
-/// is not there to test the compiler. Every other run compiles.
+/// A run in an environment of its own (`--env`) takes what is newer than the sources and the installation it
+/// was compiled for: it is not there to test the compiler. Every other run compiles.
 #[derive(Debug)]
 pub struct Kept {
     folder: PathBuf,
@@ -50,7 +50,13 @@ impl Kept {
     /// The folder cannot be made, or the sources or the installation cannot be read.
     pub fn open(options: &Options) -> io::Result<Kept> {
         let folder = options.scratch.join("kept");
+        // Programs belong to an installation: those of another one go.
+        let (of, prefix) = (folder.join("of"), options.prefix.as_os_str().as_encoded_bytes());
+        if fs::read(&of).is_ok_and(|kept| kept != prefix) {
+            fs::remove_dir_all(&folder)?;
+        }
         fs::create_dir_all(&folder)?;
+        fs::write(of, prefix)?;
         let since = match options.env.is_empty() {
             true => None,
             false => Some(newest(&options.programs)?.max(newest(&options.prefix)?)),
@@ -299,8 +305,9 @@ mod tests {
     #[test]
     fn programs_are_kept_until_something_changes() {
         let root = std::env::temp_dir().join(format!("gasnet-kept-{}", std::process::id()));
-        let [programs, prefix, scratch] = ["programs", "prefix", "scratch"].map(|name| root.join(name));
-        for folder in [&programs.join("sub"), &prefix.join("lib"), &scratch] {
+        let [programs, prefix, other, scratch] =
+            ["programs", "prefix", "other", "scratch"].map(|name| root.join(name));
+        for folder in [&programs.join("sub"), &prefix.join("lib"), &other, &scratch] {
             fs::create_dir_all(folder).unwrap();
         }
         let mut options = Options {
@@ -330,6 +337,12 @@ mod tests {
         options.env.push(("NAME".into(), "value".into()));
         let second = Kept::open(&options).unwrap();
         assert!(took(&second, "a") && !took(&second, "b"));
+        options.prefix = other;
+        assert!(!took(&Kept::open(&options).unwrap(), "a"), "compiled for another installation");
+        options.prefix = root.join("prefix");
+        let third = Kept::open(&options).unwrap();
+        third.keep("a", &program);
+        assert!(took(&third, "a"));
         later();
         fs::write(programs.join("sub/source"), "changed").unwrap();
         assert!(!took(&Kept::open(&options).unwrap(), "a"), "a source is newer");

@@ -348,7 +348,6 @@ fn unit(context: &mut Context) -> End {
         Ok(outcome) => outcome,
         Err(why) => return End::Failed(why),
     };
-    // nextest: `PASS [   0.005s] (1/9) crate::file test`; otherwise: `test NAME ... ok`.
     let lines = || outcome.stdout.lines().chain(outcome.stderr.lines());
     for line in lines().filter(is_pass) {
         let name = if nextest { line.rsplit(' ').next() } else { line.split(' ').nth(1) };
@@ -362,7 +361,8 @@ fn unit(context: &mut Context) -> End {
     End::Failed(format!("{shown}: {}", outcome.end()))
 }
 
-/// A line by which libtest or nextest says that a test has passed.
+/// A line that says that a test has passed: `test NAME ... ok` of libtest, and of nextest
+/// `PASS [   0.005s] (1/9) crate::file test`.
 fn is_pass(line: &&str) -> bool {
     line.starts_with("test ") && line.ends_with(" ok") || line.trim_start().starts_with("PASS [")
 }
