@@ -137,7 +137,17 @@ impl Team {
     /// # Panics
     /// As [`Team::barrier`].
     pub fn gather_all<T: Plain>(&self, mine: T) -> Vec<T> {
-        let mut all = self.team.gather_all_nb(vec![mine]);
+        self.gather_all_slice(vec![mine])
+    }
+
+    /// [`Team::gather_all`] of several values: those of member 0 come first. As many on all members.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`Team::barrier`].
+    pub fn gather_all_slice<T: Plain>(&self, mine: Vec<T>) -> Vec<T> {
+        let mut all = self.team.gather_all_nb(mine);
         self.world.0.engine.wait_until("a gathering", || all.test());
         all.wait()
     }

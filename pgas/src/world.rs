@@ -426,6 +426,16 @@ impl World {
         self.all().gather_all(mine)
     }
 
+    /// [`World::gather_all`] of several values: those of rank 0 come first. As many on all ranks.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`].
+    pub fn gather_all_slice<T: Plain>(self, mine: Vec<T>) -> Vec<T> {
+        self.all().gather_all_slice(mine)
+    }
+
     /// Ends the whole job with this status.
     pub fn exit(self, status: i32) -> ! {
         self.0.rank.global_exit(status)

@@ -108,6 +108,8 @@ pub fn teams(world: World, _: &mut fastrand::Rng) {
 pub fn collectives(world: World, _: &mut fastrand::Rng) {
     let all = world.gather_all(u64::from(world.rank()));
     assert!(all.iter().copied().eq(world.ranks().map(u64::from)));
+    let pairs = world.gather_all_slice(vec![world.rank(), world.rank() + 1]);
+    assert!(pairs.into_iter().eq(world.ranks().flat_map(|rank| [rank, rank + 1])));
     assert_eq!(world.broadcast(world.size() - 1, world.rank()), world.size() - 1);
     assert_eq!(world.reduce(world.rank(), u32::max), world.size() - 1);
 }
