@@ -6,6 +6,7 @@
 use pgas::{Layout, Plain, Shared, World};
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
@@ -18,6 +19,8 @@ const BATCH_BYTES: usize = 8000;
 const BUCKET: usize = 32 * 1024;
 /// Numbers for a bucket that are put together.
 const RUN: usize = 64;
+/// Columns that are looked up together.
+const TOGETHER: usize = 64;
 
 /// Runs a program by its name, with a size for each rank; whether there is one.
 pub fn run(world: World, task: &str, size: usize) -> bool {
@@ -167,7 +170,7 @@ fn randperm(world: World, count: usize) -> (f64, usize) {
         let mut permutation = world.array::<u64>(ranks * count, Layout::Block);
         let mut counts = vec![0; buckets];
         numbers.clone().for_each(|number| counts[bucket_of(number)] += 1);
-        let Places { starts, mut next } = places_in(world, &counts);
+        let Places { starts, mut next } = places_in(world, counts);
         permutation.exchange(|permutation| {
             let mut runs = vec![[0; RUN]; buckets];
             let mut waiting = vec![0; buckets];
@@ -188,23 +191,28 @@ fn randperm(world: World, count: usize) -> (f64, usize) {
             runs.iter().zip(waiting).enumerate().for_each(|(bucket, (run, n))| put(bucket, &run[..n]));
         });
         let mine = me * count..(me + 1) * count;
-        let begins_here = |bucket: &usize| mine.contains(&starts[*bucket]);
-        let buckets =
-            || (0..buckets).filter(begins_here).map(|bucket| (bucket, starts[bucket]..starts[bucket + 1]));
+        let buckets = (0..buckets).map(|bucket| (bucket, starts[bucket]..starts[bucket + 1]));
+        let of_mine = buckets.filter(|(_, of)| of.start < mine.end && of.end > mine.start);
+        let (whole, shared): (Vec<_>, Vec<_>) =
+            of_mine.partition(|(_, of)| mine.start <= of.start && of.end <= mine.end);
+        // All ranks that have a part of a bucket shuffle all of it, in the same way.
+        let shared: Vec<_> = permutation.read(|permutation| {
+            let shuffled = |(bucket, of): (usize, Range<usize>)| {
+                let mut numbers = permutation.slice(of.start, of.len());
+                shuffle(&mut numbers, bucket as u64);
+                (of, numbers)
+            };
+            shared.into_iter().map(shuffled).collect()
+        });
         permutation.local(|part| {
-            for (bucket, of) in buckets().filter(|(_, of)| of.end <= mine.end) {
+            for (bucket, of) in whole {
                 shuffle(&mut part[of.start - mine.start..of.end - mine.start], bucket as u64);
             }
-        });
-        // The last one may go on where others have it.
-        let last = permutation.read(|permutation| {
-            let (bucket, of) = buckets().find(|(_, of)| of.end > mine.end)?;
-            let mut numbers = permutation.slice(of.start, of.len());
-            shuffle(&mut numbers, bucket as u64);
-            Some((of.start, numbers))
-        });
-        permutation.exchange(|permutation| {
-            last.iter().for_each(|(start, numbers)| permutation.put_slice(*start, numbers));
+            for (of, numbers) in shared {
+                let here = of.start.max(mine.start)..of.end.min(mine.end);
+                part[here.start - mine.start..here.end - mine.start]
+                    .copy_from_slice(&numbers[here.start - of.start..here.end - of.start]);
+            }
         });
         permutation
     });
@@ -222,18 +230,16 @@ struct Places {
 }
 
 /// Places, of how many elements each rank has for each bucket.
-fn places_in(world: World, counts: &[usize]) -> Places {
+fn places_in(world: World, counts: Vec<usize>) -> Places {
     let (buckets, me) = (counts.len(), world.rank() as usize);
-    let mut all = world.array::<usize>(buckets * world.size() as usize, Layout::Block);
-    all.exchange(|all| all.put_slice(me * buckets, counts));
+    let all = world.gather_all_slice(counts);
     let (mut starts, mut next) = (vec![0; buckets + 1], vec![0; buckets]);
-    all.read(|all| {
-        for (i, count) in all.iter().enumerate() {
-            let (rank, bucket) = (i / buckets, i % buckets);
+    for (rank, counts) in all.chunks(buckets).enumerate() {
+        for (bucket, count) in counts.iter().enumerate() {
             starts[bucket + 1] += count;
-            next[bucket] += if rank < me { count } else { 0 };
+            next[bucket] += if rank < me { *count } else { 0 };
         }
-    });
+    }
     (0..buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
     next.iter_mut().zip(&starts).for_each(|(next, start)| *next += start);
     Places { starts, next }
@@ -460,36 +466,42 @@ fn triangle_alone(world: World, count: usize) -> (f64, usize) {
 /// A rank's rows and columns of a matrix that can be made triangular.
 struct Part {
     name: OnceLock<Shared<Part>>,
-    /// Rows that have something in a column: those of its column `at` from `starts[at]` to `starts[at + 1]`.
-    starts: Vec<usize>,
-    entries: Vec<u64>,
-    rows: Mutex<Rows>,
+    /// Rows that have something in a column, as they are sent: for each rank that has some its number, how
+    /// many, and which of its rows. Those of column `at` of this rank are from `starts[at]` to
+    /// `starts[at + 1]`.
+    starts: Vec<u32>,
+    entries: Vec<u32>,
+    rows: Mutex<Vec<Row>>,
 }
 
-struct Rows {
-    rows: Vec<Row>,
-    /// The column that each row has taken.
-    column: Vec<u64>,
+impl Part {
+    #[inline]
+    fn column(&self, at: u32) -> &[u32] {
+        &self.entries[self.starts[at as usize] as usize..self.starts[at as usize + 1] as usize]
+    }
 }
 
-/// What is looked at together: how many columns are left, their sum, and the step after the one in which the
-/// latest was taken.
+/// What is looked at together: how many columns are left, their sum (of the one that is taken, when none is
+/// left), and the step after the one in which the latest was taken.
 #[derive(Clone, Copy, Default)]
 struct Row {
-    sum: u64,
-    step: u64,
     left: u32,
+    sum: u32,
+    step: u32,
 }
 
-impl Rows {
-    /// A row loses a column, in a step; whether one is left then.
-    fn lose(&mut self, at: usize, column: u64, step: u64) -> bool {
-        let row = &mut self.rows[at];
-        row.left -= 1;
-        row.sum -= column;
-        row.step = row.step.max(step + 1);
+impl Row {
+    /// Loses a column, in a step; whether one is left then.
+    #[inline]
+    fn lose(&mut self, column: u32, step: u32) -> bool {
         // The row that took the column has none left.
-        row.left == 1
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.sum = self.sum.wrapping_sub(column);
+        self.step = self.step.max(step + 1);
+        self.left == 1
     }
 }
 
@@ -502,28 +514,30 @@ fn permuted(i: u64, n: u64) -> (u64, Vec<u64>) {
 
 /// A rank's part of the matrix, and its nonzeros.
 fn permuted_part(n: u64, ranks: u64, me: u64) -> (Part, Vec<(u64, u64)>) {
-    let places = n.div_ceil(ranks) as usize;
+    let places = (n - me).div_ceil(ranks) as usize;
     let mut columns = vec![Vec::new(); places];
     let mut rows = vec![Row::default(); places];
     let mut mine = Vec::new();
     for (r, taken) in (0..n).map(|i| permuted(i, n)) {
         for &c in taken.iter().filter(|&c| c % ranks == me) {
-            columns[(c / ranks) as usize].push(r);
+            columns[(c / ranks) as usize].push(((r % ranks) as u32, (r / ranks) as u32));
         }
         if r % ranks == me {
-            let (left, sum) = (taken.len() as u32, taken.iter().sum());
-            rows[(r / ranks) as usize] = Row { sum, step: 0, left };
+            let sum = taken.iter().fold(0, |sum: u32, &c| sum.wrapping_add(c as u32));
+            rows[(r / ranks) as usize] = Row { left: taken.len() as u32, sum, step: 0 };
             mine.extend(taken.into_iter().map(|c| (r, c)));
         }
     }
-    let ends = columns.iter().scan(0, |end, rows| {
-        *end += rows.len();
-        Some(*end)
-    });
-    let starts = std::iter::once(0).chain(ends).collect();
-    let rows = Rows { rows, column: vec![0; places] };
-    let part = Part { name: OnceLock::new(), starts, entries: columns.concat(), rows: Mutex::new(rows) };
-    (part, mine)
+    let (mut starts, mut entries) = (vec![0], Vec::new());
+    for mut column in columns {
+        column.sort();
+        for of_rank in column.chunk_by(|one, next| one.0 == next.0) {
+            entries.extend([of_rank[0].0, of_rank.len() as u32]);
+            entries.extend(of_rank.iter().map(|&(_, row)| row));
+        }
+        starts.push(entries.len() as u32);
+    }
+    (Part { name: OnceLock::new(), starts, entries, rows: Mutex::new(rows) }, mine)
 }
 
 /// Finds an order of rows and columns that makes a matrix triangular: a row with one column left is next, and
@@ -531,12 +545,9 @@ fn permuted_part(n: u64, ranks: u64, me: u64) -> (Part, Vec<(u64, u64)>) {
 fn toposort(world: World, count: usize) -> (f64, usize) {
     let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
     let n = (count as u64 * ranks).next_power_of_two();
-    let (part, mine) = permuted_part(n, ranks, me);
-    let mine_of_rows = (n - me).div_ceil(ranks) as usize;
-    let ready: Vec<usize> = {
-        let rows = part.rows.lock().unwrap();
-        (0..mine_of_rows).filter(|&at| rows.rows[at].left == 1).collect()
-    };
+    let (mut part, mine) = permuted_part(n, ranks, me);
+    let rows = (0..).zip(part.rows.get_mut().unwrap());
+    let ready: Vec<u32> = rows.filter(|(_, row)| row.left == 1).map(|(at, _)| at).collect();
     let part = world.share(part);
     part.name.get_or_init(|| part);
     let mut place_of_row = world.array::<u64>(n as usize, Layout::Cyclic);
@@ -545,19 +556,19 @@ fn toposort(world: World, count: usize) -> (f64, usize) {
         advance(part, ready, Vec::new());
         world.settle();
         let rows = part.rows.lock().unwrap();
-        let step: Vec<u64> = rows.rows[..mine_of_rows].iter().map(|row| row.step).collect();
-        let mut next = first_places(world, &step);
+        let mut next = first_places(world, &rows);
         place_of_row.local(|places| {
-            for (place, step) in places.iter_mut().zip(step) {
-                *place = next[step as usize];
-                next[step as usize] += 1;
+            for (place, row) in places.iter_mut().zip(&*rows) {
+                let next = &mut next[row.step as usize];
+                *place = *next;
+                *next += 1;
             }
             place_of_column.exchange(|columns| {
-                places.iter().zip(&rows.column).for_each(|(&at, &c)| columns.put(c as usize, at));
+                places.iter().zip(&*rows).for_each(|(&at, row)| columns.put(row.sum as usize, at));
             });
         });
     });
-    assert!(part.rows.lock().unwrap().rows.iter().all(|row| row.left == 0), "rows are missing");
+    assert!(part.rows.lock().unwrap().iter().all(|row| row.left == 0), "rows are missing");
     // Each rank looks at its nonzeros.
     let (of, at): (Vec<usize>, Vec<usize>) = mine.iter().map(|&(r, c)| (r as usize, c as usize)).unzip();
     let rows = place_of_row.read(|rows| rows.gather(&of));
@@ -567,11 +578,11 @@ fn toposort(world: World, count: usize) -> (f64, usize) {
 }
 
 /// For each step: where the first of this rank's rows of that step is in the order.
-fn first_places(world: World, step: &[u64]) -> Vec<u64> {
+fn first_places(world: World, rows: &[Row]) -> Vec<u64> {
     let ranks = world.size() as usize;
-    let steps = 1 + world.reduce(step.iter().copied().max().unwrap_or(0), u64::max) as usize;
+    let steps = 1 + world.reduce(rows.iter().map(|row| row.step).max().unwrap_or(0), u32::max) as usize;
     let mut mine = vec![0; steps];
-    step.iter().for_each(|&step| mine[step as usize] += 1);
+    rows.iter().for_each(|row| mine[row.step as usize] += 1);
     let mut counts = world.array::<u64>(steps * ranks, Layout::Block);
     let me = world.rank() as usize;
     counts.exchange(|counts| {
@@ -583,59 +594,66 @@ fn first_places(world: World, step: &[u64]) -> Vec<u64> {
     })
 }
 
-/// Goes on from rows that have one column left, and columns that are taken, as far as this rank can; what
-/// concerns others is sent to them together.
-fn advance(part: Shared<Part>, mut ready: Vec<usize>, mut taken: Vec<(usize, u64)>) {
+/// Goes on from rows that have one column left, and columns that are taken in a step, as far as this rank
+/// can; what concerns others is sent to them together.
+fn advance(part: Shared<Part>, mut ready: Vec<u32>, mut taken: Vec<[u32; 2]>) {
     let world = part.world();
-    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
-    let mut columns_away = vec![Vec::new(); ranks as usize];
-    let mut rows_away = vec![Vec::new(); ranks as usize];
-    {
-        let rows = &mut *part.rows.lock().unwrap();
-        while !(ready.is_empty() && taken.is_empty()) {
-            for at in ready.drain(..) {
-                let Row { sum: c, step, .. } = rows.rows[at];
-                rows.column[at] = c;
-                match (c / ranks, c % ranks) {
-                    (at, rank) if rank == me => taken.push((at as usize, step)),
-                    (at, rank) => columns_away[rank as usize].extend([at, step]),
-                }
+    let (ranks, me) = (world.size(), world.rank());
+    let mut away = vec![Vec::new(); ranks as usize];
+    let mut found = Vec::new();
+    while !(ready.is_empty() && taken.is_empty()) {
+        let mut rows = part.rows.lock().unwrap();
+        for at in ready.drain(..) {
+            let row = &mut rows[at as usize];
+            row.left = 0;
+            match (row.sum / ranks, row.sum % ranks) {
+                (at, rank) if rank == me => taken.push([at, row.step]),
+                (at, rank) => away[rank as usize].extend([at, row.step, 0]),
             }
-            for (at, step) in taken.drain(..) {
-                let c = at as u64 * ranks + me;
-                for &r in &part.entries[part.starts[at]..part.starts[at + 1]] {
-                    match ((r / ranks) as usize, r % ranks) {
-                        (at, rank) if rank != me => rows_away[rank as usize].extend([at as u64, c, step]),
-                        (at, _) if rows.lose(at, c, step) => ready.push(at),
-                        _ => {}
-                    }
+        }
+        // Some at a time: looked up together, so that waits for memory overlap, and in short messages.
+        let some = taken.drain(taken.len().saturating_sub(TOGETHER)..);
+        found.extend(some.map(|[at, step]| (at * ranks + me, step, part.column(at))));
+        for (column, step, mut words) in found.drain(..) {
+            while let &[rank, many, ref rest @ ..] = words {
+                let (losing, rest) = rest.split_at(many as usize);
+                if rank == me {
+                    ready.extend(losing.iter().filter(|&&at| rows[at as usize].lose(column, step)));
+                } else {
+                    away[rank as usize].extend_from_slice(&[column, step, many]);
+                    away[rank as usize].extend_from_slice(losing);
                 }
+                words = rest;
+            }
+        }
+        // Whoever sends may have to serve others meanwhile.
+        drop(rows);
+        let done = ready.is_empty() && taken.is_empty();
+        for (rank, words) in (0..).zip(&mut away) {
+            if size_of_val(&words[..]) >= BATCH_BYTES || done && !words.is_empty() {
+                part.send_lent(rank, columns_are_taken, &words[..]);
+                words.clear();
             }
         }
     }
-    for (rank, words) in (0..).zip(columns_away).filter(|(_, words)| !words.is_empty()) {
-        part.send_lent(rank, columns_are_taken, &words[..]);
-    }
-    for (rank, words) in (0..).zip(rows_away).filter(|(_, words)| !words.is_empty()) {
-        part.send_lent(rank, rows_lose, &words[..]);
-    }
 }
 
-/// These columns are taken, in these steps.
-fn columns_are_taken(part: &'static Part, words: &[u64]) {
-    let taken = words.as_chunks().0.iter().map(|&[at, step]| (at as usize, step)).collect();
-    advance(part.name.get().copied().expect("it is named before anything is sent"), Vec::new(), taken);
-}
-
-/// These rows lose a column each.
-fn rows_lose(part: &'static Part, words: &[u64]) {
-    let ready: Vec<usize> = {
-        let mut rows = part.rows.lock().unwrap();
-        let lost = words.as_chunks().0.iter().map(|&[at, c, step]| (at as usize, c, step));
-        lost.filter(|&(at, c, step)| rows.lose(at, c, step)).map(|lost| lost.0).collect()
-    };
-    if !ready.is_empty() {
-        advance(part.name.get().copied().expect("it is named before anything is sent"), ready, Vec::new());
+/// Columns, the step in which each is taken, and how many of this rank's rows lose it, and which. None means
+/// that the column is one of this rank's.
+fn columns_are_taken(part: &'static Part, mut words: &[u32]) {
+    let (mut ready, mut taken) = (Vec::new(), Vec::new());
+    let mut rows = part.rows.lock().unwrap();
+    while let &[column, step, many, ref rest @ ..] = words {
+        let (losing, rest) = rest.split_at(many as usize);
+        if many == 0 {
+            taken.push([column, step]);
+        }
+        ready.extend(losing.iter().filter(|&&at| rows[at as usize].lose(column, step)));
+        words = rest;
+    }
+    drop(rows);
+    if !(ready.is_empty() && taken.is_empty()) {
+        advance(part.name.get().copied().expect("it is named before anything is sent"), ready, taken);
     }
 }
 
