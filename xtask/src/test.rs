@@ -253,7 +253,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let start = Instant::now();
     for step in steps {
         say!("==== {}: {}", step.name, step.about);
-        let start = Instant::now();
+        let (start, worked) = (Instant::now(), sh::worked());
         conformance::forget(step.name);
         let mut end = (step.run)(&mut context);
         let passed = std::mem::take(&mut context.passed);
@@ -265,12 +265,13 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         if let End::Failed(why) = &end {
             say!("==== {} FAILED: {why}", step.name);
         }
-        ends.push((step, end, start.elapsed()));
+        let busy = (sh::worked() - worked).div_duration_f64(start.elapsed());
+        ends.push((step, end, start.elapsed(), busy));
     }
 
-    say!("\n{:<14} {:>9}  result", "step", "time");
+    say!("\n{:<14} {:>9} {:>5}  result", "step", "time", "busy");
     let mut failed = Vec::new();
-    for (step, end, time) in &ends {
+    for (step, end, time, busy) in &ends {
         let result = match end {
             End::Passed(remark) if remark.is_empty() => "passed".to_string(),
             End::Passed(remark) => format!("passed: {remark}"),
@@ -280,7 +281,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             }
             End::Untested(why) => format!("untested: {why}"),
         };
-        say!("{:<14} {:>9}  {result}", step.name, sh::seconds(*time));
+        say!("{:<14} {:>9} {busy:>5.1}  {result}", step.name, sh::seconds(*time));
     }
     say!("{:<14} {:>9}", "all", sh::seconds(start.elapsed()));
     for name in &failed {
