@@ -1,11 +1,11 @@
 //! The ranks that are processes of this host: reads their packets, output and exit statuses, and leaves no
 //! process of theirs behind.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use gasnet::boot::MAX_PACKET;
 use gasnet_sys::poll::{PollSet, Ready};
@@ -13,6 +13,7 @@ use gasnet_sys::process::{self, Ended, Pid, Reaped};
 use gasnet_sys::{fd, signals};
 
 use crate::keeper::Keeper;
+use crate::remains;
 
 /// How long killed processes may take to vanish.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -89,6 +90,9 @@ pub struct Crew {
     /// Children that this process already had; they are not ended.
     spared: Vec<Pid>,
     keeper: Option<Keeper>,
+    /// When the ranks were taken over, and all processes of theirs that have ended since.
+    begun: SystemTime,
+    reaped: HashSet<Pid>,
 }
 
 /// The meaning of a poll set's entry: one for each descriptor of the crew, in order.
@@ -133,7 +137,17 @@ impl Crew {
         for pipe in ranks.iter().flat_map(|r| &r.pipes).chain([&input]).flatten() {
             fd::set_nonblocking(pipe.as_fd())?;
         }
-        Ok(Crew { ranks, by_pid, input, input_queue: VecDeque::new(), input_ends: false, spared, keeper })
+        Ok(Crew {
+            ranks,
+            by_pid,
+            input,
+            input_queue: VecDeque::new(),
+            input_ends: false,
+            spared,
+            keeper,
+            begun: SystemTime::now(),
+            reaped: HashSet::new(),
+        })
     }
 
     /// Number and process of each rank.
@@ -204,6 +218,7 @@ impl Crew {
     pub fn reap(&mut self, take: Take<'_>) {
         let mut ended = Vec::new();
         while let Reaped::Child(pid, how) = process::reap() {
+            self.reaped.insert(pid);
             match self.by_pid.remove(&pid) {
                 Some(i) => ended.push((i, how)),
                 None => self.keeper.iter_mut().for_each(|keeper| keeper.reaped(pid)),
@@ -382,8 +397,8 @@ impl Crew {
         works.then_some(now + LEFTOVER_CHECK_INTERVAL)
     }
 
-    /// Kills all processes of the job on this host, and waits until they are gone (not for long: some cannot
-    /// be killed).
+    /// Kills all processes of the job on this host, waits until they are gone (not for long: some cannot be
+    /// killed), and removes the memory that libraries of theirs have left.
     pub fn clear(&mut self, take: Take<'_>) {
         let until = Instant::now() + KILL_TIMEOUT;
         loop {
@@ -393,7 +408,7 @@ impl Crew {
                 if let Some(keeper) = &mut self.keeper {
                     keeper.dismiss();
                 }
-                return;
+                return remains::remove(&self.reaped, self.begun);
             }
             for pid in leftovers {
                 process::kill(pid, libc::SIGKILL);

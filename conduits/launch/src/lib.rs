@@ -38,6 +38,7 @@ pub mod plugin_folder;
 mod pmi;
 mod pmix;
 mod ranges;
+mod remains;
 pub mod report;
 mod settings;
 pub mod sinks;

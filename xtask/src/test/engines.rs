@@ -1,5 +1,6 @@
 //! Steps for the conduits over engines that users have: each MPI, and libfabric.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -260,6 +261,7 @@ pub(super) fn ofi(context: &mut Context) -> End {
         return End::Failed(why);
     }
     let mut left = 0;
+    let before = ownerless_memory();
     for provider in ["tcp", "shm", "sockets"] {
         let ended = departures("nobody else can go on: rank 1 waits in barrier 1", &|| {
             let mut run = Command::new(prefix.join("bin/gasnetrun"));
@@ -271,6 +273,9 @@ pub(super) fn ofi(context: &mut Context) -> End {
             Ok(ended) => left += ended,
             Err(why) => return End::Failed(why),
         }
+    }
+    if let Some(name) = ownerless_memory().difference(&before).next() {
+        return End::Failed(format!("/dev/shm/{name} is left, and its process is gone"));
     }
     // Programs of the language, over the provider that is most likely to be used here.
     let path = format!("GASNET_PLUGIN_PATH={}", prefix.join("lib").display());
@@ -298,6 +303,17 @@ pub(super) fn ofi(context: &mut Context) -> End {
     let providers = PROVIDERS.join(", ");
     let jobs = jobs.len() + left;
     End::Passed(format!("{jobs} jobs over {providers}; UPC programs: {programs}; tcp: {hosts}"))
+}
+
+/// Memory of libfabric's provider `shm`, `PID:DOMAIN:ENDPOINT`, of processes that are gone.
+fn ownerless_memory() -> BTreeSet<String> {
+    let names = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let gone = |name: &String| {
+        let pid = name.split(':').next().filter(|_| name.split(':').count() == 3);
+        pid.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists())
+    };
+    names.filter(gone).collect()
 }
 
 /// No more can be registered than what is there at the start, and a little.
