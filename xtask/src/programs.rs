@@ -53,6 +53,15 @@ pub struct Tally {
     pub skipped: usize,
 }
 
+impl Tally {
+    /// Adds the outcomes of other runs.
+    pub fn add(&mut self, other: &Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
 /// One program, ready to run.
 #[derive(Debug)]
 pub struct Program {

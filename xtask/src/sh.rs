@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -210,6 +211,9 @@ pub fn install_namespaces() {
 /// Installs Debian packages if that is possible without asking (as root, with apt-get); later checks show
 /// whether it worked.
 pub fn install_debian(packages: &[&str]) {
+    // apt-get refuses to run twice at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock();
     let root = capture(
         {
             let mut id = Command::new("id");

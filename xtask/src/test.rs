@@ -1,4 +1,8 @@
 //! `cargo xtask test`: everything there is to test, step by step.
+//!
+//! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers never do:
+//! steps that only build and check run *beside* the others, one after the other, on a thread of their own. They need
+//! nothing that another step has installed, and install no program that another step runs.
 
 mod engines;
 mod installed;
@@ -75,9 +79,7 @@ impl Context {
     }
 
     fn add(&mut self, tally: Tally) -> End {
-        self.total.passed += tally.passed;
-        self.total.failed += tally.failed;
-        self.total.skipped += tally.skipped;
+        self.total.add(&tally);
         let left_out = if tally.skipped > 0 { format!(", {} skipped", tally.skipped) } else { String::new() };
         let text = format!("{} passed{left_out}", tally.passed);
         if tally.failed > 0 {
@@ -98,8 +100,14 @@ struct Step {
     run: fn(&mut Context) -> End,
 }
 
-const STEPS: &[Step] = &[
+/// How a step ended, and how long it took.
+type Ended = (&'static Step, End, Duration);
+
+/// Steps that run beside the others. Those that build in folders of their own come first, since cargo locks a folder.
+const BESIDE: &[Step] = &[
     Step { name: "fmt", about: "formatting", quick: true, run: fmt },
+    Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
+    Step { name: "miri", about: "the core's unit tests under Miri", quick: false, run: miri },
     Step { name: "clippy", about: "lints of all targets, warnings denied", quick: true, run: clippy },
     Step {
         name: "docs",
@@ -107,17 +115,19 @@ const STEPS: &[Step] = &[
         quick: false,
         run: docs,
     },
+    Step { name: "doctest", about: "examples in the documentation", quick: false, run: doctest },
+    Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
+    Step { name: "features", about: "the features rand and tracing of pgas", quick: false, run: features },
+];
+
+/// Steps that run programs, and what these need.
+const STEPS: &[Step] = &[
     Step {
         name: "unit",
         about: "unit, property, integration and compile-fail tests",
         quick: true,
         run: unit,
     },
-    Step { name: "doctest", about: "examples in the documentation", quick: false, run: doctest },
-    Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
-    Step { name: "features", about: "the features rand and tracing of pgas", quick: false, run: features },
-    Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
-    Step { name: "miri", about: "the core's unit tests under Miri", quick: false, run: miri },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
     Step { name: "mpi", about: "the conduit mpi, over each MPI there is", quick: false, run: engines::mpi },
     Step {
@@ -212,7 +222,7 @@ usage: cargo xtask test [--quick] [--skip STEP]... [--list] [STEP]...
 steps:
 "
     .to_string();
-    for step in STEPS {
+    for step in all_steps() {
         text += &format!(
             "  {:<14} {}{}\n",
             step.name,
@@ -232,7 +242,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             Long("skip") => skip.push(step_name(parser.value().map_err(|e| e.to_string())?)?),
             Value(step) => only.push(step_name(step)?),
             Long("list") => {
-                STEPS.iter().for_each(|step| say!("{}", step.name));
+                all_steps().for_each(|step| say!("{}", step.name));
                 return Ok(());
             }
             Short('h') | Long("help") => {
@@ -246,14 +256,51 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         let asked = only.iter().any(|name| name == step.name);
         (asked || only.is_empty() && (step.quick || !quick)) && !skip.iter().any(|name| name == step.name)
     };
-    let steps: Vec<&Step> = STEPS.iter().filter(chosen).collect();
+    let [beside, steps] = [BESIDE, STEPS].map(|steps| steps.iter().filter(chosen).collect::<Vec<_>>());
 
+    let (start, worked) = (Instant::now(), sh::worked());
+    let ((mut ends, mut total), (more_ends, more)) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| run_steps(&beside, quick));
+        (run_steps(&steps, quick), beside.join().expect("no step panics"))
+    });
+    ends.splice(0..0, more_ends);
+    total.add(&more);
+
+    say!("\n{:<14} {:>9}  result", "step", "time");
+    let mut failed = Vec::new();
+    for (step, end, time) in &ends {
+        let result = match end {
+            End::Passed(remark) if remark.is_empty() => "passed".to_string(),
+            End::Passed(remark) => format!("passed: {remark}"),
+            End::Failed(why) => {
+                failed.push(step.name);
+                format!("FAILED: {}", why.lines().next().unwrap_or_default())
+            }
+            End::Untested(why) => format!("untested: {why}"),
+        };
+        say!("{:<14} {:>9}  {result}", step.name, sh::seconds(*time));
+    }
+    let busy = (sh::worked() - worked).div_duration_f64(start.elapsed());
+    say!("{:<14} {:>9}  {busy:.1} processors were busy", "all", sh::seconds(start.elapsed()));
+    for name in &failed {
+        say!("to repeat: cargo xtask test {name}");
+    }
+    let Tally { passed, failed: bad, skipped } = total;
+    say!("{passed} passed, {bad} failed, {skipped} skipped");
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+fn all_steps() -> impl Iterator<Item = &'static Step> {
+    BESIDE.iter().chain(STEPS)
+}
+
+/// Runs steps one after the other.
+fn run_steps(steps: &[&'static Step], quick: bool) -> (Vec<Ended>, Tally) {
     let mut context = Context { quick, total: Tally::default(), passed: BTreeSet::new() };
     let mut ends = Vec::new();
-    let start = Instant::now();
     for step in steps {
         say!("==== {}: {}", step.name, step.about);
-        let (start, worked) = (Instant::now(), sh::worked());
+        let start = Instant::now();
         conformance::forget(step.name);
         let mut end = (step.run)(&mut context);
         let passed = std::mem::take(&mut context.passed);
@@ -265,39 +312,17 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         if let End::Failed(why) = &end {
             say!("==== {} FAILED: {why}", step.name);
         }
-        let busy = (sh::worked() - worked).div_duration_f64(start.elapsed());
-        ends.push((step, end, start.elapsed(), busy));
+        ends.push((*step, end, start.elapsed()));
     }
-
-    say!("\n{:<14} {:>9} {:>5}  result", "step", "time", "busy");
-    let mut failed = Vec::new();
-    for (step, end, time, busy) in &ends {
-        let result = match end {
-            End::Passed(remark) if remark.is_empty() => "passed".to_string(),
-            End::Passed(remark) => format!("passed: {remark}"),
-            End::Failed(why) => {
-                failed.push(step.name);
-                format!("FAILED: {}", why.lines().next().unwrap_or_default())
-            }
-            End::Untested(why) => format!("untested: {why}"),
-        };
-        say!("{:<14} {:>9} {busy:>5.1}  {result}", step.name, sh::seconds(*time));
-    }
-    say!("{:<14} {:>9}", "all", sh::seconds(start.elapsed()));
-    for name in &failed {
-        say!("to repeat: cargo xtask test {name}");
-    }
-    let Tally { passed, failed: bad, skipped } = context.total;
-    say!("{passed} passed, {bad} failed, {skipped} skipped");
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+    (ends, context.total)
 }
 
 fn step_name(name: OsString) -> Result<String, String> {
     let name = name.to_string_lossy().into_owned();
-    if STEPS.iter().any(|step| step.name == name) {
+    if all_steps().any(|step| step.name == name) {
         return Ok(name);
     }
-    let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+    let names: Vec<&str> = all_steps().map(|step| step.name).collect();
     Err(format!("no step '{name}'; there are: {}", names.join(", ")))
 }
 
@@ -311,25 +336,34 @@ fn fmt(_: &mut Context) -> End {
     if !has_cargo("fmt") {
         return End::Untested("no rustfmt; try: rustup component add rustfmt".to_string());
     }
-    sh::pass(sh::cargo(&["fmt", "--all", "--check"]), CARGO_LIMIT).into()
+    checked(sh::cargo(&["fmt", "--all", "--check"]))
 }
 
 fn clippy(_: &mut Context) -> End {
     if !has_cargo("clippy") {
         return End::Untested("no clippy; try: rustup component add clippy".to_string());
     }
-    sh::pass(
-        sh::cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-        CARGO_LIMIT,
-    )
-    .into()
+    checked(sh::cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
 fn docs(_: &mut Context) -> End {
     let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--lib", "--no-deps"]);
     // Links to private items are for those who read the source; public pages show them as plain text.
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
-    sh::pass(doc, CARGO_LIMIT).into()
+    checked(doc)
+}
+
+/// Runs a command whose output matters only if it fails.
+fn checked(command: Command) -> End {
+    let shown = sh::show(&command);
+    match sh::capture(command, CARGO_LIMIT) {
+        Ok(outcome) if outcome.status == Some(0) => End::Passed(String::new()),
+        Ok(outcome) => {
+            say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            End::Failed(format!("{shown}: {}", outcome.end()))
+        }
+        Err(why) => End::Failed(why),
+    }
 }
 
 fn unit(context: &mut Context) -> End {
