@@ -1,8 +1,8 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 //!
-//! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers never do:
-//! steps that only build and check run *beside* the others, one after the other, on a thread of their own. They need
-//! nothing that another step has installed, and install no program that another step runs.
+//! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers never
+//! do: steps that only build and check run *beside* the others, one after the other, on a thread of their own.
+//! They need nothing that another step has installed, and install no program that another step runs.
 
 mod engines;
 mod installed;
@@ -103,7 +103,8 @@ struct Step {
 /// How a step ended, and how long it took.
 type Ended = (&'static Step, End, Duration);
 
-/// Steps that run beside the others. Those that build in folders of their own come first, since cargo locks a folder.
+/// Steps that run beside the others. Those that build in folders of their own come first, since cargo locks a
+/// folder.
 const BESIDE: &[Step] = &[
     Step { name: "fmt", about: "formatting", quick: true, run: fmt },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },

@@ -1,8 +1,9 @@
 //! Shared memory that libraries of a rank leave behind when the rank is killed.
 //!
 //! This project's own memory objects have no names, so they go with their last process. The provider `shm` of
-//! libfabric names its memory `/dev/shm/PID:DOMAIN:ENDPOINT` and removes it when the endpoint is closed, which a
-//! killed process cannot do. The launcher knows its ranks, and removes what bears the number of one that is gone.
+//! libfabric names its memory `/dev/shm/PID:DOMAIN:ENDPOINT` and removes it when the endpoint is closed, which
+//! a killed process cannot do. The launcher knows its ranks, and removes what bears the number of one that is
+//! gone.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,8 +16,8 @@ use gasnet_sys::process::Pid;
 /// Where the C library keeps named shared memory.
 const FOLDER: &str = "/dev/shm";
 
-/// Removes the memory of these processes, which are gone. What is older than `since` belongs to earlier processes
-/// with their numbers.
+/// Removes the memory of these processes, which are gone. What is older than `since` belongs to earlier
+/// processes with their numbers.
 pub(crate) fn remove(gone: &HashSet<Pid>, since: SystemTime) {
     remove_in(Path::new(FOLDER), gone, since);
 }
