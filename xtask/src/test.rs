@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 //!
-//! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers never
-//! do: steps that only build and check run *beside* the others, one after the other, on a thread of their own.
-//! They need nothing that another step has installed, and install no program that another step runs.
+//! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers
+//! never do: steps that only build and check run *beside* the others, one after the other, on a thread of
+//! their own. They need nothing that another step has installed, and install no program that another step
+//! runs.
 
 mod engines;
 mod installed;

@@ -1,9 +1,9 @@
 //! Shared memory that libraries of a rank leave behind when the rank is killed.
 //!
-//! This project's own memory objects have no names, so they go with their last process. The provider `shm` of
-//! libfabric names its memory `/dev/shm/PID:DOMAIN:ENDPOINT` and removes it when the endpoint is closed, which
-//! a killed process cannot do. The launcher knows its ranks, and removes what bears the number of one that is
-//! gone.
+//! This project's own memory objects have no names, so they go with their last process. The provider `shm`
+//! of libfabric names its memory `/dev/shm/PID:DOMAIN:ENDPOINT` and removes it when the endpoint is closed,
+//! which a killed process cannot do. The launcher knows its ranks, and removes what bears the number of one
+//! that is gone.
 
 use std::collections::HashSet;
 use std::fs;
