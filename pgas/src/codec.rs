@@ -13,7 +13,7 @@
 
 use core::fmt::{self, Display};
 use serde::de::{self, DeserializeSeed, IntoDeserializer, Visitor};
-use serde::ser;
+use serde::ser::{self, Serialize};
 
 /// Why a value cannot be written, or bytes are none.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ fn error(why: &str) -> Error {
 /// # Errors
 /// Its type does not write it, or writes a sequence without saying how long.
 #[inline]
-pub(crate) fn write<T: serde::Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Error> {
+pub(crate) fn write<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Error> {
     value.serialize(Writer(out))
 }
 
@@ -63,11 +63,28 @@ pub(crate) fn read<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, 
     if reader.0.is_empty() { Ok(value) } else { Err(error("more bytes than a value has")) }
 }
 
+type Name = &'static str;
+type Names = &'static [&'static str];
+
+/// Gives a macro the types of numbers, and the methods that `serde` has for each.
+macro_rules! numbers {
+    ($each:ident) => {
+        $each! {
+            u8: serialize_u8 deserialize_u8 visit_u8; i8: serialize_i8 deserialize_i8 visit_i8;
+            u16: serialize_u16 deserialize_u16 visit_u16; i16: serialize_i16 deserialize_i16 visit_i16;
+            u32: serialize_u32 deserialize_u32 visit_u32; i32: serialize_i32 deserialize_i32 visit_i32;
+            u64: serialize_u64 deserialize_u64 visit_u64; i64: serialize_i64 deserialize_i64 visit_i64;
+            u128: serialize_u128 deserialize_u128 visit_u128; i128: serialize_i128 deserialize_i128 visit_i128;
+            f32: serialize_f32 deserialize_f32 visit_f32; f64: serialize_f64 deserialize_f64 visit_f64;
+        }
+    };
+}
+
 struct Writer<'a>(&'a mut Vec<u8>);
 
 impl Writer<'_> {
     #[inline]
-    fn count(&mut self, count: usize) {
+    fn count(self, count: usize) -> Self {
         match u8::try_from(count) {
             Ok(count) if count < u8::MAX => self.0.push(count),
             _ => {
@@ -75,15 +92,27 @@ impl Writer<'_> {
                 self.0.extend_from_slice(&(count as u64).to_ne_bytes());
             }
         }
+        self
     }
 }
 
 macro_rules! write_numbers {
-    ($($name:ident $number:ty;)*) => {$(
+    ($($number:ty: $serialize:ident $_deserialize:ident $_visit:ident;)*) => {$(
         #[inline]
-        fn $name(self, number: $number) -> Result<(), Error> {
+        fn $serialize(self, number: $number) -> Result<(), Error> {
             self.0.extend_from_slice(&number.to_ne_bytes());
             Ok(())
+        }
+    )*};
+}
+
+/// Methods of the serializer, which is called `$writer`.
+macro_rules! write_kinds {
+    ($($serialize:ident $(<$T:ident>)? ($writer:ident $(, $given:tt: $type:ty)*) -> $ok:ty $how:block)*) => {$(
+        #[inline]
+        fn $serialize $(<$T: Serialize + ?Sized>)? (self $(, $given: $type)*) -> Result<$ok, Error> {
+            let $writer = self;
+            $how
         }
     )*};
 }
@@ -99,111 +128,43 @@ impl ser::Serializer for Writer<'_> {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
-    write_numbers! {
-        serialize_u8 u8; serialize_u16 u16; serialize_u32 u32; serialize_u64 u64; serialize_u128 u128;
-        serialize_i8 i8; serialize_i16 i16; serialize_i32 i32; serialize_i64 i64; serialize_i128 i128;
-        serialize_f32 f32; serialize_f64 f64;
-    }
-    #[inline]
-    fn serialize_bool(self, value: bool) -> Result<(), Error> {
-        self.serialize_u8(value.into())
-    }
-    #[inline]
-    fn serialize_char(self, value: char) -> Result<(), Error> {
-        self.serialize_u32(value.into())
-    }
-    #[inline]
-    fn serialize_str(self, value: &str) -> Result<(), Error> {
-        self.serialize_bytes(value.as_bytes())
-    }
-    #[inline]
-    fn serialize_bytes(mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.count(bytes.len());
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-    #[inline]
-    fn serialize_none(self) -> Result<(), Error> {
-        self.serialize_u8(0)
-    }
-    #[inline]
-    fn serialize_some<T: ser::Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
-        self.0.push(1);
-        value.serialize(self)
-    }
-    #[inline]
-    fn serialize_unit(self) -> Result<(), Error> {
-        Ok(())
-    }
-    #[inline]
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
-        Ok(())
-    }
-    #[inline]
-    fn serialize_unit_variant(mut self, _: &'static str, number: u32, _: &'static str) -> Result<(), Error> {
-        self.count(number as usize);
-        Ok(())
-    }
-    #[inline]
-    fn serialize_newtype_struct<T: ser::Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
-        value.serialize(self)
-    }
-    #[inline]
-    fn serialize_newtype_variant<T: ser::Serialize + ?Sized>(
-        mut self,
-        _: &'static str,
-        number: u32,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
-        self.count(number as usize);
-        value.serialize(self)
-    }
-    #[inline]
-    fn serialize_seq(mut self, len: Option<usize>) -> Result<Self, Error> {
-        self.count(len.ok_or_else(|| error("a sequence that does not say how long it is"))?);
-        Ok(self)
-    }
-    #[inline]
-    fn serialize_map(self, len: Option<usize>) -> Result<Self, Error> {
-        self.serialize_seq(len)
-    }
-    #[inline]
-    fn serialize_tuple(self, _: usize) -> Result<Self, Error> {
-        Ok(self)
-    }
-    #[inline]
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Error> {
-        Ok(self)
-    }
-    #[inline]
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Error> {
-        Ok(self)
-    }
-    #[inline]
-    fn serialize_tuple_variant(
-        mut self,
-        _: &'static str,
-        number: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self, Error> {
-        self.count(number as usize);
-        Ok(self)
-    }
-    #[inline]
-    fn serialize_struct_variant(
-        self,
-        name: &'static str,
-        number: u32,
-        variant: &'static str,
-        len: usize,
-    ) -> Result<Self, Error> {
-        self.serialize_tuple_variant(name, number, variant, len)
+    numbers!(write_numbers);
+    write_kinds! {
+        serialize_bool(w, value: bool) -> () { w.serialize_u8(value.into()) }
+        serialize_char(w, value: char) -> () { w.serialize_u32(value.into()) }
+        serialize_str(w, value: &str) -> () { w.serialize_bytes(value.as_bytes()) }
+        serialize_bytes(w, bytes: &[u8]) -> () {
+            w.count(bytes.len()).0.extend_from_slice(bytes);
+            Ok(())
+        }
+        serialize_none(w) -> () { w.serialize_u8(0) }
+        serialize_some<T>(w, value: &T) -> () {
+            w.0.push(1);
+            value.serialize(w)
+        }
+        serialize_unit(_w) -> () { Ok(()) }
+        serialize_unit_struct(_w, _: Name) -> () { Ok(()) }
+        serialize_newtype_struct<T>(w, _: Name, value: &T) -> () { value.serialize(w) }
+        serialize_seq(w, len: Option<usize>) -> Self {
+            Ok(w.count(len.ok_or_else(|| error("a sequence that does not say how long it is"))?))
+        }
+        serialize_map(w, len: Option<usize>) -> Self { w.serialize_seq(len) }
+        serialize_tuple(w, _: usize) -> Self { Ok(w) }
+        serialize_tuple_struct(w, _: Name, _: usize) -> Self { Ok(w) }
+        serialize_struct(w, _: Name, _: usize) -> Self { Ok(w) }
+        serialize_unit_variant(w, _: Name, number: u32, _: Name) -> () {
+            w.count(number as usize);
+            Ok(())
+        }
+        serialize_newtype_variant<T>(w, _: Name, number: u32, _: Name, value: &T) -> () {
+            value.serialize(w.count(number as usize))
+        }
+        serialize_tuple_variant(w, _: Name, number: u32, _: Name, _: usize) -> Self {
+            Ok(w.count(number as usize))
+        }
+        serialize_struct_variant(w, _: Name, number: u32, _: Name, _: usize) -> Self {
+            Ok(w.count(number as usize))
+        }
     }
     fn is_human_readable(&self) -> bool {
         false
@@ -211,14 +172,16 @@ impl ser::Serializer for Writer<'_> {
 }
 
 macro_rules! write_parts {
-    ($($of:ident $part:ident $($key:ty)?;)*) => {$(
+    ($($of:ident: $($part:ident $(($key:ty))?),*;)*) => {$(
         impl ser::$of for Writer<'_> {
             type Ok = ();
             type Error = Error;
-            #[inline]
-            fn $part<T: ser::Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Result<(), Error> {
-                value.serialize(Writer(self.0))
-            }
+            $(
+                #[inline]
+                fn $part<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Result<(), Error> {
+                    value.serialize(Writer(self.0))
+                }
+            )*
             #[inline]
             fn end(self) -> Result<(), Error> {
                 Ok(())
@@ -228,29 +191,13 @@ macro_rules! write_parts {
 }
 
 write_parts! {
-    SerializeSeq serialize_element;
-    SerializeTuple serialize_element;
-    SerializeTupleStruct serialize_field;
-    SerializeTupleVariant serialize_field;
-    SerializeStruct serialize_field &'static str;
-    SerializeStructVariant serialize_field &'static str;
-}
-
-impl ser::SerializeMap for Writer<'_> {
-    type Ok = ();
-    type Error = Error;
-    #[inline]
-    fn serialize_key<T: ser::Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        key.serialize(Writer(self.0))
-    }
-    #[inline]
-    fn serialize_value<T: ser::Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        value.serialize(Writer(self.0))
-    }
-    #[inline]
-    fn end(self) -> Result<(), Error> {
-        Ok(())
-    }
+    SerializeSeq: serialize_element;
+    SerializeTuple: serialize_element;
+    SerializeTupleStruct: serialize_field;
+    SerializeTupleVariant: serialize_field;
+    SerializeMap: serialize_key, serialize_value;
+    SerializeStruct: serialize_field(Name);
+    SerializeStructVariant: serialize_field(Name);
 }
 
 /// What is left to be read.
@@ -285,13 +232,45 @@ impl<'a> Reader<'a> {
     fn text(&mut self) -> Result<&'a str, Error> {
         core::str::from_utf8(self.bytes()?).map_err(de::Error::custom)
     }
+    #[inline]
+    fn character(&mut self) -> Result<char, Error> {
+        char::from_u32(u32::from_ne_bytes(self.take()?)).ok_or_else(|| error("a char that is none"))
+    }
+    /// A byte that is 0 or 1.
+    #[inline]
+    fn truth(&mut self, otherwise: &str) -> Result<bool, Error> {
+        match self.byte()? {
+            byte @ (0 | 1) => Ok(byte == 1),
+            _ => Err(error(otherwise)),
+        }
+    }
+    #[inline]
+    fn parts(&mut self, left: usize) -> Parts<'_, 'a> {
+        Parts { reader: self, left }
+    }
+    #[inline]
+    fn counted(&mut self) -> Result<Parts<'_, 'a>, Error> {
+        let left = self.count()?;
+        Ok(self.parts(left))
+    }
 }
 
 macro_rules! read_numbers {
-    ($($name:ident $visit:ident $number:ty;)*) => {$(
+    ($($number:ty: $_serialize:ident $deserialize:ident $visit:ident;)*) => {$(
         #[inline]
-        fn $name<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
+        fn $deserialize<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
             visitor.$visit(<$number>::from_ne_bytes(self.take()?))
+        }
+    )*};
+}
+
+/// Methods of a deserializer, which is called `$reader`, and what they give the visitor.
+macro_rules! read_kinds {
+    ($($deserialize:ident($reader:ident $(, $given:tt: $type:ty)*) $visit:ident($($what:expr)?);)*) => {$(
+        #[inline]
+        fn $deserialize<V: Visitor<'a>>(self, $($given: $type,)* visitor: V) -> Result<V::Value, Error> {
+            let $reader = self;
+            visitor.$visit($($what)?)
         }
     )*};
 }
@@ -299,115 +278,36 @@ macro_rules! read_numbers {
 impl<'a> de::Deserializer<'a> for &mut Reader<'a> {
     type Error = Error;
 
-    read_numbers! {
-        deserialize_u8 visit_u8 u8; deserialize_u16 visit_u16 u16; deserialize_u32 visit_u32 u32;
-        deserialize_u64 visit_u64 u64; deserialize_u128 visit_u128 u128;
-        deserialize_i8 visit_i8 i8; deserialize_i16 visit_i16 i16; deserialize_i32 visit_i32 i32;
-        deserialize_i64 visit_i64 i64; deserialize_i128 visit_i128 i128;
-        deserialize_f32 visit_f32 f32; deserialize_f64 visit_f64 f64;
-    }
-    #[inline]
-    fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.byte()? {
-            byte @ (0 | 1) => visitor.visit_bool(byte == 1),
-            _ => Err(error("a bool that is none")),
-        }
-    }
-    #[inline]
-    fn deserialize_char<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        let code = u32::from_ne_bytes(self.take()?);
-        visitor.visit_char(char::from_u32(code).ok_or_else(|| error("a char that is none"))?)
-    }
-    #[inline]
-    fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_borrowed_str(self.text()?)
-    }
-    #[inline]
-    fn deserialize_string<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.deserialize_str(visitor)
-    }
-    #[inline]
-    fn deserialize_bytes<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_borrowed_bytes(self.bytes()?)
-    }
-    #[inline]
-    fn deserialize_byte_buf<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.deserialize_bytes(visitor)
+    numbers!(read_numbers);
+    read_kinds! {
+        deserialize_bool(r) visit_bool(r.truth("a bool that is none")?);
+        deserialize_char(r) visit_char(r.character()?);
+        deserialize_str(r) visit_borrowed_str(r.text()?);
+        deserialize_string(r) visit_borrowed_str(r.text()?);
+        deserialize_bytes(r) visit_borrowed_bytes(r.bytes()?);
+        deserialize_byte_buf(r) visit_borrowed_bytes(r.bytes()?);
+        deserialize_unit(_r) visit_unit();
+        deserialize_unit_struct(_r, _: Name) visit_unit();
+        deserialize_newtype_struct(r, _: Name) visit_newtype_struct(r);
+        deserialize_seq(r) visit_seq(r.counted()?);
+        deserialize_map(r) visit_map(r.counted()?);
+        deserialize_tuple(r, len: usize) visit_seq(r.parts(len));
+        deserialize_tuple_struct(r, _: Name, len: usize) visit_seq(r.parts(len));
+        deserialize_struct(r, _: Name, fields: Names) visit_seq(r.parts(fields.len()));
+        deserialize_enum(r, _: Name, _: Names) visit_enum(r);
     }
     #[inline]
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.byte()? {
-            0 => visitor.visit_none(),
-            1 => visitor.visit_some(self),
-            _ => Err(error("an Option that is none of both")),
+        if self.truth("an Option that is none of both")? {
+            visitor.visit_some(self)
+        } else {
+            visitor.visit_none()
         }
-    }
-    #[inline]
-    fn deserialize_unit<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_unit()
-    }
-    #[inline]
-    fn deserialize_unit_struct<V: Visitor<'a>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_unit()
-    }
-    #[inline]
-    fn deserialize_newtype_struct<V: Visitor<'a>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-    #[inline]
-    fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        let left = self.count()?;
-        visitor.visit_seq(Parts { reader: self, left })
-    }
-    #[inline]
-    fn deserialize_map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        let left = self.count()?;
-        visitor.visit_map(Parts { reader: self, left })
-    }
-    #[inline]
-    fn deserialize_tuple<V: Visitor<'a>>(self, left: usize, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_seq(Parts { reader: self, left })
-    }
-    #[inline]
-    fn deserialize_tuple_struct<V: Visitor<'a>>(
-        self,
-        _: &'static str,
-        left: usize,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_seq(Parts { reader: self, left })
-    }
-    #[inline]
-    fn deserialize_struct<V: Visitor<'a>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_seq(Parts { reader: self, left: fields.len() })
-    }
-    #[inline]
-    fn deserialize_enum<V: Visitor<'a>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_enum(self)
     }
     fn deserialize_any<V: Visitor<'a>>(self, _: V) -> Result<V::Value, Error> {
         Err(error("a type that wants the bytes to say what they are, which they do not"))
     }
-    fn deserialize_identifier<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.deserialize_any(visitor)
-    }
-    fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.deserialize_any(visitor)
-    }
+    serde::forward_to_deserialize_any! { <V: Visitor<'a>> identifier ignored_any }
     fn is_human_readable(&self) -> bool {
         false
     }
@@ -476,6 +376,11 @@ impl<'a> de::EnumAccess<'a> for &mut Reader<'a> {
 
 impl<'a> de::VariantAccess<'a> for &mut Reader<'a> {
     type Error = Error;
+
+    read_kinds! {
+        tuple_variant(r, len: usize) visit_seq(r.parts(len));
+        struct_variant(r, fields: Names) visit_seq(r.parts(fields.len()));
+    }
     #[inline]
     fn unit_variant(self) -> Result<(), Error> {
         Ok(())
@@ -483,18 +388,6 @@ impl<'a> de::VariantAccess<'a> for &mut Reader<'a> {
     #[inline]
     fn newtype_variant_seed<S: DeserializeSeed<'a>>(self, seed: S) -> Result<S::Value, Error> {
         seed.deserialize(self)
-    }
-    #[inline]
-    fn tuple_variant<V: Visitor<'a>>(self, left: usize, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_seq(Parts { reader: self, left })
-    }
-    #[inline]
-    fn struct_variant<V: Visitor<'a>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_seq(Parts { reader: self, left: fields.len() })
     }
 }
 
