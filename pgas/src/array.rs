@@ -87,10 +87,15 @@ impl Part {
     }
 
     /// Where an element is in the segment.
-    pub(crate) fn offset_of(&self, world: World, at: u64) -> u64 {
-        if at >= self.len as u64 {
-            world.abort(&format!("a message about element {at} of an array's part that has {}", self.len));
-        }
+    ///
+    /// # Panics
+    /// There is no such element. Where a message is served, this names who has sent it, or tells who waits.
+    pub(crate) fn offset_of(&self, at: u64) -> u64 {
+        assert!(
+            at < self.len as u64,
+            "a message about element {at} of an array's part that has {}",
+            self.len
+        );
         self.offset + at * self.size as u64
     }
 

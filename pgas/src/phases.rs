@@ -226,7 +226,7 @@ fn read_elements<T: Plain>((world, number): (World, u32), places: &[u64]) -> Vec
     let Some(part) = world.object::<Part>(number) else { return bytes };
     part.expect(world, Meeting::Read);
     for &at in places {
-        let from: GlobalPtr<T> = GlobalPtr::new(RankId(world.rank()), part.offset_of(world, at));
+        let from: GlobalPtr<T> = GlobalPtr::new(RankId(world.rank()), part.offset_of(at));
         bytes.extend_from_slice(bytemuck::bytes_of(&world.0.rank.read(from)));
     }
     bytes
@@ -320,7 +320,7 @@ fn apply_updates<T: Number>((world, number): (World, u32), words: &[u64]) {
         world.abort("an update that is for integers only");
     }
     for pair in updates.chunks_exact(2) {
-        world.0.rank.atomic(world.0.rank.id(), part.offset_of(world, pair[0]), op, pair[1], 0);
+        world.0.rank.atomic(world.0.rank.id(), part.offset_of(pair[0]), op, pair[1], 0);
     }
 }
 
@@ -403,8 +403,8 @@ fn apply_run<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
     let (at, count) = (u64::from_ne_bytes(at), values.len() / size_of::<T>().max(1));
     if let Some(more) = count.checked_sub(1) {
         // The last one is in this part, too.
-        part.offset_of(world, at.saturating_add(more as u64));
-        let to: GlobalPtr<u8> = GlobalPtr::new(RankId(world.rank()), part.offset_of(world, at));
+        part.offset_of(at.saturating_add(more as u64));
+        let to: GlobalPtr<u8> = GlobalPtr::new(RankId(world.rank()), part.offset_of(at));
         world.0.rank.write_slice(to, &values[..count * size_of::<T>()]);
     }
 }
@@ -420,7 +420,7 @@ fn apply_puts<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
     let checked = world.0.rank.config().check;
     for (place, value) in places.chunks_exact(8).zip(values.chunks_exact(size_of::<T>().max(1))) {
         let at = u64::from_ne_bytes(place.try_into().unwrap_or_default());
-        let to: GlobalPtr<T> = GlobalPtr::new(RankId(world.rank()), part.offset_of(world, at));
+        let to: GlobalPtr<T> = GlobalPtr::new(RankId(world.rank()), part.offset_of(at));
         if checked && part.note(at as usize) {
             world.abort(&format!(
                 "two puts of one phase to the same element of an array (number {at} of the part of rank {}): only one rank may put to an element",

@@ -162,6 +162,18 @@ fn a_function_is_not_called_by_a_forged_name() {
     assert_eq!(outcome.stdout, "function runs with 1\n", "{}", outcome.report());
 }
 
+/// A run of elements that ends outside of a part is not put there; who has sent it is told.
+#[test]
+fn a_run_is_not_put_outside_of_a_part() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forged"));
+    // Not neighbours: those put a run themselves.
+    command.arg("run").env("GASNET_PSHM_NODES", "2").env("GASNET_NEIGHBORHOOD", "off");
+    command.env("GASNET_MAX_SEGSIZE", "1M");
+    let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
+    let says = "a function that rank 0 has sent to rank 1 has panicked there: a message about element 1024 of an array's part that has 1024";
+    assert!(outcome.status == Some(1) && outcome.stderr.contains(says), "{}", outcome.report());
+}
+
 #[test]
 fn accesses_outside_a_segment_name_everything() {
     // 1 MiB segments: offset 0xffff8 is the last word.

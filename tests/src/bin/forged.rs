@@ -2,12 +2,14 @@
 //! keys and counts made of random words. Whoever gets them ends the job and names the sender, or drops them;
 //! the calls between them are answered as ever. `tests/failures.rs` runs it, `forged SEED`. With
 //! `forged right` the record is a right one, but for that no engine has counted it; with `forged name` it is,
-//! for each service in turn, but for the signature of the function that it is to call.
+//! for each service in turn, but for the signature of the function that it is to call. With `forged run` it
+//! is a right record of [`pgas`] for a run of an array's elements, but for where the run begins.
 #![forbid(unsafe_code)]
 
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::{Rank, RankId};
 use gasnet_rpc::{Incoming, Serve, Service};
+use std::os::unix::fs::FileExt;
 
 /// Handlers of the engine: docs/architecture.md, "Handler indices".
 const ENGINE_HANDLERS: std::ops::Range<u8> = FIRST_CLIENT_HANDLER - 5..FIRST_CLIENT_HANDLER;
@@ -18,6 +20,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("right") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_right(rank, world))),
         Some("name") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_misnamed(rank, world))),
+        Some("run") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_misplaced(rank, world))),
         _ => {}
     }
     let seed = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).expect("forged SEED");
@@ -102,6 +105,51 @@ fn send_misnamed(rank: &Rank, world: pgas::World) {
         }
     }
     world.barrier();
+}
+
+/// Puts a run into another rank's part of an array, and then sends the record of it again, with a run that
+/// begins inside of the part and ends outside. The record is found where the sender has it.
+fn send_misplaced(rank: &Rank, world: pgas::World) {
+    const PART: usize = 1024;
+    let mut array = world.array::<u64>(2 * PART, pgas::Layout::Block);
+    array.exchange(|elements| {
+        if world.rank() == 0 {
+            // A run from the part's element 3 on. No other memory has these bytes.
+            let values = std::array::from_fn::<u64, 64, _>(|i| 0x5eed_0000_7075_7400 + i as u64);
+            elements.put_slice(PART + 3, &values);
+            let run: Vec<u8> = [3].iter().chain(&values).flat_map(|word| word.to_ne_bytes()).collect();
+            let mut record = record_before(&run);
+            let at = record.len();
+            record.extend_from_slice(&run);
+            record[at..at + 8].copy_from_slice(&(PART as u64 - 63).to_ne_bytes());
+            rank.request_medium(RankId(1), RECORDS, &[], &record).expect("it may be sent");
+        }
+    });
+}
+
+/// What stands before the bytes of a body, if they are the end of a record: its head, and the object, the
+/// function and its signature.
+fn record_before(end: &[u8]) -> Vec<u8> {
+    const BEFORE: usize = 24 + 16;
+    let program = program();
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel has it");
+    let memory = std::fs::File::open("/proc/self/mem").expect("the kernel has it");
+    for range in maps.lines().filter(|line| line.contains(" rw")) {
+        let (from, rest) = range.split_once('-').expect("a range");
+        let to = rest.split(' ').next().expect("an address");
+        let [from, to] = [from, to].map(|word| u64::from_str_radix(word, 16).expect("an address"));
+        let mut bytes = vec![0; (to - from).min(16 << 20) as usize];
+        let Ok(len) = memory.read_at(&mut bytes, from) else { continue };
+        let ends = bytes[..len].windows(end.len()).enumerate().filter(|(_, bytes)| *bytes == end);
+        for (at, _) in ends.filter(|&(at, _)| at >= BEFORE) {
+            let before = &bytes[at - BEFORE..at];
+            let word = |i: usize| u32::from_ne_bytes(before[4 * i..][..4].try_into().expect("4 bytes"));
+            if word(0) != 0 && word(1) == check(&program, word(0)) {
+                return before.to_vec();
+            }
+        }
+    }
+    panic!("no record ends so");
 }
 
 /// The file that runs.
