@@ -7,15 +7,21 @@ use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
+#[cfg(miri)]
+use crate::memory::stand_in::{fallocate, fcntl_dupfd_cloexec, memfd_create, pread, pwrite};
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags};
+#[cfg(not(miri))]
+use rustix::fs::{fallocate, memfd_create};
 use rustix::io::Errno;
+#[cfg(not(miri))]
+use rustix::io::{fcntl_dupfd_cloexec, pread, pwrite};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 
 /// An anonymous memory file of length 0.
 pub fn memory_file(name: &str) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?)
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?)
 }
 
 /// Makes a file at least `len` bytes long. It never becomes shorter, even if another process extends it at
@@ -24,7 +30,7 @@ pub fn grow(fd: BorrowedFd<'_>, len: u64) -> io::Result<()> {
     match len.checked_sub(1) {
         None => Ok(()),
         // Allocating the last byte extends the file, and never truncates or overwrites it.
-        Some(last) => Ok(rustix::fs::fallocate(fd, FallocateFlags::empty(), last, 1)?),
+        Some(last) => Ok(fallocate(fd, FallocateFlags::empty(), last, 1)?),
     }
 }
 
@@ -93,7 +99,7 @@ pub(crate) fn keep_through_exec(fd: c_int) -> io::Result<()> {
 
 /// A second descriptor for the same open file, above the standard ones.
 pub fn duplicate(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
+    Ok(fcntl_dupfd_cloexec(fd, 3)?)
 }
 
 /// A standard descriptor.
@@ -203,21 +209,13 @@ pub fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 /// Reads from a file at this offset, exactly as many bytes as `bytes` has.
 pub fn read_at(fd: BorrowedFd<'_>, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
     let wanted = bytes.len();
-    if rustix::io::pread(fd, bytes, offset)? == wanted {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
-    }
+    if pread(fd, bytes, offset)? == wanted { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// Writes all bytes into a memory file at this offset; the file grows as needed.
 pub fn write_at(fd: BorrowedFd<'_>, offset: u64, bytes: &[u8]) -> io::Result<()> {
     // A memory file accepts everything or fails.
-    if rustix::io::pwrite(fd, bytes, offset)? == bytes.len() {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::WriteZero.into())
-    }
+    if pwrite(fd, bytes, offset)? == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
 /// Sends on a socket without ever blocking and without raising `SIGPIPE`.

@@ -1,11 +1,18 @@
 //! Mappings of memory files, and reserved addresses.
 #![expect(unsafe_code, reason = "mmap and munmap")]
 
+#[cfg(miri)]
+pub(crate) mod stand_in;
+
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::process::Pid;
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags};
+#[cfg(not(miri))]
+use rustix::mm::{mmap, mmap_anonymous, munmap};
+#[cfg(miri)]
+use stand_in::{mmap, mmap_anonymous, munmap};
 
 /// A mapping of this process, unmapped when dropped.
 #[derive(Debug)]
@@ -149,6 +156,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
     fn processes_copy_what_is_there() {
         let (mut there, mut here) = ([7u8; 64], [0u8; 64]);
         let pid = crate::process::pid();
@@ -163,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "maps a file")]
     fn two_mappings_of_a_file_are_the_same_memory() {
         let file = memory_file("test").unwrap();
         grow(file.as_fd(), 8192).unwrap();

@@ -240,8 +240,14 @@ impl Rank {
     /// With neighbours.
     #[expect(unsafe_code, reason = "the reference was made to live for ever")]
     pub unsafe fn dismantle(rank: *const Rank) {
+        // SAFETY: (1).
+        let rank = unsafe { (*rank).own.load(crate::prim::Ordering::Relaxed) };
+        // Teams use their rank when they end, so they end while all of it is there.
+        // SAFETY: (1): nobody else uses the two fields.
+        let (team, barrier) = unsafe { ((&mut (*rank).team_all).take(), (&mut (*rank).nic_barrier).take()) };
+        drop((team, barrier));
         // SAFETY: (1): made by Box::into_raw in `settle`.
-        let rank = unsafe { Box::from_raw((*rank).own.load(crate::prim::Ordering::Relaxed)) };
+        let rank = unsafe { Box::from_raw(rank) };
         assert!(rank.neighbourhood.len() == 1, "a rank with neighbours is not taken apart");
         assert!(rank.progress.is_none(), "a rank with a progress thread is not taken apart");
         let mappings = core::mem::take(&mut *lock(&rank.mappings));

@@ -4,8 +4,9 @@
 use gasnet::boot::Exchange;
 use gasnet::conduit::*;
 use gasnet::{Boot, Config, Error, Rank, RankId, Threading};
+use gasnet_sys::fd::{duplicate, memory_file};
 use std::collections::VecDeque;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::sync::{Arc, Barrier, Mutex};
@@ -183,26 +184,21 @@ unsafe impl Rma for Toy {
     }
 }
 
-fn memfd() -> OwnedFd {
-    // SAFETY: a system call; the descriptor is new and ours.
-    unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"one-process".as_ptr(), libc::MFD_CLOEXEC)) }
-}
-
 /// Runs a job on these hosts, `body` on every rank. Returns how many frames the network carried.
-pub fn job(hosts: &[&[u32]], native: bool, neighborhood: u32, body: fn(&Rank, &[&[u32]])) -> u64 {
+pub fn job(hosts: &[&[u32]], native: bool, neighborhood: u32, body: fn(&'static Rank, &[&[u32]])) -> u64 {
     let size = hosts.iter().map(|h| h.len()).sum::<usize>();
     let net = Net::new(size);
     std::thread::scope(|s| {
         for host in hosts {
-            let (shm, segments) = (memfd(), memfd());
+            let (shm, segments) = (memory_file("one-process").unwrap(), memory_file("one-process").unwrap());
             for &rank in *host {
                 let boot = Boot {
                     rank,
                     size: size as u32,
                     host_ranks: host.to_vec(),
                     exchange: Some(Box::new(Hall(net.clone(), rank as usize))),
-                    shm: shm.try_clone().unwrap(),
-                    segments: segments.try_clone().unwrap(),
+                    shm: duplicate(shm.as_fd()).unwrap(),
+                    segments: duplicate(segments.as_fd()).unwrap(),
                     link: None,
                     overseer: None,
                     job_id: 7,
@@ -222,7 +218,8 @@ pub fn job(hosts: &[&[u32]], native: bool, neighborhood: u32, body: fn(&Rank, &[
                         };
                         Ok(Some(Box::new(toy)))
                     };
-                    let config = Config { neighborhood, quiet: true, ..Config::default() };
+                    let config =
+                        Config { neighborhood, quiet: true, max_segment: Some(1 << 30), ..Config::default() };
                     // SAFETY: new memory files, and each rank starts once.
                     let rank = unsafe { Rank::start(boot, config, Threading::Parallel, &open) }.unwrap();
                     body(rank, hosts);
