@@ -688,7 +688,7 @@ mod tests {
         std::thread::scope(|s| s.spawn(|| assert!(one.implicit_done(Categories::ALL))).join().unwrap());
         // A rank that is gone leaves room for others.
         drop(other);
-        for _ in 0..100 {
+        for _ in 0..if cfg!(miri) { 8 } else { 100 } {
             let next = Ops::new();
             assert!(next.begin_region() && !one.in_region());
         }
@@ -715,7 +715,7 @@ mod tests {
             let visit = || assert!(ops.implicit_done(Categories::ALL) && !ops.in_region());
             std::thread::scope(|s| s.spawn(visit).join().unwrap());
         };
-        for _ in 0..if cfg!(miri) { 100 } else { 1000 } {
+        for _ in 0..if cfg!(miri) { 10 } else { 1000 } {
             visit();
         }
         assert!(ops.table.all.taken() < 16, "three ops for each thread that lives, and two");
@@ -733,7 +733,7 @@ mod tests {
     #[test]
     fn memory_alone_bounds_what_is_outstanding() {
         let ops = Ops::new();
-        let all: Vec<_> = (0..if cfg!(miri) { 3000 } else { 1_200_000 }).map(|_| ops.start(1)).collect();
+        let all: Vec<_> = (0..if cfg!(miri) { 40 } else { 1_200_000 }).map(|_| ops.start(1)).collect();
         let events: Vec<_> = all.iter().map(|i| ops.event(*i)).collect();
         for (i, event) in all.into_iter().zip(events) {
             ops.finish(i, REMOTE);

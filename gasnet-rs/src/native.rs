@@ -21,7 +21,7 @@ use crate::conduit::regions::{RegionPlace, RegionRma};
 use crate::conduit::{Channel, Completion, RemoteAddr, Rma};
 use crate::event::{LOCAL, Local, REMOTE, Refused};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
-use crate::slots::{NONE, Slot, Slots};
+use crate::slots::{self, NONE, Slot, Slots};
 use crate::transfer::Away;
 use crate::wait::Waiter;
 use crate::{Rank, RankId};
@@ -38,7 +38,7 @@ const LARGE_BOUNCE_BYTES: usize = 16 << 10;
 /// Bits that [`Slots`] needs for the numbers of as many bounce buffers as there are.
 const BOUNCE_BITS: u32 = 9;
 /// Bounce buffers of each size; when all are in use, an operation waits until its source has been read.
-const BOUNCE_BUFFERS: usize = 1 << (BOUNCE_BITS - 1);
+const BOUNCE_BUFFERS: usize = slots::entries(BOUNCE_BITS);
 /// In the number of a large bounce buffer.
 const LARGE: u32 = 1 << 16;
 /// Bits of a piece's number.

@@ -182,7 +182,7 @@ mod tests {
                 let mut back = [0; MAX_ARGUMENTS];
                 assert_eq!(FrameHead::parse(&frame, &mut back), Some(head));
                 assert_eq!(back, args);
-                for cut in 0..frame.len() {
+                for cut in (0..frame.len()).step_by(if cfg!(miri) { 7 } else { 1 }) {
                     assert_eq!(FrameHead::parse(&frame[..cut], &mut back), None);
                 }
             }
@@ -211,7 +211,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let mut next = move || random.u64(..1 << 31);
         let mut read = 0;
-        for _ in 0..if cfg!(miri) { 200 } else { 200_000 } {
+        for _ in 0..if cfg!(miri) { 100 } else { 200_000 } {
             let (nargs, len) = (next() as usize % 17, next() as usize % 40);
             let kind = [Kind::Short, Kind::Medium, Kind::Long][next() as usize % 3];
             let mut frame = vec![0; payload_at(nargs)];
@@ -247,6 +247,6 @@ mod tests {
                 read += 1;
             }
         }
-        assert!(read > 50, "most frames are hardly changed");
+        assert!(read > if cfg!(miri) { 20 } else { 50 }, "most frames are hardly changed");
     }
 }

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn trees_reach_everybody_once() {
-        for n in 1..if cfg!(miri) { 7 } else { 40usize } {
+        for n in 1..if cfg!(miri) { 5 } else { 40usize } {
             for kind in 0..5usize {
                 let names: Vec<usize> = (0..n)
                     .map(|m| match kind {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn binomial_subtrees_are_ranges() {
-        for n in 1..if cfg!(miri) { 18 } else { 70 } {
+        for n in 1..if cfg!(miri) { 10 } else { 70 } {
             for v in 0..n {
                 let (_, children) = binomial(v, n);
                 let total: usize = children.iter().map(|c| c.1).sum();

@@ -640,7 +640,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(seed);
         let all = grids(2);
         let mut told = 0;
-        let rounds = if cfg!(miri) { 1000 } else { 20_000 };
+        let rounds = if cfg!(miri) { 300 } else { 20_000 };
         for _ in 0..rounds {
             if rng.u32(..40) == 0 {
                 all[1].poll(Channel::Request, rng.usize(1..64), &mut |_, _| true);

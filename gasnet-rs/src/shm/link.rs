@@ -518,7 +518,7 @@ mod tests {
             };
             (len as usize, (0..nargs).map(|_| random.u64(..) as u32).collect::<Vec<_>>())
         };
-        let rounds = if cfg!(miri) { 200 } else { 50_000u32 };
+        let rounds = if cfg!(miri) { 20 } else { 50_000u32 };
         let sender = std::thread::spawn(move || {
             let mut x = fastrand::Rng::with_seed(seed);
             for i in 0..rounds {
