@@ -782,7 +782,8 @@ mod tests {
 
     #[test]
     fn ways_are_short_and_few() {
-        for size in [2u32, 5, 64, 67, 100, 1000] {
+        let sizes = [2u32, 5, 11, 64, 67, 100, 1000];
+        for &size in &sizes[..if cfg!(miri) { 3 } else { sizes.len() }] {
             let side = f64::from(size).sqrt().ceil() as usize;
             for me in 0..size {
                 let next = |to| way(size, me, to).unwrap_or(to);

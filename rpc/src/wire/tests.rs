@@ -72,7 +72,7 @@ fn read_anything(bytes: &[u8]) -> usize {
 #[test]
 fn records_come_back() {
     let mut random = Rng::with_seed(7);
-    for _ in 0..200 {
+    for _ in 0..if cfg!(miri) { 10 } else { 200 } {
         let (buffer, sent) = batch(&mut random);
         let all: Vec<_> = records(buffer.bytes()).map(Result::unwrap).collect();
         assert_eq!(all.len(), sent.len());
@@ -89,7 +89,7 @@ fn records_come_back() {
 #[test]
 fn small_records_are_records() {
     let mut random = Rng::with_seed(8);
-    for _ in 0..1000 {
+    for _ in 0..if cfg!(miri) { 50 } else { 1000 } {
         let (to, _, _, body) = record(&mut random);
         let mut buffer = Buffer::default();
         append(&mut buffer, &to, &[], false, &body);
@@ -112,7 +112,7 @@ fn small_records_are_records() {
 #[test]
 fn forged_batches_are_refused_or_read_as_they_are() {
     let mut random = Rng::with_seed(9);
-    let rounds = if cfg!(miri) { 100 } else { 20_000 };
+    let rounds = if cfg!(miri) { 50 } else { 20_000 };
     for round in 0..rounds {
         let (buffer, _) = batch(&mut random);
         let mut bytes = buffer.bytes().to_vec();
