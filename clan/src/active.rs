@@ -84,7 +84,8 @@ mod tests {
         let mut events = VecDeque::new();
         let mut active = ActiveSources::new(3);
         let mut got = 0;
-        for step in 0..10_000 {
+        let steps = if cfg!(miri) { 300 } else { 10_000 };
+        for step in 0..steps {
             if random.u8(..4) == 0 {
                 let source = random.usize(..5);
                 sent += 1;
@@ -117,7 +118,7 @@ mod tests {
             let quiet = armed.borrow().iter().filter(|armed| **armed).count();
             assert!(quiet + active.len() >= 5, "step {step}: {quiet} {}", active.len());
         }
-        assert!(got > 2000 && raised * 2 < sent, "{raised} events for {sent} messages");
+        assert!(got > steps / 5 && raised * 2 < sent, "{raised} events for {sent} messages");
     }
 
     #[test]

@@ -268,10 +268,12 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 3 } else { 256 }))]
+
         #[test]
         fn pops_in_the_order_of_the_last_push(
             keys in prop::sample::select(vec![1u64, 3, 50, 400]),
-            steps in prop::collection::vec((0..8u8, any::<u64>()), 0..6000),
+            steps in prop::collection::vec((0..8u8, any::<u64>()), 0..if cfg!(miri) { 100 } else { 6000 }),
         ) {
             let mut model = Model::new(keys as usize);
             for (what, key) in steps {
@@ -295,10 +297,10 @@ mod tests {
 
     #[test]
     fn outdated_records_do_not_pile_up() {
-        for keys in [1u64, 2, 100, 5000] {
+        for keys in [1u64, 2, if cfg!(miri) { 20 } else { 100 }, 5000] {
             let mut model = Model::new(keys as usize);
             let mut random = 1u64;
-            for _ in 0..200_000 {
+            for _ in 0..if cfg!(miri) { 300 } else { 200_000 } {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let key = (random >> 33) % keys;
                 let stamps = &model.stamps;

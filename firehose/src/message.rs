@@ -391,6 +391,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 3 } else { 256 }))]
+
         #[test]
         fn what_is_read_is_what_was_written(message in message(), cut in any::<prop::sample::Index>()) {
             let mut bytes = Vec::new();

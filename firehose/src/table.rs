@@ -149,9 +149,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 3 } else { 256 }))]
+
         #[test]
         fn does_what_a_map_does(
-            steps in prop::collection::vec((0..4u8, 0..200u64, any::<u32>()), 0..800),
+            steps in prop::collection::vec((0..4u8, 0..200u64, any::<u32>()), 0..if cfg!(miri) { 60 } else { 800 }),
             stride in prop::sample::select(vec![1u64, 1 << 20, 0x9e37_79b9_7f4a_7c15]),
         ) {
             let mut table = Table::default();

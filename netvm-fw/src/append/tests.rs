@@ -23,7 +23,7 @@ fn len(of: AppendPart) -> u32 {
 fn fragments_stay_in_a_page_and_in_the_queue() {
     let mut random = fastrand::Rng::with_seed(7);
     let mut at = 0;
-    for _ in 0..10_000 {
+    for _ in 0..if cfg!(miri) { 50 } else { 10_000 } {
         let total = random.u32(1..=BYTES as u32 / 2);
         let start = start_of(at, total, BYTES);
         assert!(start >= at && start.is_multiple_of(APPEND_ALIGNMENT_BYTES));
@@ -182,12 +182,12 @@ impl<T> AppendQueue<T> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 300 }))]
 
     /// NET-7: every message comes once, in the order of its sender, or is lost by its own fault; a queue that
     /// was full recovers.
     #[test]
-    fn net_07_messages_come_once_and_in_order(steps in prop::collection::vec(step(), 1..400)) {
+    fn net_07_messages_come_once_and_in_order(steps in prop::collection::vec(step(), 1..if cfg!(miri) { 60 } else { 400 })) {
         let mut twin = Twin::new();
         for step in steps {
             match step {
@@ -198,7 +198,7 @@ proptest! {
             }
         }
         // Everything that was begun ends, and all is read.
-        for _ in 0..10_000 {
+        for _ in 0..if cfg!(miri) { 300 } else { 10_000 } {
             for who in 0..4 {
                 if twin.left.get(&who).is_some_and(|(left, _)| !left.is_empty()) {
                     twin.send(who, 0);
