@@ -11,6 +11,7 @@ mod installed;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
@@ -109,7 +110,7 @@ type Ended = (&'static Step, End, Duration);
 const BESIDE: &[Step] = &[
     Step { name: "fmt", about: "formatting", quick: true, run: fmt },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
-    Step { name: "miri", about: "the core's unit tests under Miri", quick: false, run: miri },
+    Step { name: "miri", about: "unit tests and whole jobs under Miri", quick: false, run: miri },
     Step { name: "clippy", about: "lints of all targets, warnings denied", quick: true, run: clippy },
     Step {
         name: "docs",
@@ -494,35 +495,72 @@ fn loom(_: &mut Context) -> End {
     }
 }
 
-/// Tests the core under Miri, which a nightly toolchain may have. What asks the system for memory or time is
-/// ignored there.
-fn miri(_: &mut Context) -> End {
-    let mut ask = Command::new("cargo");
-    ask.args(["+nightly", "miri", "--version"]);
+/// What runs under Miri, and which tests of it, if not all: each in a process of its own, since Miri runs the
+/// threads of a process in turn, and there are other processors. The longest come first. The ranks of
+/// `one_process` are threads, and their memory files are memory of the process
+/// (`gasnet-sys/src/memory/stand_in.rs`).
+const MIRI: [(&[&str], &[&str]); 5] = [
+    (&["-p", "gasnet", "--lib"], &[]),
+    (&["-p", "pgas", "--test", "one_process"], &[]),
+    (&["-p", "gasnet-rpc", "-p", "pgas", "--lib"], &[]),
+    (&["-p", "gasnet", "--test", "one_process"], &["hosts_of", "teams"]),
+    (&["-p", "firehose", "-p", "netvm-fw", "-p", "gasnet-clan", "--lib"], &[]),
+];
+
+/// Jobs keep to the rules of Tree Borrows: they read by atomics what a program has lent for reading only,
+/// which Stacked Borrows refuses. Unit tests keep to the latter, too.
+const OF_JOBS: &str = "-Zmiri-tree-borrows";
+
+/// A rank lives as long as its process, and is never freed. Ranks do not share one processor.
+const MIRI_FLAGS: &str =
+    "-Zmiri-disable-isolation -Zmiri-permissive-provenance -Zmiri-ignore-leaks -Zmiri-num-cpus=8";
+
+/// A command of Miri, which only a nightly toolchain has.
+fn cargo_miri() -> Command {
+    // The toolchain is chosen by rustup's cargo, not by the one that runs this program.
+    let mut cargo = Command::new("cargo");
+    cargo.args(["+nightly", "miri"]).current_dir(sh::root());
     // Asking must not install it.
-    ask.env("RUSTUP_AUTO_INSTALL", "0");
+    cargo.env("RUSTUP_AUTO_INSTALL", "0");
+    cargo.env("CARGO_TARGET_DIR", sh::target().join("miri"));
+    cargo.env("MIRIFLAGS", MIRI_FLAGS);
+    for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
+/// Tests the core, the crates over it and NICs' state under Miri, which a nightly toolchain may have. What
+/// asks the system for more than Miri has is ignored there.
+fn miri(_: &mut Context) -> End {
+    let mut ask = cargo_miri();
+    ask.arg("--version");
     // Where Miri is missing, rustup prints an error with a stack backtrace: that is for nobody to read.
     if !sh::capture(ask, CARGO_LIMIT).is_ok_and(|outcome| outcome.status == Some(0)) {
         return End::Untested("no Miri: rustup toolchain install nightly -c miri".to_string());
     }
-    // The toolchain is chosen by rustup's cargo, not by the one that runs this program.
-    let mut test = Command::new("cargo");
-    test.args(["+nightly", "miri"]).current_dir(sh::root());
-    // Miri runs the threads of a process in turn: processes use the other processors.
-    match has_cargo("nextest") {
-        true => test.args(["nextest", "run", "--no-fail-fast", "--status-level=pass"]),
-        false => test.arg("test"),
+    let (next, tests) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let run = || -> Result<(), String> {
+        // Relaxed, both: counts.
+        while let Some((what, filters)) = MIRI.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut test = cargo_miri();
+            if what.contains(&"--test") {
+                test.env("MIRIFLAGS", format!("{MIRI_FLAGS} {OF_JOBS}"));
+            }
+            test.arg("test").args(*what).args(["--", "--test-threads=1"]).args(*filters);
+            tests.fetch_add(counted(test)?, Ordering::Relaxed);
+        }
+        Ok(())
     };
-    test.args(["-p", "gasnet", "--lib"]);
-    test.env("CARGO_TARGET_DIR", sh::target().join("miri"));
-    test.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
-    for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
-        test.env_remove(name);
+    let results = std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(run)).map(|thread| thread.join()));
+    for result in results {
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => return End::Failed(why),
+            Err(_) => return End::Failed("a thread panicked".to_string()),
+        }
     }
-    match counted(test) {
-        Ok(tests) => End::Passed(format!("{tests} tests")),
-        Err(why) => End::Failed(why),
-    }
+    End::Passed(format!("{} tests", tests.into_inner()))
 }
 
 fn stage(_: &mut Context) -> End {
