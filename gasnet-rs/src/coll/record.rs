@@ -108,7 +108,7 @@ impl fmt::Display for What {
 }
 
 /// Number of operations that a record remembers.
-const MAX_REMEMBERED_OPERATIONS: usize = 32;
+const MAX_REMEMBERED_OPERATIONS: usize = if cfg!(miri) { 8 } else { 32 };
 
 /// Number of times that an operation's place in the record has been used.
 fn round(number: u32) -> u8 {
