@@ -263,6 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "reads files of the kernel")]
     fn a_thread_is_found_where_it_runs() {
         let rest: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
         let stat = format!("17 (a name) (with) 9 9) {}\n", rest.join(" "));

@@ -9,8 +9,10 @@ use pgas::{Array, Bulk, Layout, Reply, World};
 use std::sync::Mutex;
 use toy::job;
 
-const MANY: usize = if cfg!(miri) { 3 } else { 200 };
-const ELEMENTS: usize = if cfg!(miri) { 40 } else { 10_000 };
+const MANY: usize = if cfg!(miri) { 2 } else { 200 };
+/// For Miri, where a rank that waits takes the time of those that work, two neighbours.
+const HOSTS: &[&[u32]] = if cfg!(miri) { &[&[0, 1]] } else { &[&[0, 2], &[1]] };
+const ELEMENTS: usize = if cfg!(miri) { 9 } else { 300 };
 
 fn start(rank: &'static Rank, program: fn(World)) {
     rank.attach(if cfg!(miri) { 1 << 16 } else { 1 << 20 }, None).unwrap();
@@ -79,8 +81,9 @@ fn arrays(world: World) {
             })
             .collect()
     };
-    for layout in [Layout::Block, Layout::Cyclic, Layout::Custom(&sizes)] {
-        let mut array: Array<u64> = world.array(ELEMENTS, layout);
+    let layouts = [Layout::Cyclic, Layout::Block, Layout::Custom(&sizes)];
+    for layout in &layouts[..if cfg!(miri) { 1 } else { layouts.len() }] {
+        let mut array: Array<u64> = world.array(ELEMENTS, *layout);
         let owned: Vec<u64> = (0..array.local_len()).map(|at| array.global_index(at) as u64).collect();
         array.local(|mine| mine.copy_from_slice(&owned));
         array.read(|array| {
@@ -108,10 +111,10 @@ fn arrays(world: World) {
 
 #[test]
 fn calls_between_neighbours_and_hosts() {
-    job(&[&[0, 2], &[1]], false, u32::MAX, |rank, _| start(rank, calls));
+    job(HOSTS, false, u32::MAX, |rank, _| start(rank, calls));
 }
 
 #[test]
 fn arrays_of_neighbours_and_hosts() {
-    job(&[&[0, 2], &[1]], true, u32::MAX, |rank, _| start(rank, arrays));
+    job(HOSTS, true, u32::MAX, |rank, _| start(rank, arrays));
 }

@@ -121,6 +121,7 @@ mod tests {
 
     /// The system copies where memory may be gone, and what is gone is refused.
     #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel to copy")]
     fn reg_08_memory_that_was_taken_away_is_revoked() {
         let all = Regions::new();
         let mut memory = vec![0u8; 100];

@@ -34,7 +34,7 @@ fn no_key_with_another_bit_works() {
     let all = regions();
     let keys: Vec<_> = (0..40).map(|i| open(&all, 1 << 20, 4096 + i, Modes::ALL)).collect();
     for key in &keys {
-        for bit in 32..256 {
+        for bit in (32..256).step_by(if cfg!(miri) { 9 } else { 1 }) {
             let mut bytes: [u8; 32] = bytemuck::cast(*key);
             bytes[bit / 8] ^= 1 << (bit % 8);
             let forged: RegionKey = bytemuck::cast(bytes);
