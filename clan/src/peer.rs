@@ -51,6 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "starts processes")]
     fn processes_are_seen_to_live_and_die() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep exists");
         let process = Process { pid: child.id(), started: started(child.id()).expect("it lives") };
