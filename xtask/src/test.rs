@@ -290,7 +290,17 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     let Tally { passed, failed: bad, skipped } = total;
     say!("{passed} passed, {bad} failed, {skipped} skipped");
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+    if !failed.is_empty() {
+        return Err(format!("failed: {}", failed.join(", ")));
+    }
+    // The suites leave their compiled programs, some gigabytes, to later steps; now there is none.
+    if only.is_empty() {
+        for suite in ["c-suite", "upc-suite"] {
+            // Without it, nothing was left.
+            let _ = std::fs::remove_dir_all(sh::target().join(suite).join("kept"));
+        }
+    }
+    Ok(())
 }
 
 fn all_steps() -> impl Iterator<Item = &'static Step> {
