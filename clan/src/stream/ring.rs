@@ -201,7 +201,7 @@ mod tests {
             // Words under way, in order, and the last that arrived.
             let (mut to_reader, mut to_writer) = (VecDeque::new(), VecDeque::new());
             let (mut at_reader, mut at_writer) = (0, 0);
-            for step in 0..if cfg!(miri) { 100 } else { 2000 } {
+            for step in 0..if cfg!(miri) { 150 } else { 2000 } {
                 match rng.below(6) {
                     0 => {
                         writer.learn(at_writer).unwrap_or_else(|_| panic!("seed {seed}, step {step}"));
@@ -241,7 +241,7 @@ mod tests {
             }
         }
         assert!(
-            publications > if cfg!(miri) { 10 } else { 10_000 },
+            publications > if cfg!(miri) { 3 } else { 10_000 },
             "the test does something: {publications}"
         );
     }

@@ -244,7 +244,8 @@ impl Rank {
         let rank = unsafe { (*rank).own.load(crate::prim::Ordering::Relaxed) };
         // Teams use their rank when they end, so they end while all of it is there.
         // SAFETY: (1): nobody else uses the two fields.
-        let (team, barrier) = unsafe { ((&mut (*rank).team_all).take(), (&mut (*rank).nic_barrier).take()) };
+        let (team, barrier) =
+            unsafe { (OnceLock::take(&mut (*rank).team_all), OnceLock::take(&mut (*rank).nic_barrier)) };
         drop((team, barrier));
         // SAFETY: (1): made by Box::into_raw in `settle`.
         let rank = unsafe { Box::from_raw(rank) };

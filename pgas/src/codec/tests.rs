@@ -60,7 +60,7 @@ fn bytes<T: Serialize>(value: &T) -> Vec<u8> {
 #[test]
 fn values_come_back() {
     let mut random = fastrand::Rng::with_seed(3);
-    for _ in 0..if cfg!(miri) { 5 } else { 300 } {
+    for _ in 0..if cfg!(miri) { 2 } else { 300 } {
         let value = all(&mut random, 3);
         let written = bytes(&value);
         assert_eq!(read::<All>(&written).unwrap(), value);
@@ -93,7 +93,7 @@ fn text_is_borrowed() {
 #[test]
 fn any_bytes_can_be_read() {
     let mut random = fastrand::Rng::with_seed(4);
-    for _ in 0..if cfg!(miri) { 20 } else { 3000 } {
+    for _ in 0..if cfg!(miri) { 6 } else { 3000 } {
         let mut written = bytes(&all(&mut random, 1));
         for _ in 0..random.usize(1..4) {
             let at = random.usize(..written.len());
