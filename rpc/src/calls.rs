@@ -1,4 +1,4 @@
-//! Calls that wait for their answers, and the replies that answer them.
+//! Calls that wait for their answers.
 //!
 //! A call has a place in the table of the rank that made it, and a generation that no other call of that
 //! place has had lately. An answer names both, so one that is late, repeated or forged finds nothing and is
@@ -7,16 +7,15 @@
 //! The handler writes an answer of few bytes straight to where its caller looks. Who may use a place, its
 //! state tells; a lock is taken for what few calls need: a waker, an error, an answer that is long.
 
-use crate::Engine;
-use crate::counts::Own;
-use crate::payload::{Payload, Source};
+use crate::counts::OwnThread;
+use crate::payload::Payload;
 use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, Turns, fence, turns, yield_now};
 use crate::wire::{Answer, SHORT_WORDS, Short};
 use core::any::Any;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use gasnet::RankId;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use thiserror::Error;
 
 /// Why a call has no answer.
@@ -67,9 +66,9 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
 
 /// How a call ended, as a byte.
 pub(crate) const ANSWERED: u8 = 0;
-const PANICKED: u8 = 1;
-const ABANDONED: u8 = 2;
-const UNREADABLE: u8 = 3;
+pub(crate) const PANICKED: u8 = 1;
+pub(crate) const ABANDONED: u8 = 2;
+pub(crate) const UNREADABLE: u8 = 3;
 pub(crate) const NO_ROOM: u8 = 4;
 
 /// The bytes of an answer.
@@ -346,7 +345,7 @@ pub(crate) struct Calls {
     places: [OnceLock<Box<[Place]>>; 27],
     /// Those without a call. The one used last is used next: it is in the cache.
     free: Turns<Free>,
-    own: Own,
+    own: OwnThread,
     /// A list of further free places, which only the own thread uses: the number of the first, plus 1, and
     /// how many they are.
     own_first: AtomicU32,
@@ -369,7 +368,7 @@ impl core::fmt::Debug for Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(own: Own) -> Calls {
+    pub(crate) fn new(own: OwnThread) -> Calls {
         Calls {
             places: core::array::from_fn(|_| OnceLock::new()),
             free: turns(Free::default()),
@@ -544,78 +543,6 @@ impl Future for Call {
     }
 }
 
-/// The right and the duty to answer one call: exactly one of its methods is called, or it is sent on.
-/// Dropped, it tells the caller so.
-#[must_use = "dropped, it tells the caller that there is no answer"]
-pub struct Reply {
-    engine: &'static Engine,
-    answer: Option<Answer>,
-}
-
-impl core::fmt::Debug for Reply {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Reply").field("answer", &self.answer).finish_non_exhaustive()
-    }
-}
-
-impl Reply {
-    pub(crate) fn new(engine: &'static Engine, answer: Answer) -> Reply {
-        Reply { engine, answer: Some(answer) }
-    }
-
-    fn end(&mut self, outcome: u8, body: &mut Vec<u8>, payloads: Vec<Arc<dyn Source>>) {
-        if let Some(answer) = self.answer.take() {
-            self.engine.answer(answer, outcome, body, payloads);
-        }
-    }
-
-    /// The rank whose call it is.
-    pub fn origin(&self) -> RankId {
-        self.answer.map_or(self.engine.rank().id(), |answer| answer.origin)
-    }
-
-    /// Answers with these bytes, which are taken if they are many, and with payloads.
-    pub fn answer(mut self, body: &mut Vec<u8>, payloads: Vec<Arc<dyn Source>>) {
-        self.end(ANSWERED, body, payloads);
-    }
-
-    /// [`Reply::answer`] with few bytes.
-    #[inline]
-    pub fn answer_short(mut self, body: &Short) {
-        if let Some(answer) = self.answer.take() {
-            self.engine.answer_short(answer, body);
-        }
-    }
-
-    /// Says that the function has panicked.
-    pub fn panicked(mut self, message: &str) {
-        self.end(PANICKED, &mut message.into(), Vec::new());
-    }
-
-    /// Says that what came cannot be read.
-    pub fn unreadable(mut self, message: &str) {
-        self.end(UNREADABLE, &mut message.into(), Vec::new());
-    }
-
-    /// Gives the duty up, as words: whoever makes a reply of them ([`Reply::from_words`]) has it then.
-    pub fn into_words(mut self) -> [u32; 3] {
-        self.answer.take().map_or([0; 3], Answer::words)
-    }
-
-    /// Takes the duty over on another rank, or here. `None` for words that [`Reply::into_words`] has not
-    /// made. Words used twice answer twice: the second answer finds no call.
-    pub fn from_words(engine: &'static Engine, words: [u32; 3]) -> Option<Reply> {
-        let answer = Answer::from_words(words);
-        (answer.generation != 0 && answer.origin.0 < engine.rank().size()).then(|| Reply::new(engine, answer))
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        self.end(ABANDONED, &mut Vec::new(), Vec::new());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -625,7 +552,7 @@ mod tests {
     }
 
     fn calls() -> &'static Calls {
-        Box::leak(Box::new(Calls::new(Own::here())))
+        Box::leak(Box::new(Calls::new(OwnThread::here())))
     }
 
     /// Answers that are repeated, late (nobody waits any more, or somebody else at the same place), or made
@@ -831,8 +758,8 @@ mod loom_tests {
     #[test]
     fn loom_where_all_have_left_no_call_sleeps() {
         // The threads of a model share what threads keep for themselves: none of them is an own thread.
-        let nobody = Own::here();
-        Own::here();
+        let nobody = OwnThread::here();
+        OwnThread::here();
         model(move || {
             let calls: &'static Calls = Box::leak(Box::new(Calls::new(nobody)));
             // The place is there before: loom does not see what hands a new one over.

@@ -9,35 +9,35 @@ use core::cell::Cell;
 
 /// Something with an address that nothing else ever has.
 #[derive(Debug)]
-struct Mark(#[expect(dead_code, reason = "gives it an address")] u8);
+struct Unique(#[expect(dead_code, reason = "gives it an address")] u8);
 
 thread_local! {
     /// Of what the thread is the own thread.
-    static OWN: Cell<Option<&'static Mark>> = const { Cell::new(None) };
+    static OWN: Cell<Option<&'static Unique>> = const { Cell::new(None) };
 }
 
 /// Names an engine, and knows its own thread.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Own(&'static Mark);
+pub(crate) struct OwnThread(&'static Unique);
 
-impl PartialEq for Own {
-    fn eq(&self, other: &Own) -> bool {
+impl PartialEq for OwnThread {
+    fn eq(&self, other: &OwnThread) -> bool {
         core::ptr::eq(self.0, other.0)
     }
 }
 
-impl Own {
+impl OwnThread {
     /// The calling thread is the own thread, and ceases to be that of another engine.
-    pub(crate) fn here() -> Own {
-        let mark: &'static Mark = Box::leak(Box::new(Mark(0)));
-        OWN.set(Some(mark));
-        Own(mark)
+    pub(crate) fn here() -> OwnThread {
+        let unique: &'static Unique = Box::leak(Box::new(Unique(0)));
+        OWN.set(Some(unique));
+        OwnThread(unique)
     }
 
     /// Whether the calling thread is the own thread. At most one is.
     #[inline]
     pub(crate) fn is_here(self) -> bool {
-        OWN.get().is_some_and(|mark| core::ptr::eq(mark, self.0))
+        OWN.get().is_some_and(|unique| core::ptr::eq(unique, self.0))
     }
 }
 
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn an_engine_has_one_own_thread() {
-        let own = Own::here();
+        let own = OwnThread::here();
         assert!(own.is_here());
         assert!(!std::thread::scope(|scope| scope.spawn(|| own.is_here()).join().unwrap()));
-        let other = Own::here();
+        let other = OwnThread::here();
         assert!(other.is_here() && !own.is_here() && own != other);
     }
 

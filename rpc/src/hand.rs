@@ -7,21 +7,21 @@
 //!
 //! In the simulated cluster one thread runs all ranks, so a record in hand names its engine.
 
-use crate::counts::Own;
+use crate::counts::OwnThread;
 use crate::wire::Small;
 use core::cell::Cell;
 use gasnet::{RankId, context};
 
 thread_local! {
     /// Whose record the thread has in hand, if it has one.
-    static OF: Cell<Option<Own>> = const { Cell::new(None) };
+    static OF: Cell<Option<OwnThread>> = const { Cell::new(None) };
     static RECORD: Cell<(RankId, Small)> = const { Cell::new((RankId(0), Small::NONE)) };
 }
 
 /// Handler: gives the record into the hand of the thread, if it is one that waits and has none. Whether it
 /// did.
 #[inline]
-pub(crate) fn give(of: Own, from: RankId, record: Small) -> bool {
+pub(crate) fn give(of: OwnThread, from: RankId, record: Small) -> bool {
     if !context::waiting() || context::serving() || OF.get().is_some() {
         return false;
     }
@@ -32,13 +32,13 @@ pub(crate) fn give(of: Own, from: RankId, record: Small) -> bool {
 
 /// Whether the thread has a record of that engine in hand.
 #[inline]
-pub(crate) fn has(of: Own) -> bool {
+pub(crate) fn has(of: OwnThread) -> bool {
     OF.get() == Some(of)
 }
 
 /// Takes it.
 #[inline]
-pub(crate) fn take(of: Own) -> Option<(RankId, Small)> {
+pub(crate) fn take(of: OwnThread) -> Option<(RankId, Small)> {
     if !has(of) {
         return None;
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn one_record_is_in_the_hand_of_a_thread_that_waits() {
-        let (other, own) = (Own::here(), Own::here());
+        let (other, own) = (OwnThread::here(), OwnThread::here());
         let give = || give(own, RankId(3), Small::NONE);
         assert!(!give(), "it does not wait");
         context::set_waiting(true);

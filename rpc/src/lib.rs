@@ -19,7 +19,8 @@
 //! batches   what is for one rank, in one message
 //! hand      a record that has come to a thread that waits
 //! counts    counts that grow with every record
-//! calls     calls that wait for their answers; replies
+//! calls     calls that wait for their answers
+//! reply     the right, and the duty, to answer a call
 //! threads   threads that serve beside the program
 //! payload   bytes of any size, in place before their record
 //! tasks     futures that the rank drives
@@ -77,6 +78,7 @@ mod lock;
 mod outbox;
 mod payload;
 mod prim;
+mod reply;
 mod serve;
 pub mod service;
 mod settle;
@@ -84,16 +86,17 @@ mod tasks;
 mod threads;
 mod wire;
 
-pub use calls::{Answered, Call, CallError, Reply, panic_text};
+pub use calls::{Answered, Call, CallError, panic_text};
 pub use outbox::WINDOW_BYTES;
 pub use payload::{MOST_PAYLOADS, Payload, Source};
+pub use reply::Reply;
 pub use service::{Apply, Named, Serve, Service};
 pub use tasks::Task;
 pub use wire::Short;
 
 use calls::Calls;
 use core::any::Any;
-use counts::{Count, Own};
+use counts::{Count, OwnThread};
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::context;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
@@ -209,7 +212,7 @@ pub struct Incoming<'a> {
 /// The engine of one rank. It lives as long as the process.
 pub struct Engine {
     rank: &'static Rank,
-    own: Own,
+    own: OwnThread,
     outbox: Outbox,
     calls: Calls,
     tasks: Arc<Tasks>,
@@ -245,7 +248,7 @@ impl Engine {
     /// There is an engine already, or ranks run different builds of the program, whose functions have
     /// different addresses.
     pub fn start(rank: &'static Rank) -> Result<&'static Engine, Error> {
-        let own = Own::here();
+        let own = OwnThread::here();
         let engine: &'static Engine = Box::leak(Box::new(Engine {
             rank,
             own,

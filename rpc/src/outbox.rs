@@ -8,7 +8,7 @@
 //! when it serves.
 
 use crate::batches::{Batch, Batches};
-use crate::counts::{Added, Count, Own};
+use crate::counts::{Added, Count, OwnThread};
 use crate::lock::lock;
 use crate::wire::{self, Buffer, To};
 use core::cell::RefCell;
@@ -37,7 +37,7 @@ struct Lane {
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    own: Own,
+    own: OwnThread,
     batches: Batches<Buffer>,
     lanes: Box<[Lane]>,
     /// Ranks to be told that they have been served.
@@ -77,7 +77,7 @@ pub(crate) fn recycle(mut buffer: Buffer) {
 }
 
 impl Outbox {
-    pub(crate) fn new(ranks: u32, own: Own) -> Outbox {
+    pub(crate) fn new(ranks: u32, own: OwnThread) -> Outbox {
         Outbox {
             own,
             batches: Batches::new(ranks),
@@ -272,7 +272,7 @@ mod tests {
     /// Every rank floods every other with records that go on round the ring: how many are left when nobody
     /// can do anything any more.
     fn left_of_a_flood(size: u32, services_wait: bool) -> usize {
-        let own = Own::here();
+        let own = OwnThread::here();
         let rank = |me| Flooding {
             me: RankId(me),
             outbox: Outbox::new(size, own),

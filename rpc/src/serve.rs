@@ -1,11 +1,12 @@
 //! What arrives, until it has been served: the handlers keep batches, and whoever serves takes them, runs
 //! the services that their records name, and sends records on that are for other ranks.
 
-use crate::calls::{self, Answered, Reply};
+use crate::calls::{self, Answered};
 use crate::hand;
 use crate::lock::lock;
 use crate::outbox;
 use crate::payload::Payload;
+use crate::reply::Reply;
 use crate::service::{self, Service};
 use crate::wire::{self, Batch, Record, Small, To};
 use crate::{Engine, Incoming};
