@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 #[cfg(miri)]
-use crate::memory::stand_in::{fallocate, fcntl_dupfd_cloexec, memfd_create, pread, pwrite};
+use crate::stand_in::{fallocate, fcntl_dupfd_cloexec, memfd_create, pread, pwrite};
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags};
 #[cfg(not(miri))]

@@ -40,7 +40,7 @@
 //! 1. No call of a safe function, whatever its arguments, can break the memory safety of this process.
 //! 2. What runs between fork and exec makes system calls only: it allocates nothing and takes no lock, which
 //!    another thread might have held.
-//! 3. The crate has no state of its own (but for Miri, `memory/stand_in.rs`), and depends on no other crate
+//! 3. The crate has no state of its own (but for Miri, `stand_in.rs`), and depends on no other crate
 //!    of the workspace.
 //!
 //! [`OwnedFd`]: std::os::fd::OwnedFd
@@ -56,6 +56,8 @@ pub mod poll;
 pub mod process;
 pub mod processors;
 pub mod signals;
+#[cfg(miri)]
+mod stand_in;
 pub mod stdio;
 pub mod thread;
 

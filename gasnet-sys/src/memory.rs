@@ -1,18 +1,15 @@
 //! Mappings of memory files, and reserved addresses.
 #![expect(unsafe_code, reason = "mmap and munmap")]
 
-#[cfg(miri)]
-pub(crate) mod stand_in;
-
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::process::Pid;
+#[cfg(miri)]
+use crate::stand_in::{mmap, mmap_anonymous, munmap};
 use rustix::mm::{MapFlags, ProtFlags};
 #[cfg(not(miri))]
 use rustix::mm::{mmap, mmap_anonymous, munmap};
-#[cfg(miri)]
-use stand_in::{mmap, mmap_anonymous, munmap};
 
 /// A mapping of this process, unmapped when dropped.
 #[derive(Debug)]

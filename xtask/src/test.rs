@@ -508,7 +508,7 @@ fn loom(_: &mut Context) -> End {
 /// What runs under Miri, and which tests of it, if not all: each in a process of its own, since Miri runs the
 /// threads of a process in turn, and there are other processors. The longest come first. The ranks of
 /// `one_process` are threads, and their memory files are memory of the process
-/// (`gasnet-sys/src/memory/stand_in.rs`).
+/// (`gasnet-sys/src/stand_in.rs`).
 const MIRI: [(&[&str], &[&str]); 5] = [
     (&["-p", "gasnet", "--lib"], &[]),
     (&["-p", "pgas", "--test", "one_process"], &[]),

@@ -2,6 +2,7 @@
 //! is memory of this process here, and the ranks of a job are its threads: where one of them maps a part of a
 //! file, or takes addresses that another has reserved, it gets the same memory. Who maps part of a file must
 //! map it as others have. What is written by system calls is not seen in mappings.
+#![expect(unsafe_code, reason = "memory that stands for mappings")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
