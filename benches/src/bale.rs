@@ -15,8 +15,9 @@ use std::time::Instant;
 const DEGREE: u64 = 10;
 /// Bytes that a rank gathers for another before it sends them.
 const BATCH_BYTES: usize = 8000;
-/// Numbers that are shuffled together, about.
+/// Numbers that are shuffled together, at most, about; buckets for each rank, at least.
 const BUCKET: usize = 32 * 1024;
+const BUCKETS: usize = 32;
 /// Numbers for a bucket that are put together.
 const RUN: usize = 64;
 /// Columns that are looked up together.
@@ -159,12 +160,13 @@ impl<T: Send + Sync + 'static, W: Plain> Lanes<T, W> {
 
 /// Each number goes to one of many buckets at random, and each bucket is shuffled: with that all orders are
 /// equally likely. Where a bucket lies, and what each rank puts where in it, they know before they put
-/// anything, since they count first. A bucket is no larger than what a fast cache holds.
+/// anything, since they count first. A bucket is no larger than what a fast cache holds, and small beside a
+/// rank's part, since two ranks may have to shuffle the same one.
 fn randperm(world: World, count: usize) -> (f64, usize) {
     let (ranks, me) = (world.size() as usize, world.rank() as usize);
     let seed = mix(0xace1);
     let numbers = (me * count) as u64..((me + 1) * count) as u64;
-    let buckets = ranks * count.div_ceil(BUCKET);
+    let buckets = ranks * count.div_ceil(BUCKET).max(BUCKETS);
     let bucket_of = |number| below(mix(seed ^ number), buckets as u64) as usize;
     let (ns, mut permutation) = timed(world, || {
         let mut permutation = world.array::<u64>(ranks * count, Layout::Block);
