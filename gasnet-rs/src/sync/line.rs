@@ -161,6 +161,7 @@ mod tests {
     /// 11): every state that five processes can bring about, and every operation in it, give the same in
     /// both.
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn nics_do_the_same() {
         use netvm_fw::atomics::{AtomicOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY};
         const PROCESSES: u64 = 5;
