@@ -428,6 +428,7 @@ mod tests {
     /// A peer is worth waiting for while it runs elsewhere: not when it gave its processor up, was preempted
     /// from ours, or is unknown.
     #[test]
+    #[cfg_attr(miri, ignore = "asks which processor it runs on")]
     fn only_a_peer_that_runs_elsewhere_is_watched() {
         let stations: &'static [Station] = Box::leak((0..3).map(|_| Station(AtomicU32::new(0))).collect());
         let presence = Presence::new(0, stations, 2);
