@@ -455,6 +455,7 @@ mod tests {
     /// A running peer that says nothing is watched ever shorter, so a wait soon yields at every step;
     /// progress restores it.
     #[test]
+    #[cfg_attr(miri, ignore = "asks which processor it runs on")]
     fn patience_runs_out() {
         let stations: &'static [Station] = Box::leak((0..2).map(|_| Station(AtomicU32::new(0))).collect());
         let presence: &'static Presence = Box::leak(Box::new(Presence::new(0, stations, 2)));

@@ -166,6 +166,7 @@ mod tests {
     /// Every interleaving of processes that take the lock or try to: one inside at a time, in the order of
     /// joining, and nobody waits for ever.
     #[test]
+    #[cfg_attr(miri, ignore = "explores many states, without unsafe code")]
     fn one_at_a_time_and_in_turn() {
         // From the beginning, and where counts begin again.
         for (processes, times, count) in [(2, 4, 0), (3, 2, 0), (4, 1, 0), (2, 4, (1 << COUNT_BITS) - 2)] {
