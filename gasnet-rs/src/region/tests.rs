@@ -100,15 +100,16 @@ fn nobody_touches_memory_after_its_revocation() {
     let current = Mutex::new(None::<RegionKey>);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
-        for _ in 0..3 {
-            s.spawn(|| {
+        let (all, current, over) = (&all, &current, &over);
+        for own in 0..4 {
+            s.spawn(move || {
                 let mut old: Vec<RegionKey> = Vec::new();
                 while !over.load(Relaxed) {
                     old.extend(*current.lock().unwrap());
                     for key in old.iter().rev().take(4) {
-                        if let Ok(access) = all.access(key.grant(), Modes::WRITE, 0, 64) {
-                            // SAFETY: the access holds the memory.
-                            unsafe { crate::bytes::fill(access.at, 1, 64) };
+                        if let Ok(access) = all.access(key.grant(), Modes::WRITE, own * 16, 16) {
+                            // SAFETY: the access holds the memory, and each thread has a place of its own.
+                            unsafe { crate::bytes::fill(access.at, 1, 16) };
                         }
                     }
                     std::thread::yield_now();
@@ -117,7 +118,7 @@ fn nobody_touches_memory_after_its_revocation() {
         }
         for _ in 0..if cfg!(miri) { 20 } else { 3000 } {
             let mut memory = vec![0u64; 8];
-            let key = open(&all, memory.as_mut_ptr() as usize, 64, Modes::WRITE);
+            let key = open(all, memory.as_mut_ptr() as usize, 64, Modes::WRITE);
             *current.lock().unwrap() = Some(key);
             std::thread::yield_now();
             all.revoke(key.slot);
