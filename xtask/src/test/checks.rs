@@ -1,0 +1,187 @@
+//! Steps that only build and check: form, lints, documentation, features, loom and Miri.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{CARGO_LIMIT, Context, End, counted, has_cargo};
+use crate::sh;
+
+pub(super) fn fmt(_: &mut Context) -> End {
+    if !has_cargo("fmt") {
+        return End::Untested("no rustfmt; try: rustup component add rustfmt".to_string());
+    }
+    checked(sh::cargo(&["fmt", "--all", "--check"]))
+}
+
+pub(super) fn clippy(_: &mut Context) -> End {
+    if !has_cargo("clippy") {
+        return End::Untested("no clippy; try: rustup component add clippy".to_string());
+    }
+    checked(sh::cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+pub(super) fn docs(_: &mut Context) -> End {
+    let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--lib", "--no-deps"]);
+    // Links to private items are for those who read the source; public pages show them as plain text.
+    doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
+    checked(doc)
+}
+
+/// Runs a command whose output matters only if it fails.
+fn checked(command: Command) -> End {
+    let shown = sh::show(&command);
+    match sh::capture(command, CARGO_LIMIT) {
+        Ok(outcome) if outcome.status == Some(0) => End::Passed(String::new()),
+        Ok(outcome) => {
+            say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            End::Failed(format!("{shown}: {}", outcome.end()))
+        }
+        Err(why) => End::Failed(why),
+    }
+}
+
+pub(super) fn doctest(_: &mut Context) -> End {
+    match counted(sh::cargo(&["test", "--workspace", "--doc"])) {
+        Ok(tests) => End::Passed(format!("{tests} tests")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+/// Tests the launcher with hwloc; installs the library first where this may.
+pub(super) fn hwloc(_: &mut Context) -> End {
+    let present = || {
+        let mut ask = Command::new("pkg-config");
+        // Debian's hwloc is linked with libudev, and its package does not bring that with it.
+        ask.args(["--exists", "--static", "hwloc >= 2.0.4", "libudev"]);
+        sh::pass(ask, CARGO_LIMIT).is_ok()
+    };
+    if !present() {
+        sh::install_debian(&["libhwloc-dev", "libudev-dev", "pkg-config"]);
+    }
+    if !present() {
+        return End::Untested(
+            "no libhwloc 2 with headers; Debian's: libhwloc-dev libudev-dev pkg-config".to_string(),
+        );
+    }
+    match counted(sh::cargo(&["test", "-p", "gasnet-launch", "--features", "hwloc", "--lib", "bind"])) {
+        Ok(tests) => End::Passed(format!("{tests} tests")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+/// Tests what the features of `pgas` add. The test of spans is a program of one rank, which says what it saw.
+pub(super) fn features(_: &mut Context) -> End {
+    let test = |what: &[&str]| {
+        sh::cargo(&[["test", "-p", "pgas", "--features", "rand,tracing"].as_slice(), what].concat())
+    };
+    let spans = test(&["--test", "spans"]);
+    let shown = sh::show(&spans);
+    match sh::capture(spans, CARGO_LIMIT) {
+        Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains("spans: ") => {}
+        Ok(outcome) => {
+            say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            return End::Failed(format!("{shown}: {}", outcome.end()));
+        }
+        Err(why) => return End::Failed(why),
+    }
+    match counted(test(&["--lib", "streams"])) {
+        Ok(tests) => End::Passed(format!("{} tests", tests + 1)),
+        Err(why) => End::Failed(why),
+    }
+}
+
+pub(super) fn loom(_: &mut Context) -> End {
+    let mut test = sh::cargo(&[
+        "test",
+        "-p",
+        "gasnet",
+        "-p",
+        "gasnet-clan",
+        "-p",
+        "gasnet-rpc",
+        "-p",
+        "netvm-fw",
+        "-p",
+        "firehose",
+        "--lib",
+        "loom_",
+    ]);
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    test.env("RUSTFLAGS", format!("{flags} --cfg loom").trim());
+    test.env("CARGO_TARGET_DIR", sh::target().join("loom"));
+    match counted(test) {
+        Ok(tests) => End::Passed(format!("{tests} models")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+/// What runs under Miri, and which tests of it, if not all: each in a process of its own, since Miri runs the
+/// threads of a process in turn, and there are other processors. The longest come first. The ranks of
+/// `one_process` are threads, and their memory files are memory of the process
+/// (`gasnet-sys/src/stand_in.rs`).
+const MIRI: [(&[&str], &[&str]); 7] = [
+    (&["-p", "gasnet", "--lib"], &["--skip", "shm::"]),
+    (&["-p", "pgas", "--test", "one_process"], &[]),
+    (&["-p", "gasnet-rpc", "-p", "pgas", "--lib"], &[]),
+    (&["-p", "gasnet", "--test", "one_process"], &["hosts_of", "teams"]),
+    // Memory that tests leave makes those after them slower, and links are large.
+    (&["-p", "gasnet", "--lib"], &["shm::grid"]),
+    (&["-p", "gasnet", "--lib"], &["shm::", "--skip", "shm::grid"]),
+    (&["-p", "firehose", "-p", "netvm-fw", "-p", "gasnet-clan", "--lib"], &[]),
+];
+
+/// Jobs keep to the rules of Tree Borrows: they read by atomics what a program has lent for reading only,
+/// which Stacked Borrows refuses. Unit tests keep to the latter, too.
+const OF_JOBS: &str = "-Zmiri-tree-borrows";
+
+/// A rank lives as long as its process, and is never freed. Ranks do not share one processor.
+const MIRI_FLAGS: &str =
+    "-Zmiri-disable-isolation -Zmiri-permissive-provenance -Zmiri-ignore-leaks -Zmiri-num-cpus=8";
+
+/// A command of Miri, which only a nightly toolchain has.
+fn cargo_miri() -> Command {
+    // The toolchain is chosen by rustup's cargo, not by the one that runs this program.
+    let mut cargo = Command::new("cargo");
+    cargo.args(["+nightly", "miri"]).current_dir(sh::root());
+    // Asking must not install it.
+    cargo.env("RUSTUP_AUTO_INSTALL", "0");
+    cargo.env("CARGO_TARGET_DIR", sh::target().join("miri"));
+    cargo.env("MIRIFLAGS", MIRI_FLAGS);
+    for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
+/// Tests the core, the crates over it and NICs' state under Miri, which a nightly toolchain may have. What
+/// asks the system for more than Miri has is ignored there.
+pub(super) fn miri(_: &mut Context) -> End {
+    let mut ask = cargo_miri();
+    ask.arg("--version");
+    // Where Miri is missing, rustup prints an error with a stack backtrace: that is for nobody to read.
+    if !sh::capture(ask, CARGO_LIMIT).is_ok_and(|outcome| outcome.status == Some(0)) {
+        return End::Untested("no Miri: rustup toolchain install nightly -c miri".to_string());
+    }
+    let (next, tests) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let run = || -> Result<(), String> {
+        // Relaxed, both: counts.
+        while let Some((what, filters)) = MIRI.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut test = cargo_miri();
+            if what.contains(&"--test") {
+                test.env("MIRIFLAGS", format!("{MIRI_FLAGS} {OF_JOBS}"));
+            }
+            test.arg("test").args(*what).args(["--", "--test-threads=1"]).args(*filters);
+            tests.fetch_add(counted(test)?, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    let results = std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(run)).map(|thread| thread.join()));
+    for result in results {
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => return End::Failed(why),
+            Err(_) => return End::Failed("a thread panicked".to_string()),
+        }
+    }
+    End::Passed(format!("{} tests", tests.into_inner()))
+}
