@@ -11,6 +11,13 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+/* Clients use these without including them: GASNet's own headers bring them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 /* what GASNet's clients use without defining it */
 #ifndef PRIuSZ

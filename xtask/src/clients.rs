@@ -112,11 +112,17 @@ fn tool_variables(site: &Site, mode: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A fragment that makefiles include. It finds the prefix from its own place, `depth` folders below.
-fn make_fragment(variables: &[(&'static str, String)], depth: usize) -> String {
+/// A fragment that makefiles include. It finds the prefix from its own place, `depth` folders below, also
+/// where the installation was moved. A copy of the fragment alone finds no headers there, and leads to where
+/// the installation was made.
+fn make_fragment(site: &Site, variables: &[(&'static str, String)], depth: usize) -> String {
     let up = vec![".."; depth].join("/");
     let mut text =
         format!("GASNET_PREFIX := $(abspath $(realpath $(dir $(lastword $(MAKEFILE_LIST))))/{up})\n");
+    text += &format!(
+        "ifeq ($(wildcard $(GASNET_PREFIX)/include/gasnet_config.h),)\nGASNET_PREFIX := {}\nendif\n",
+        site.prefix.display()
+    );
     for (name, value) in variables {
         text += &format!("{name} = {}\n", value.replace("${", "$(").replace('}', ")"));
     }
@@ -366,7 +372,7 @@ fn lay_down_tree(tree: &Path, site: &Site, code: Code) -> Result<(), String> {
     for conduit in CONDUITS {
         let folder = tree.join(format!("{conduit}-conduit"));
         for mode in MODES {
-            let fragment = make_fragment(&variables(site, conduit, mode, code), 4);
+            let fragment = make_fragment(site, &variables(site, conduit, mode, code), 4);
             write(&folder.join(format!("{conduit}-{mode}.mak")), &fragment)?;
         }
         let nothing = format!(
@@ -384,6 +390,16 @@ fn lay_down_tree(tree: &Path, site: &Site, code: Code) -> Result<(), String> {
     link("../../../../../bin/amudprun", &tree.join("other/amudp/amudprun"))
 }
 
+/// The header that configure scripts look for in the folder of a network to see whether it is there, and a
+/// few include by this name.
+const CORE_HEADER: &str = "\
+/* GASNet's core as the network @CONDUIT@ has it: all networks have the same, and programs include gasnet.h or gasnetex.h. */
+#ifndef _GASNET_CORE_H
+#define _GASNET_CORE_H
+#include <gasnetex.h>
+#endif
+";
+
 /// Lays everything down in `place`, which will be the site's prefix.
 pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
     let (bin, lib, packages) = (place.join("bin"), place.join("lib"), place.join("lib/pkgconfig"));
@@ -392,10 +408,12 @@ pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
     }
     write(&packages.join("vipl.pc"), &vipl_package_file(site))?;
     for conduit in CONDUITS {
+        let core = place.join(format!("include/{conduit}-conduit/gasnet_core.h"));
+        write(&core, &CORE_HEADER.replace("@CONDUIT@", conduit))?;
         for mode in MODES {
             let name = format!("gasnet-{conduit}-{mode}");
             let variables = variables(site, conduit, mode, Code::Opt);
-            let fragment = make_fragment(&variables, 2);
+            let fragment = make_fragment(site, &variables, 2);
             write(&place.join(format!("include/{conduit}-conduit/{conduit}-{mode}.mak")), &fragment)?;
             let (flags, libs) = ("${GASNET_CPPFLAGS} ${GASNET_CFLAGS}", "${GASNET_LDFLAGS} ${GASNET_LIBS}");
             let text = package_file(site, &name, &variables, flags, libs);
@@ -409,7 +427,7 @@ pub fn lay_down(place: &Path, site: &Site) -> Result<(), String> {
     for mode in ["seq", "par"] {
         let name = format!("gasnet_tools-{mode}");
         let variables = tool_variables(site, mode);
-        write(&place.join(format!("include/{name}.mak")), &make_fragment(&variables, 1))?;
+        write(&place.join(format!("include/{name}.mak")), &make_fragment(site, &variables, 1))?;
         let (flags, libs) = ("${GASNETTOOLS_CPPFLAGS}", "${GASNETTOOLS_LDFLAGS} ${GASNETTOOLS_LIBS}");
         write(&packages.join(format!("{name}.pc")), &package_file(site, &name, &variables, flags, libs))?;
         link("libgasnet.a", &lib.join(format!("lib{name}.a")))?;
@@ -449,6 +467,7 @@ mod tests {
     fn makefiles_of_clients_find_the_prefix() {
         let folder = folder("make");
         lay_down(&folder, &site("/nowhere")).unwrap();
+        fs::write(folder.join("include/gasnet_config.h"), "").unwrap();
         link("share/gasnet/build", &folder.join("linked")).unwrap();
         for (fragment, debug) in [
             ("include", ""),
@@ -470,6 +489,27 @@ mod tests {
             );
         }
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A fragment that was copied into a client's own folder leads to the installation.
+    #[test]
+    fn a_copied_fragment_leads_to_the_installation() {
+        let (folder, client) = (folder("copied"), folder("copied-client"));
+        lay_down(&folder, &site(&folder.display().to_string())).unwrap();
+        for (from, name) in [
+            ("include/smp-conduit/smp-seq.mak", "GASNET_CPPFLAGS"),
+            ("include/gasnet_tools-par.mak", "GASNETTOOLS_CPPFLAGS"),
+        ] {
+            fs::create_dir_all(folder.join("include")).unwrap();
+            fs::copy(folder.join(from), client.join("copy.mak")).unwrap();
+            let text = format!("include copy.mak\nall:\n\t@echo $({name})\n");
+            fs::write(client.join("Makefile"), text).unwrap();
+            let Ok(said) = Command::new("make").arg("-s").current_dir(&client).output() else { return };
+            let said = String::from_utf8_lossy(&said.stdout).into_owned();
+            assert!(said.contains(&format!("-I{}/include", folder.display())), "{said}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&client).unwrap();
     }
 
     /// Of the libraries, only words that begin with -L and -l survive in some clients, which take the first
