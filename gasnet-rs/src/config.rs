@@ -79,6 +79,12 @@ pub const SETTINGS: &[Setting] = &[
          how many calls, sends and far elements it asked for, and how many messages it sent for them. So does a UPC program compiled \
          with `-fupc-aggregate`, of its relaxed writes.",
     ),
+    setting(
+        "GASNET_CORE",
+        "none (default), used",
+        "How much of the memory that ranks share a core dump holds. `used`: the pages of segments that hold data, except over netvm. The memory is large \
+         where segments are, and every rank of a host that crashes writes it.",
+    ),
     setting("GASNET_QUIET", "0 (default), 1", "Print no warnings."),
     setting(
         "GASNET_WAIT_REPORT",
@@ -97,6 +103,8 @@ pub struct Config {
     pub coll_nic: bool,
     /// `GASNET_STATS`.
     pub stats: bool,
+    /// `GASNET_CORE` is `used`: core dumps hold the used pages of segments.
+    pub dump_used: bool,
     /// `GASNET_MAX_SEGSIZE` in bytes.
     pub max_segment: Option<u64>,
     /// `GASNET_CHECK`.
@@ -117,6 +125,7 @@ impl Default for Config {
             neighborhood: u32::MAX,
             coll_nic: false,
             stats: false,
+            dump_used: false,
             max_segment: None,
             check: false,
             spin: None,
@@ -152,6 +161,7 @@ impl Config {
             },
             coll_nic: env.word("GASNET_COLL")? == Some("nic"),
             stats: env.flag("GASNET_STATS")?.unwrap_or(false),
+            dump_used: env.word("GASNET_CORE")? == Some("used"),
             max_segment: match env.text("GASNET_MAX_SEGSIZE") {
                 Some(v) if is_beyond_any_machine(&v) => {
                     return Err(Error::job(format!(

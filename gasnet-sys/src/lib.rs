@@ -47,6 +47,7 @@
 //! [`BorrowedFd`]: std::os::fd::BorrowedFd
 
 pub mod clock;
+pub mod dump;
 pub mod fd;
 pub mod futex;
 pub mod limits;

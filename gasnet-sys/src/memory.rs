@@ -25,11 +25,12 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `len` bytes of a memory file from `offset` on, anywhere, for reading and writing by all processes
-    /// that map them.
+    /// that map them. Core dumps do not hold it.
     pub fn shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> io::Result<Mapping> {
         let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
         // SAFETY: a new mapping at an address of the system's choice harms no existing one.
         let base = unsafe { mmap(std::ptr::null_mut(), len, access, kind, fd, offset)? };
+        crate::dump::leave_out(base.cast(), len);
         Ok(Mapping { base: base.cast(), len })
     }
 
@@ -75,7 +76,8 @@ fn reserve_with(at: *mut u8, len: usize, flags: MapFlags) -> io::Result<*mut u8>
     Ok(unsafe { mmap_anonymous(at.cast(), len, ProtFlags::empty(), flags)? }.cast())
 }
 
-/// Maps `len` bytes of a memory file over part of a range got from [`reserve`].
+/// Maps `len` bytes of a memory file over part of a range got from [`reserve`]. Core dumps do not hold
+/// it.
 ///
 /// # Safety
 /// 1. `[at, at + len)` is inside one live reservation, and nothing uses what was mapped there (owed by the
@@ -84,6 +86,7 @@ pub unsafe fn map_over(fd: BorrowedFd<'_>, offset: u64, at: *mut u8, len: usize)
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
     // SAFETY: the caller may replace what was there, by obligation 1.
     unsafe { mmap(at.cast(), len, ProtFlags::READ | ProtFlags::WRITE, flags, fd, offset)? };
+    crate::dump::leave_out(at, len);
     Ok(())
 }
 

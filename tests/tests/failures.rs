@@ -503,6 +503,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("GASNET_SPIN", "-1", "0.."),
     ("GASNET_PROGRESS", "threads", "none (default), thread"),
     ("GASNET_STATS", "x", "0 (default), 1"),
+    ("GASNET_CORE", "all", "none (default), used"),
     ("GASNET_QUIET", "x", "0 (default), 1"),
     ("GASNET_BACKTRACE", "x", "0 (default), 1"),
     ("GASNET_FREEZE", "x", "0 (default), 1"),

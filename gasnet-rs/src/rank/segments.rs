@@ -189,6 +189,9 @@ impl Rank {
                 unsafe {
                     let at = local(near[run.first]);
                     map::map_over(self.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                    if self.config.dump_used {
+                        map::keep_in_dumps(self.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                    }
                 }
             }
         }

@@ -58,6 +58,12 @@ pub(crate) unsafe fn map_over(fd: BorrowedFd<'_>, offset: u64, at: *mut u8, len:
     unsafe { memory::map_over(fd, offset, at, len) }.map_err(not_mapped(len))
 }
 
+/// Puts the used pages of a mapping that stays back into a core dump.
+pub(crate) fn keep_in_dumps(fd: BorrowedFd<'_>, offset: u64, at: *mut u8, len: usize) -> Result<(), Error> {
+    gasnet_sys::dump::keep_used(fd, offset, at, len)
+        .map_err(|e| Error::job(format!("cannot keep shared memory in core dumps: {e}")))
+}
+
 /// Reserves `len` bytes of address space without access: at `hint` if nothing is there, else anywhere.
 pub(crate) fn reserve(hint: usize, len: usize) -> Result<*mut u8, Error> {
     memory::reserve_at(hint, len).map_or_else(|| memory::reserve(len).map_err(not_mapped(len)), Ok)

@@ -151,6 +151,14 @@ const ROLES: &[Role] = &[
         r.barrier();
     }),
     ("abort", |_| std::process::abort()),
+    ("abort-with-data", |r| {
+        // Copies of this text stand in the segment alone, but for one or two.
+        let text: Vec<u8> = (b'a'..=b'z').map(|letter| letter ^ 0x80).collect();
+        for copy in 0..1000 {
+            r.write_slice(GlobalPtr::<u8>::new(r.id(), (4 << 20) + copy * text.len() as u64), &text);
+        }
+        std::process::abort()
+    }),
     ("global-exit", |r| {
         println!("said before the end");
         r.global_exit(42)

@@ -79,6 +79,8 @@ impl PagedMemory {
         // A child would see zeros where pages are out of memory, and its copies of the others would count
         // twice.
         advise("cannot keep the segment from children", libc::MADV_DONTFORK)?;
+        // A dump would fault on every page that is out of memory.
+        advise("cannot keep the segment out of core dumps", libc::MADV_DONTDUMP)?;
         // A kernel without huge pages returns EINVAL.
         let _ = advise("cannot keep huge pages away", libc::MADV_NOHUGEPAGE);
         if paged > 0 {
