@@ -12,6 +12,7 @@
 //! attached, as the barrier of a team ([`crate::coll::nic`]).
 
 use crate::Rank;
+use crate::boot::MeetingPlace;
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 use crate::shm::map;
 use std::time::Duration;
@@ -380,7 +381,7 @@ impl Rank {
     #[inline]
     pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        self.poll_until("a barrier", || {
+        self.meet_until(Some(MeetingPlace::Barrier), "a barrier", || {
             outcome = self.barrier_test(id, flags);
             outcome.is_some()
         });

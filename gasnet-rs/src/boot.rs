@@ -86,14 +86,30 @@ pub enum ToMonitor {
     /// What a thread of this rank is blocked in, when asked; true if it speaks up by itself because the wait
     /// takes so long.
     Blocked(bool, Blocked),
-    /// The same unasked, of a wait that only others can end, again and again as long as it lasts; the number
-    /// of the wait in this rank.
+    /// The same unasked, again and again as long as the wait lasts and nothing happens; the number of the
+    /// wait in this rank.
     Waits(u32, Blocked),
     /// How many barriers this rank has joined, said before `Done`.
     Barriers(u32),
     /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes;
     /// whether it is the last.
     Exchange(bool, Vec<u8>),
+}
+
+/// A place of a program that every rank of the job has to reach before any rank leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeetingPlace {
+    /// A barrier of the job.
+    Barrier,
+    /// A collective operation of the team of all ranks.
+    Collective,
+    /// The attach of segments.
+    Attach,
+}
+
+impl MeetingPlace {
+    /// All of them, in the order of [`Blocked::reached`].
+    const ALL: [MeetingPlace; 3] = [MeetingPlace::Barrier, MeetingPlace::Collective, MeetingPlace::Attach];
 }
 
 /// A wait that does not end.
@@ -110,9 +126,28 @@ pub struct Blocked {
     pub place: String,
     /// What it is for.
     pub what: String,
+    /// Only other ranks can end it.
+    pub for_others: bool,
+    /// A thread of the runtime serves messages beside it, so the wait does not see all that happens.
+    pub served_beside: bool,
+    /// The place where it waits for all ranks, and the number of this place among those of its kind.
+    pub meeting: Option<(MeetingPlace, u32)>,
+    /// Number of places of each kind that this rank has reached: barriers, collective operations, attaches.
+    pub reached: [u32; MeetingPlace::ALL.len()],
 }
 
 impl Blocked {
+    /// Whether two ranks wait for each other at different places, so that neither ever goes on: each needs
+    /// the other at a place that the other can only reach when its own wait is over.
+    pub fn never_meets(&self, other: &Blocked) -> bool {
+        let (Some((here, _)), Some((there, _))) = (self.meeting, other.meeting) else { return false };
+        // Numbers wrap.
+        let misses = |who: &Blocked, at: Option<(MeetingPlace, u32)>| {
+            at.is_some_and(|(place, number)| who.reached[place as usize].wrapping_sub(number) as i32 <= 0)
+        };
+        here != there && misses(self, other.meeting) && misses(other, self.meeting)
+    }
+
     /// For people: `waits for rank 3: an operation to complete, for 12 s, in main`.
     pub fn in_words(&self) -> String {
         let whom = match (self.peer, self.barrier) {
@@ -128,7 +163,16 @@ impl Blocked {
         let number = |n: Option<u32>| n.map_or("-".to_string(), |n| n.to_string());
         let line = |text: &str| text.replace('\n', " ");
         let (peer, barrier) = (number(self.peer), number(self.barrier));
-        format!("{peer}\n{barrier}\n{}\n{}\n{}", self.seconds, line(&self.place), line(&self.what))
+        let place = number(self.meeting.map(|(place, _)| place as u32));
+        let at = number(self.meeting.map(|(_, number)| number));
+        let [barriers, collectives, attaches] = self.reached;
+        let flags = u32::from(self.for_others) | u32::from(self.served_beside) << 1;
+        format!(
+            "{peer}\n{barrier}\n{place}\n{at}\n{barriers}\n{collectives}\n{attaches}\n{flags}\n{}\n{}\n{}",
+            self.seconds,
+            line(&self.place),
+            line(&self.what)
+        )
     }
 
     fn decode(text: &str) -> Option<Blocked> {
@@ -137,10 +181,26 @@ impl Blocked {
             "-" => Some(None),
             n => n.parse::<u32>().ok().map(Some),
         };
-        let (peer, barrier) = (number()?, number()?);
+        let (peer, barrier, place, at) = (number()?, number()?, number()?, number()?);
+        let reached = [number()??, number()??, number()??];
+        let flags = number()??;
         let seconds = lines.next()?.parse().ok()?;
-        let (place, what) = (lines.next()?.to_string(), lines.next()?.to_string());
-        lines.next().is_none().then_some(Blocked { peer, barrier, seconds, place, what })
+        let (whereabouts, what) = (lines.next()?.to_string(), lines.next()?.to_string());
+        let meeting = match (place, at) {
+            (Some(place), Some(at)) => Some((*MeetingPlace::ALL.get(place as usize)?, at)),
+            _ => None,
+        };
+        lines.next().is_none().then_some(Blocked {
+            peer,
+            barrier,
+            seconds,
+            place: whereabouts,
+            what,
+            for_others: flags & 1 != 0,
+            served_beside: flags & 2 != 0,
+            meeting,
+            reached,
+        })
     }
 }
 

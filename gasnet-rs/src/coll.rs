@@ -40,6 +40,7 @@ pub(crate) mod table;
 pub(crate) mod tree;
 mod typed;
 
+use crate::boot::MeetingPlace;
 use crate::event::{Event, REMOTE};
 use crate::shm::map::last_tick;
 use crate::{Rank, context};
@@ -169,6 +170,8 @@ pub(crate) struct Collectives {
     seen: AtomicUsize,
     /// Time of the next question to other members, in milliseconds of the host's clock.
     pub(crate) ask_at: AtomicU64,
+    /// Number of such questions and answers handled since a wait has looked last.
+    pub(crate) questions: AtomicUsize,
     /// Number of advances so far.
     advances: AtomicU32,
     teams: Mutex<Vec<Weak<Members>>>,
@@ -185,6 +188,7 @@ impl Collectives {
             busy: AtomicUsize::new(0),
             seen: AtomicUsize::new(usize::MAX),
             ask_at: AtomicU64::new(0),
+            questions: AtomicUsize::new(0),
             advances: AtomicU32::new(0),
             teams: Mutex::default(),
             next_team: AtomicU32::new(1),
@@ -326,12 +330,21 @@ impl Rank {
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
     }
 
-    /// Runs an operation to its end.
-    pub(crate) fn run_collective<T>(&self, future: impl Future<Output = T>) -> T {
+    /// Number of operations that this rank has started in the team of all ranks.
+    pub(crate) fn collectives_started(&self) -> u32 {
+        self.team_all.get().map_or(0, |all| all.record.started())
+    }
+
+    /// Runs an operation to its end. `place`: where the ranks of its team meet.
+    pub(crate) fn run_collective<T>(
+        &self,
+        place: Option<MeetingPlace>,
+        future: impl Future<Output = T>,
+    ) -> T {
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;
-        self.poll_until(COLLECTIVE_WAIT, || {
+        self.meet_until(place, COLLECTIVE_WAIT, || {
             let epoch = self.coll.mail.epoch();
             if epoch == seen {
                 return false;

@@ -88,8 +88,9 @@ pub const SETTINGS: &[Setting] = &[
     setting("GASNET_QUIET", "0 (default), 1", "Print no warnings."),
     setting(
         "GASNET_WAIT_REPORT",
-        "seconds; default no report",
+        "seconds; default only when every rank has waited for 10",
         "Wait time after which a report says what every rank waits for, and which rank waits for which. \
+         Ranks that wait for each other at different barriers and collective operations end the job without it. \
          The signal `SIGUSR1` to `gasnetrun` prints the report at once.",
     ),
 ];

@@ -2,12 +2,13 @@
 //!
 //! The monitor asks with a signal. Each thread that has been waiting for a while answers at the next step of
 //! its wait, so that nothing is recorded while all goes well. The wait knows its purpose; the stack shows its
-//! place in the program. A wait that only other ranks can end also tells the monitor every second that it
-//! continues. If all remaining ranks of a job wait in this way for ranks that have ended, the monitor ends
-//! the job. With `GASNET_WAIT_REPORT=seconds`, a wait that takes longer reports without being asked, and the
+//! place in the program. A wait also tells the monitor every second that it continues and that nothing has
+//! happened. The monitor ends the job if all remaining ranks wait for ranks that have ended, or if two ranks
+//! wait at places where they can never meet. If all ranks have waited for ten seconds, it asks them all once.
+//! With `GASNET_WAIT_REPORT=seconds`, a wait that takes longer reports without being asked, and the
 //! monitor then asks all ranks.
 
-use crate::boot::{Blocked, ToMonitor};
+use crate::boot::{Blocked, MeetingPlace, ToMonitor};
 use crate::question::asked;
 use crate::shm::map;
 use crate::wait::{Told, Waiter};
@@ -49,9 +50,7 @@ impl Rank {
     /// Called at steps of a wait that sleeps: reports if the monitor asks, or if the wait takes too long.
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
-        if waiter.for_others {
-            self.tell_wait(waiter, what, peer);
-        }
+        self.tell_wait(waiter, what, peer);
         if waiter.asked == asked() && (waiter.reported || self.config.wait_report.is_none()) {
             return;
         }
@@ -73,20 +72,32 @@ impl Rank {
     }
 
     fn blocked(&self, waiter: &Waiter, what: &'static str, peer: Option<RankId>) -> Blocked {
+        let reached = [self.barriers_joined(), self.collectives_started(), u32::from(self.is_attaching())];
         let phases = self.phases.take();
         let barrier = (phases.notified && !phases.by_nics && peer.is_none()).then_some(phases.phase);
+        let number = |place| match place {
+            // NICs do not tell how far they are.
+            MeetingPlace::Barrier => (phases.notified && !phases.by_nics).then_some(phases.phase),
+            // A call that waits has started the last one.
+            MeetingPlace::Collective => reached[place as usize].checked_sub(1),
+            MeetingPlace::Attach => Some(0),
+        };
         Blocked {
             peer: peer.map(|p| p.0),
             barrier,
             seconds: waiter.asleep_for().unwrap_or_default().as_secs(),
             place: String::new(),
             what: what.to_string(),
+            for_others: waiter.for_others,
+            served_beside: self.config.progress_thread,
+            meeting: waiter.meeting.and_then(|place| Some((place, number(place)?))),
+            reached,
         }
     }
 
-    /// Tells the monitor from time to time that a wait for other ranks continues, unless this rank may do
-    /// something else meanwhile.
-    fn tell_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+    /// Tells the monitor from time to time that a wait continues, unless this rank may do something else
+    /// meanwhile.
+    pub(crate) fn tell_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         let now = map::last_tick().as_secs() as u32;
         let told = waiter.told.get_or_insert(Told { due: now + SECONDS_BETWEEN_NOTES + 1, number: 0 });
         if now < told.due {

@@ -10,6 +10,7 @@
 
 use crate::atomics::{Function, WordType};
 use crate::barrier::{Consensus, Outcome};
+use crate::boot::MeetingPlace;
 use crate::coll::algorithms::{self, Blocks};
 use crate::coll::board::{JOB_BARRIER_TEAM, State};
 use crate::coll::mail::{Op, Ptr};
@@ -246,7 +247,13 @@ impl Team {
     }
 
     pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.members.rank.run_collective(future)
+        self.members.rank.run_collective(self.members.meeting_place(), future)
+    }
+
+    /// The place of the program where all ranks of the job wait for each other in an operation of this team;
+    /// none if it has other members.
+    pub fn meeting_place(&self) -> Option<MeetingPlace> {
+        self.members.meeting_place()
     }
 
     /// Returns when every member has called it.

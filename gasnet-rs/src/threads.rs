@@ -8,8 +8,9 @@ use std::path::Path;
 
 /// The runtime's threads, by the names the kernel shows, and what each kind does. Threads that libraries of
 /// networks start have names of their own choice; they are known by having been made while the rank started.
-pub(crate) const KINDS: [(&str, &str); 6] = [
+pub(crate) const KINDS: [(&str, &str); 7] = [
     ("gasnet-progress", "the progress thread: handles messages while the program computes"),
+    ("gasnet-attach", "waits for the other ranks to attach, while the program's thread serves messages"),
     ("gasnet-udp", "the udp conduit's keeper: acknowledges for a rank that computes"),
     ("gasnet-events", "keeps up the descriptor of a NIC's event queue"),
     ("netvm-nic", "the NIC of the netvm conduit"),

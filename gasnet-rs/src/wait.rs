@@ -22,6 +22,7 @@
 //! peer that woke it, as soon as that peer sleeps; on other processors it would run after all the strangers
 //! there.
 
+use crate::boot::MeetingPlace;
 use crate::prim::{AtomicU32, Ordering::Relaxed};
 use crate::shm::map;
 use core::cell::Cell;
@@ -300,6 +301,8 @@ pub struct Waiter {
     since: Option<Instant>,
     /// Only other ranks can end it.
     pub(crate) for_others: bool,
+    /// All ranks have to reach this place before it ends.
+    pub(crate) meeting: Option<MeetingPlace>,
     /// Set when the wait has taken a while.
     pub(crate) told: Option<Told>,
     /// The last question that the wait has answered ([`crate::report`]), and whether it has reported without
@@ -320,6 +323,7 @@ impl Waiter {
             yielded: 0,
             since: None,
             for_others: false,
+            meeting: None,
             told: None,
             asked: crate::question::asked(),
             reported: false,

@@ -73,6 +73,11 @@ impl Team {
         Some(Team { world: self.world, team })
     }
 
+    /// Waits for the other members, and serves calls meanwhile.
+    fn meet_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.world.0.engine.meet_until(self.team.meeting_place(), what, condition);
+    }
+
     pub(crate) fn create(&self, ranks: &[u32]) -> Option<Team> {
         self.barrier();
         let ranks: Vec<RankId> = ranks.iter().map(|&rank| RankId(rank)).collect();
@@ -89,7 +94,7 @@ impl Team {
     pub fn barrier(&self) {
         let rank = self.world.0.rank;
         let event = self.team.barrier_nb();
-        self.world.0.engine.wait_until("a barrier of a team", || rank.test_quietly(event));
+        self.meet_until("a barrier of a team", || rank.test_quietly(event));
     }
 
     /// What the values of all members are together, on all of them.
@@ -109,7 +114,7 @@ impl Team {
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Vec<T> {
         let mut all = self.team.reduce_all_nb(mine, f);
-        self.world.0.engine.wait_until("a reduction", || all.test());
+        self.meet_until("a reduction", || all.test());
         all.wait()
     }
 
@@ -126,7 +131,7 @@ impl Team {
     /// [`Team::broadcast`] of several values; as many on all members.
     pub(crate) fn broadcast_slice<T: Plain>(&self, root: u32, mine: Vec<T>) -> Vec<T> {
         let mut all = self.team.broadcast_nb(root as usize, mine);
-        self.world.0.engine.wait_until("a broadcast", || all.test());
+        self.meet_until("a broadcast", || all.test());
         all.wait()
     }
 
@@ -148,7 +153,7 @@ impl Team {
     /// As [`Team::barrier`].
     pub fn gather_all_slice<T: Plain>(&self, mine: Vec<T>) -> Vec<T> {
         let mut all = self.team.gather_all_nb(mine);
-        self.world.0.engine.wait_until("a gathering", || all.test());
+        self.meet_until("a gathering", || all.test());
         all.wait()
     }
 

@@ -98,6 +98,7 @@ use calls::Calls;
 use core::any::Any;
 use counts::{Count, OwnThread};
 use gasnet::am::FIRST_CLIENT_HANDLER;
+use gasnet::boot::MeetingPlace;
 use gasnet::context;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use outbox::Outbox;
@@ -744,6 +745,29 @@ impl Engine {
         });
     }
 
+    /// [`Engine::wait_until`] at a place of the program that all ranks have to reach
+    /// ([`Rank::meet_until`]).
+    ///
+    /// # Panics
+    /// As [`Engine::wait_until`].
+    #[track_caller]
+    pub fn meet_until(
+        &'static self,
+        place: Option<MeetingPlace>,
+        what: &'static str,
+        mut condition: impl FnMut() -> bool,
+    ) {
+        assert!(
+            !context::serving(),
+            "a function that another rank has called may not wait ({what}): make it async, and await"
+        );
+        self.flush();
+        let here = Here::waiting(self);
+        self.rank.meet_until(place, what, || {
+            !hand::has(self.own) && condition() || here.serve() > 0 && condition()
+        });
+    }
+
     /// A barrier of all ranks, at which this rank serves while it waits.
     ///
     /// # Collective
@@ -760,7 +784,7 @@ impl Engine {
     /// The second half of a barrier.
     fn end_barrier(&'static self, name: i32, what: &'static str) {
         let mut outcome = None;
-        self.wait_until(what, || {
+        self.meet_until(Some(MeetingPlace::Barrier), what, || {
             outcome = outcome.take().or_else(|| self.rank.barrier_test(name, 0));
             outcome.is_some()
         });

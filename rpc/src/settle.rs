@@ -58,7 +58,7 @@ impl Engine {
             let served = self.served.get();
             let sent = self.sent.get();
             let mut wave = team.reduce_all_nb_with(vec![sent, served, u64::from(at_end)], Function::Add);
-            self.wait_until("all remote calls to be served", || wave.test());
+            self.meet_until(team.meeting_place(), "all remote calls to be served", || wave.test());
             let &[sent, served, at_end] = &wave.wait()[..] else { return };
             if at_end != 0 && at_end != u64::from(self.rank().size()) {
                 self.in_different_places("the end of all remote calls");

@@ -780,3 +780,36 @@ fn blocked_ranks_say_why() {
         assert_eq!(status.code(), Some(9), "{said}");
     }
 }
+
+/// Two ranks that wait for all ranks at different places hang no longer than it takes to compare them.
+#[test]
+fn ranks_that_can_never_meet_are_told() {
+    for &mode in BOTH {
+        let outcome = job("3", mode, "collective-beside-a-barrier", &[]);
+        let parts =
+            ["different places", "waits in barrier 1", "waits for a collective operation", "same order"];
+        says(&outcome, 1, &parts);
+        let parts =
+            ["different places", "waits in barrier 0", "waits for all ranks to attach their segments"];
+        says(&job("2", mode, "attach-beside-a-barrier", &[]), 1, &parts);
+    }
+}
+
+/// A job that hangs without a proof says so once, and goes on.
+#[test]
+fn a_job_in_which_all_ranks_wait_says_so() {
+    let mut command = Command::new(PROGRAM);
+    command.arg("all-wait").env("GASNET_PSHM_NODES", "2").stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut monitor = command.spawn().expect("the program starts");
+    let stderr = BufReader::new(monitor.stderr.take().expect("piped"));
+    let wanted = ["every rank has waited for 10 s", "rank 0 waits for what never comes", "rank 1 waits for"];
+    let mut said = String::new();
+    for line in stderr.lines().map_while(Result::ok) {
+        said += &line;
+        if wanted.iter().all(|part| said.contains(part)) {
+            // Otherwise it ends only by the limit of the test.
+            signal(monitor.id(), "TERM");
+        }
+    }
+    assert_eq!(monitor.wait().expect("it ends").code(), Some(128 + 15), "{said}");
+}

@@ -139,7 +139,7 @@ impl Upc {
     fn finish(&self, name: Option<i32>) -> bool {
         let joined = self.barrier.joined.load(Relaxed);
         let mut agreed = None;
-        self.core.poll_until("upc_wait", || {
+        self.core.meet_until("upc_wait", || {
             agreed = self.core.barrier_test(name);
             agreed.is_some() || self.somebody_missing(joined)
         });

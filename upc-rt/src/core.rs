@@ -18,6 +18,7 @@ use crate::console::say;
 use aggregate::{Aggregate, Sources};
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
+use gasnet::boot::MeetingPlace;
 use gasnet::sync::{Cells, PlacedLock, PlacedSemaphore};
 use gasnet::{GlobalPtr, Rank, RankId, Spins, bytes};
 use std::cell::{Cell, RefCell};
@@ -546,10 +547,10 @@ impl Core {
         self.rank.wait_until(what, condition);
     }
 
-    /// [`Core::wait_until`] that handles messages even if `condition` holds at once.
-    pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+    /// [`Core::wait_until`] in a barrier. It handles messages even if `condition` holds at once.
+    pub fn meet_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.send_batches();
-        self.rank.poll_until(what, condition);
+        self.rank.meet_until(Some(MeetingPlace::Barrier), what, condition);
     }
 
     /// Joins the barrier, with or without a name.

@@ -12,6 +12,10 @@
 //!   anything that only other ranks could end and none has ended for long. As long as any rank does not wait,
 //!   the job continues, since that rank might end it. But a wait for one particular rank that has left ends
 //!   the job whatever the others do.
+//! - Two ranks that wait for all ranks at different places, neither of which the other can reach, end the
+//!   job.
+//!   If every rank has waited for long and nothing has happened, all are asked what they wait for
+//!   ([`JobAction::Ask`]), and the job continues: only a proof ends it.
 //! - The job's status is that of the event that ended it; without such an event, the first non-zero code of a
 //!   rank.
 
@@ -34,6 +38,10 @@ const KILL_GRACE: Duration = Duration::from_secs(5);
 /// How often each waiting rank has to report its wait, with nothing else happening, until it is taken to wait
 /// for ever.
 const REPORTS_UNTIL_STUCK: u32 = 10;
+/// How often it has to report its wait until that is compared with the waits of others.
+const REPORTS_UNTIL_COMPARED: u32 = 2;
+/// Age of a report from which on the rank may be doing something else.
+const REPORT_IS_OLD: Duration = Duration::from_secs(3);
 
 /// An event of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +75,8 @@ pub enum JobAction {
     Tell(u32),
     /// Kill this rank.
     Kill(u32),
+    /// Ask all ranks what they wait for, and print it.
+    Ask,
 }
 
 #[derive(Debug)]
@@ -86,9 +96,20 @@ struct RankState {
     unlinked: Option<Instant>,
     /// Number of barriers it had joined when it left.
     barriers: u32,
-    /// Its last reported wait: the number, the wait, and how often it reported since any rank began a wait or
-    /// left.
-    wait: Option<(u32, Blocked, u32)>,
+    /// Its last reported wait.
+    wait: Option<Reported>,
+}
+
+/// A wait that a rank has reported.
+#[derive(Debug)]
+struct Reported {
+    /// Its number in the rank.
+    number: u32,
+    wait: Blocked,
+    /// Number of reports since any rank began a wait or left.
+    times: u32,
+    /// The time of the last one.
+    at: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -302,17 +323,18 @@ impl Job {
             }
             ToMonitor::Waits(number, wait) => {
                 match &mut state.wait {
-                    Some((known, last, times)) if *known == number => {
-                        *times = times.saturating_add(1);
-                        *last = wait;
+                    Some(known) if known.number == number => {
+                        *known = Reported { number, wait, times: known.times.saturating_add(1), at: now };
                     }
                     _ => {
-                        state.wait = Some((number, wait, 0));
+                        state.wait = Some(Reported { number, wait, times: 0, at: now });
                         self.begin_counting();
                     }
                 }
                 self.end_if_stuck(now, actions);
                 self.end_if_unanswered(now, rank, actions);
+                self.end_if_apart(now, rank, actions);
+                self.ask_if_all_wait(now, rank, actions);
             }
             ToMonitor::GlobalExit(code) => {
                 state.ending = true;
@@ -333,7 +355,7 @@ impl Job {
 
     /// Something has happened, so the reports of waits are counted from 0 again.
     fn begin_counting(&mut self) {
-        self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|(.., times)| *times = 0);
+        self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|reported| reported.times = 0);
     }
 
     /// Ends the job if some ranks have left and the rest waits in vain.
@@ -344,7 +366,10 @@ impl Job {
         };
         let mut waits = Vec::new();
         for (rank, state) in self.ranks.iter().enumerate().filter(|(_, r)| r.done.is_none()) {
-            let Some((_, wait, times)) = &state.wait else { return };
+            let Some(Reported { wait, times, .. }) = &state.wait else { return };
+            if !wait.for_others {
+                return;
+            }
             let gone = |peer: u32| self.ranks.get(peer as usize).is_some_and(|r| r.done.is_some());
             match wait.barrier.and_then(missing) {
                 Some(gone) => {
@@ -375,12 +400,63 @@ impl Job {
 
     /// Ends the job if a rank has waited long for one that has left, and for no other.
     fn end_if_unanswered(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
-        let Some((_, wait, REPORTS_UNTIL_STUCK..)) = &self.ranks[rank as usize].wait else { return };
+        let Some(Reported { wait, times: REPORTS_UNTIL_STUCK.., .. }) = &self.ranks[rank as usize].wait
+        else {
+            return;
+        };
         let gone = |peer: &u32| self.ranks.get(*peer as usize).is_some_and(|r| r.done.is_some());
         if let Some(peer) = wait.peer.filter(gone) {
             let text = format!("rank {rank} {}, and rank {peer} has left in order", wait.in_words());
             self.say(actions, text);
             self.end(now, 1, None, actions);
+        }
+    }
+
+    /// Ends the job if this rank and another one wait for each other at different places. A proof needs no
+    /// time, and each wait is compared once.
+    fn end_if_apart(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let Some(Reported { wait, times: REPORTS_UNTIL_COMPARED, .. }) = &self.ranks[rank as usize].wait
+        else {
+            return;
+        };
+        let apart = self.ranks.iter().position(|other| {
+            let there = other.done.is_none() && !other.gone;
+            there && other.wait.as_ref().is_some_and(|reported| reported.wait.never_meets(wait))
+        });
+        let Some((other, there)) = apart.and_then(|other| Some((other, self.ranks[other].wait.as_ref()?)))
+        else {
+            return;
+        };
+        let text = format!(
+            "the ranks are in different places of the program and cannot meet: rank {other} {}, and rank {rank} {}. \
+             All ranks must make the same collective calls in the same order; GASNET_WAIT_REPORT=1 says where they are",
+            there.wait.in_words(),
+            wait.in_words(),
+        );
+        self.say(actions, text);
+        self.end(now, 1, None, actions);
+    }
+
+    /// Asks all ranks what they wait for, once, if this is the last of them that has waited for long without
+    /// anything happening.
+    fn ask_if_all_wait(&self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let Some(Reported { times: REPORTS_UNTIL_STUCK, .. }) = &self.ranks[rank as usize].wait else {
+            return;
+        };
+        let waits = |state: &RankState| {
+            state.wait.as_ref().is_some_and(|reported| {
+                reported.times >= REPORTS_UNTIL_STUCK
+                    && now.saturating_duration_since(reported.at) < REPORT_IS_OLD
+                    && !reported.wait.served_beside
+            })
+        };
+        let mut living = self.ranks.iter().filter(|state| state.done.is_none() && !state.gone);
+        if self.phase == Phase::Running && living.all(waits) {
+            let text = format!(
+                "every rank has waited for {REPORTS_UNTIL_STUCK} s, and nothing has happened: the job may hang"
+            );
+            self.say(actions, text);
+            actions.push(JobAction::Ask);
         }
     }
 
@@ -440,6 +516,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gasnet::boot::MeetingPlace;
 
     fn job(ranks: u32) -> (Job, Instant) {
         let pids: Vec<Pid> = (0..ranks as Pid).map(|r| 100 + r).collect();
@@ -505,10 +582,15 @@ mod tests {
         let wait = |number, barrier| {
             ToMonitor::Waits(
                 number,
-                Blocked { barrier, what: "a collective operation".into(), ..Blocked::default() },
+                Blocked {
+                    barrier,
+                    what: "a collective operation".into(),
+                    for_others: true,
+                    ..Blocked::default()
+                },
             )
         };
-        for _ in 0..100 {
+        for _ in 0..REPORTS_UNTIL_STUCK {
             for rank in 0..3 {
                 assert_eq!(tell(&mut job, rank, wait(1, None)), [], "nobody has left");
             }
@@ -536,7 +618,10 @@ mod tests {
         let wait = |number| {
             JobEvent::Packet(
                 0,
-                ToMonitor::Waits(number, Blocked { peer: Some(1), what: "x".into(), ..Blocked::default() }),
+                ToMonitor::Waits(
+                    number,
+                    Blocked { peer: Some(1), what: "x".into(), for_others: true, ..Blocked::default() },
+                ),
             )
         };
         for number in 0..3 {
@@ -553,7 +638,7 @@ mod tests {
     fn a_wait_for_a_rank_that_left_ends_the_job() {
         let (mut job, now) = job(4);
         let wait = |peer| {
-            let wait = Blocked { peer: Some(peer), what: "x".into(), ..Blocked::default() };
+            let wait = Blocked { peer: Some(peer), what: "x".into(), for_others: true, ..Blocked::default() };
             JobEvent::Packet(0, ToMonitor::Waits(peer, wait))
         };
         job.handle(now, JobEvent::Packet(1, ToMonitor::Done(0)));
@@ -566,6 +651,68 @@ mod tests {
         let text = "rank 0 waits for rank 1: x, for 0 s, and rank 1 has left in order".to_string();
         assert_eq!(job.handle(now, wait(1)), [vec![JobAction::Say(text)], tells([0, 1, 2, 3])].concat());
         assert_eq!(job.status(), 1);
+    }
+
+    fn waits_at(rank: u32, meeting: (MeetingPlace, u32), reached: [u32; 3]) -> JobEvent {
+        let wait = Blocked {
+            what: format!("{meeting:?}"),
+            for_others: true,
+            meeting: Some(meeting),
+            reached,
+            ..Blocked::default()
+        };
+        JobEvent::Packet(rank, ToMonitor::Waits(1, wait))
+    }
+
+    /// Whatever a third rank does.
+    #[test]
+    fn ranks_that_cannot_meet_end_the_job() {
+        use MeetingPlace::{Attach, Barrier, Collective};
+        // (the place of rank 0, what it has reached, the same of rank 1, whether they can go on)
+        for (one, reached, two, others, meet) in [
+            ((Barrier, 3), [4, 7, 1], (Collective, 7), [3, 8, 1], false),
+            // Rank 1 has joined the barrier already.
+            ((Barrier, 3), [4, 7, 1], (Collective, 7), [4, 8, 1], true),
+            // Rank 0 has passed the operation in which rank 1 waits for news.
+            ((Barrier, 3), [4, 8, 1], (Collective, 7), [3, 8, 1], true),
+            ((Barrier, 0), [1, 0, 0], (Attach, 0), [0, 0, 1], false),
+            ((Barrier, 3), [4, 7, 1], (Barrier, 4), [5, 7, 1], true),
+            // Numbers wrap.
+            ((Barrier, u32::MAX), [0, 7, 1], (Collective, 7), [u32::MAX, 8, 1], false),
+        ] {
+            let (mut job, now) = job(3);
+            for _ in 0..REPORTS_UNTIL_COMPARED {
+                assert_eq!(job.handle(now, waits_at(0, one, reached)), []);
+                assert_eq!(job.handle(now, waits_at(1, two, others)), []);
+            }
+            job.handle(now, waits_at(0, one, reached));
+            let actions = job.handle(now, waits_at(1, two, others));
+            assert_eq!(job.ending(), !meet, "{one:?} {two:?} {actions:?}");
+        }
+    }
+
+    #[test]
+    fn a_job_in_which_all_wait_is_asked_once() {
+        let (mut job, mut now) = job(3);
+        let place = (MeetingPlace::Barrier, 3);
+        let told = |job: &mut Job, now, rank| job.handle(now, waits_at(rank, place, [4, 0, 1]));
+        for second in 0..60 {
+            now += Duration::from_secs(1);
+            // The last rank computes, tells one wait, and computes again.
+            let ranks = if second == 20 { 3 } else { 2 };
+            for rank in 0..ranks {
+                assert_eq!(told(&mut job, now, rank), [], "rank 2 computes");
+            }
+        }
+        let mut asked = 0;
+        for _ in 0..60 {
+            now += Duration::from_secs(1);
+            for rank in 0..3 {
+                asked += told(&mut job, now, rank).iter().filter(|action| **action == JobAction::Ask).count();
+            }
+        }
+        assert_eq!(asked, 1);
+        assert!(!job.ending(), "that is no proof");
     }
 
     #[test]

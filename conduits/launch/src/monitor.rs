@@ -299,6 +299,7 @@ impl Monitor {
         for action in actions {
             match action {
                 JobAction::Say(text) => self.say(&text),
+                JobAction::Ask => self.ask_all(),
                 JobAction::Tell(rank) => match self.agent_of(rank) {
                     Some(agent) => agent.channel.send(&ToAgent::Tell(rank)),
                     None => self.crew.tell(rank),

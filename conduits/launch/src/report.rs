@@ -127,7 +127,8 @@ mod tests {
     use super::*;
 
     fn wait(peer: Option<u32>, barrier: Option<u32>) -> Blocked {
-        Blocked { peer, barrier, seconds: 2, place: "main (a.c:7)".into(), what: "an operation".into() }
+        let (place, what) = ("main (a.c:7)".into(), "an operation".into());
+        Blocked { peer, barrier, seconds: 2, place, what, ..Blocked::default() }
     }
 
     #[test]

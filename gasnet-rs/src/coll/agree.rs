@@ -38,6 +38,8 @@ pub(crate) const LAST: u8 = TOLD;
 
 /// Serves a question or its answer.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    // Relaxed: a hint for waits.
+    rank.coll.questions.fetch_add(1, Relaxed);
     match (index, m.args) {
         (ASK, &[team, started, member, operation, step, lo, hi]) if token.is_request() => {
             let record = rank.coll.mail.record(team);

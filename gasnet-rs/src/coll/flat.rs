@@ -111,10 +111,10 @@ fn phase_now(
     combine: impl FnOnce(Ptr, Ptr),
     take: impl FnOnce(Ptr, Ptr),
 ) {
-    let rank = op.rank();
+    let (rank, place) = (op.rank(), op.team.meeting_place());
     rank.wait_until(super::COLLECTIVE_WAIT, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
-    rank.poll_until(super::COLLECTIVE_WAIT, || entered.is_over());
+    rank.meet_until(place, super::COLLECTIVE_WAIT, || entered.is_over());
     entered.leave(take);
 }
 

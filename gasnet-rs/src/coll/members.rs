@@ -6,6 +6,7 @@ use super::record::Record;
 use super::table::Table;
 use super::tree::Hosts;
 use crate::barrier::Consensus;
+use crate::boot::MeetingPlace;
 use crate::event::Event;
 use crate::{Rank, RankId};
 use core::ptr::NonNull;
@@ -36,6 +37,11 @@ pub(crate) struct Members {
 }
 
 impl Members {
+    /// See [`Team::meeting_place`](crate::Team::meeting_place).
+    pub(crate) fn meeting_place(&self) -> Option<MeetingPlace> {
+        (self.id == 0).then_some(MeetingPlace::Collective)
+    }
+
     /// The field of that name for these ranks.
     pub(crate) fn by_rank(ranks: &[RankId]) -> Box<[(RankId, u32)]> {
         if (0..).map(RankId).zip(ranks).all(|(number, rank)| number == *rank) {

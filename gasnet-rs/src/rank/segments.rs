@@ -2,6 +2,7 @@
 
 use super::{Rank, lock};
 use crate::RankId;
+use crate::boot::MeetingPlace;
 use crate::conduit::SegmentDesc;
 use crate::error::Error;
 use crate::native::Native;
@@ -125,7 +126,10 @@ impl Rank {
             // Without a thread, ranks meet all the same, unless one of them waits as above.
             let Ok(beside) = beside else { return meet() };
             let mut nap = SHORTEST_NAP;
+            let mut waiter = self.begin_wait(self.policy);
+            (waiter.for_others, waiter.meeting) = (true, Some(MeetingPlace::Attach));
             while !met.load(Ordering::Relaxed) {
+                self.tell_wait(&mut waiter, "all ranks to attach their segments", None);
                 nap = if self.poll() > 0 { SHORTEST_NAP } else { LONGEST_NAP.min(2 * nap) };
                 std::thread::park_timeout(nap);
             }
@@ -206,6 +210,12 @@ impl Rank {
             local: self.neighbourhood.index(RankId(r)).map_or(core::ptr::null_mut(), |_| local(r)),
         };
         Ok((0..self.size).map(entry).collect())
+    }
+
+    /// Whether this rank has come to attach its segment.
+    pub(crate) fn is_attaching(&self) -> bool {
+        // Relaxed: only this rank changes it.
+        self.attaching.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the ranks have attached segments: then all have, and have agreed on it.

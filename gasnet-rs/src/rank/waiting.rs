@@ -2,9 +2,11 @@
 
 use super::Rank;
 use crate::RankId;
+use crate::boot::MeetingPlace;
 use crate::conduit::Conduit;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
+use core::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Longest sleep of a wait that only the conduit can end.
@@ -108,11 +110,24 @@ impl Rank {
     /// handles messages even if the condition holds already; otherwise a rank that is last in every meeting
     /// would never answer.
     #[inline]
-    pub fn poll_until(&self, what: &'static str, mut condition: impl FnMut() -> bool) {
+    pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.meet_until(None, what, condition);
+    }
+
+    /// [`Rank::poll_until`] for conditions that hold when every rank of the job has reached this place of the
+    /// program. If two ranks wait at places of different kinds and neither can reach the other's, the job
+    /// ends with a message instead of hanging. With `None` it is [`Rank::poll_until`].
+    #[inline]
+    pub fn meet_until(
+        &self,
+        place: Option<MeetingPlace>,
+        what: &'static str,
+        mut condition: impl FnMut() -> bool,
+    ) {
         if condition() {
             self.poll_messages();
         } else {
-            self.wait_in(what, None, true, condition);
+            self.wait_in(what, None, true, place, condition);
         }
     }
 
@@ -120,7 +135,7 @@ impl Rank {
     #[inline]
     pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
         if !condition() {
-            self.wait_in(what, peer, peer.is_some(), condition);
+            self.wait_in(what, peer, peer.is_some(), None, condition);
         }
     }
 
@@ -131,11 +146,12 @@ impl Rank {
         what: &'static str,
         peer: Option<RankId>,
         for_others: bool,
+        meeting: Option<MeetingPlace>,
         mut condition: impl FnMut() -> bool,
     ) {
         self.check_context("wait");
         let mut waiter = self.begin_wait(self.policy);
-        waiter.for_others = for_others;
+        (waiter.for_others, waiter.meeting) = (for_others, meeting);
         // Usually a message ends the wait. So messages are polled last, and only the condition is checked
         // after them. Every wait has polled everything before it ends.
         let mut done = self.poll_rest();
@@ -146,7 +162,10 @@ impl Rank {
                 return;
             }
             if done > 0 {
-                waiter.progressed();
+                // Ranks that wait in vain ask each other about collective operations: nothing has happened.
+                if waiter.told.is_none() || self.coll.questions.swap(0, Relaxed) < done {
+                    waiter.progressed();
+                }
             } else {
                 let turns = waiter.turns();
                 self.pause_for(&mut waiter, what, peer);

@@ -71,6 +71,8 @@ const ROLES: &[Role] = &[
         r.request_short(other(r), 200, &[]).expect("the sender cannot know");
         r.barrier();
     }),
+    ("collective-beside-a-barrier", |r| drop(r.team_all().reduce_all(&[1u64], |a, b| a + b))),
+    ("all-wait", |r| r.wait_until("what never comes", || false)),
     ("event-twice", |r| {
         let byte = 0u8;
         // SAFETY: see above.
@@ -379,6 +381,7 @@ fn main() {
         "sizes" => sizes(),
         "before-attach" => before_attach(),
         "stuck" => stuck(),
+        "attach-beside-a-barrier" => attach_beside_a_barrier(),
         "too-large" => too_large(),
         "threads-first" => threads_first(),
         "last-words" => last_words(),
@@ -456,6 +459,15 @@ fn sizes() -> ! {
             assert_eq!(e.local as u64, own.wrapping_add(distance));
         }
     }
+    finish(rank)
+}
+
+fn attach_beside_a_barrier() -> ! {
+    let rank = start();
+    if rank.id().0 == 0 {
+        rank.barrier();
+    }
+    rank.attach(4096, None).expect("memory");
     finish(rank)
 }
 
