@@ -53,7 +53,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-pub use reduction::{Combine, Reduction};
+pub use reduction::{Combine, ElementType, Reduction};
 pub use typed::PendingCollective;
 pub use typed::Word;
 

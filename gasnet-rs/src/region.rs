@@ -136,7 +136,7 @@ impl RegionKey {
 
     /// What an access names: the owner looks up the rest.
     fn grant(&self) -> Grant {
-        let secret = sealed(self.secret, self.len, Modes(self.modes));
+        let secret = sealed(self.secret, self.generation, self.len, Modes(self.modes));
         Grant { slot: self.slot, generation: self.generation, secret }
     }
 
@@ -149,11 +149,14 @@ impl RegionKey {
     }
 }
 
-/// The secret of a key together with its length and modes: a key in which one of them was changed does not
-/// work at all.
-fn sealed(secret: u64, len: u64, modes: Modes) -> u64 {
-    // Odd numbers: another length gives another product, and so do other modes.
-    secret ^ len.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(modes.0).wrapping_mul(0xd6e8_feb8_6659_fd93)
+/// The secret of a key together with its generation, length and modes: a key in which one of them was changed
+/// does not work at all.
+fn sealed(secret: u64, generation: u32, len: u64, modes: Modes) -> u64 {
+    // Odd numbers: another length gives another product, and so do other modes and generations.
+    secret
+        ^ len.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ u64::from(modes.0).wrapping_mul(0xd6e8_feb8_6659_fd93)
+        ^ u64::from(generation).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
 /// The part of a key that its owner needs.
@@ -217,9 +220,9 @@ impl Entry {
         self.base.store(base, Ordering::Relaxed);
         self.len.store(len as u64, Ordering::Relaxed);
         self.modes.store(modes.0, Ordering::Relaxed);
-        self.secret.store(sealed(secret, len as u64, modes), Ordering::Relaxed);
         // Relaxed: nobody else changes the word of a free entry.
         let generation = self.word.load(Ordering::Relaxed) >> 32;
+        self.secret.store(sealed(secret, generation as u32, len as u64, modes), Ordering::Relaxed);
         // ORDER: Release; pairs with Acquire in begin: what the entry says.
         self.word.store(generation << 32 | LIVE, Ordering::Release);
         generation as u32

@@ -662,6 +662,11 @@ impl Rank {
     /// Starts to read `len` elements of another rank's segment into a buffer that the handle owns until it is
     /// waited for. As [`Rank::write_nb`].
     pub fn read_nb<T: Shared>(&self, from: GlobalPtr<T>, len: usize) -> Pending<'_, T> {
+        let bytes = len.saturating_mul(size_of::<T>());
+        if self.segments.mapped_at(from.rank(), from.offset(), bytes).is_none() {
+            // Before there is memory for so many.
+            self.fatal_outside("get", from.rank(), from.offset(), bytes);
+        }
         let mut values = vec![T::zeroed(); len];
         // SAFETY: as in `write_nb`.
         let event = unsafe {

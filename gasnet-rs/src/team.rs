@@ -16,7 +16,7 @@ use crate::coll::board::{JOB_BARRIER_TEAM, State};
 use crate::coll::mail::{Op, Ptr};
 use crate::coll::members::{Members, Words};
 use crate::coll::record::What;
-use crate::coll::reduction::Reduction;
+use crate::coll::reduction::{ElementType, Reduction};
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
 use crate::event::Event;
@@ -218,10 +218,10 @@ impl Team {
     }
 
     /// The next operation of this member.
-    fn op(&self, shape: Shape, root: Option<usize>, mode: SyncMode) -> Op {
+    fn op(&self, shape: Shape, root: Option<usize>, mode: SyncMode, elements: ElementType) -> Op {
         let m = &self.members;
         m.rank.check_context("enter a collective operation");
-        let (path, what) = (shape.path(m), What::new(shape, root, mode));
+        let (path, what) = (shape.path(m), What::new(shape, root, mode, elements));
         let barriers = [mode.enter, mode.leave].into_iter().filter(|w| *w == When::All).count() as u32;
         let steps = if path == Path::Mail { 0 } else { 1 + barriers };
         Op {
@@ -260,7 +260,7 @@ impl Team {
     ///
     /// # Collective
     pub fn barrier(&self) {
-        let op = self.op(Shape::Barrier, None, SyncMode::MY);
+        let op = self.op(Shape::Barrier, None, SyncMode::MY, ElementType::UNKNOWN);
         if op.path == Path::Flat {
             return flat::barrier_now(&op);
         }
@@ -272,7 +272,7 @@ impl Team {
     ///
     /// # Collective
     pub fn barrier_nb(&self) -> Event {
-        let op = self.op(Shape::Barrier, None, SyncMode::MY);
+        let op = self.op(Shape::Barrier, None, SyncMode::MY, ElementType::UNKNOWN);
         self.start(async move { algorithms::barrier(&op, 0).await })
     }
 
@@ -371,7 +371,8 @@ macro_rules! operation {
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
-            let op = self.op($shape, $root, mode);
+            let elements = [ElementType::UNKNOWN, $($how.element_type)?];
+            let op = self.op($shape, $root, mode, elements[elements.len() - 1]);
             // Tuples: what is repeated cannot be named inside another repetition.
             let (_args, _how) = (($($arg,)*), ($(&$how,)?));
             $(
@@ -414,7 +415,8 @@ macro_rules! operation {
             first: impl FnOnce() + Send + 'static,
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
-            let op = self.op($shape, $root, mode);
+            let elements = [ElementType::UNKNOWN, $($how.element_type)?];
+            let op = self.op($shape, $root, mode, elements[elements.len() - 1]);
             $(let $arg = Sendable($arg);)*
             let team = self.clone();
             self.start(async move {
@@ -440,7 +442,7 @@ macro_rules! operation_v {
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
-            let op = self.op($shape, $root, mode);
+            let op = self.op($shape, $root, mode, ElementType::UNKNOWN);
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $($blocks),*) };
             self.run(algorithms::synchronised(&op, mode, body));
@@ -472,7 +474,7 @@ macro_rules! operation_v {
             first: impl FnOnce() + Send + 'static,
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
-            let op = self.op($shape, $root, mode);
+            let op = self.op($shape, $root, mode, ElementType::UNKNOWN);
             $(let $arg = Sendable($arg);)*
             $(let $blocks: Blocks = $blocks.into();)*
             let team = self.clone();

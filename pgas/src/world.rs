@@ -282,7 +282,7 @@ impl World {
     /// looks at the network every 100 microseconds.
     ///
     /// # Panics
-    /// Ends the job when the system refuses a thread.
+    /// Ends the job when the system refuses a thread, or for more than 1,024 of them.
     pub fn serve_by_threads(self, n: usize) {
         self.0.engine.serve_by_threads(n).unwrap_or_else(|e| self.abort(&e.to_string()));
     }

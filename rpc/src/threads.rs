@@ -17,6 +17,9 @@ const FLUSH: Duration = Duration::from_millis(5);
 /// Between looks at the network where no progress thread does that.
 const LOOK: Duration = Duration::from_micros(100);
 
+/// Largest number of threads that one call starts. A rank with more of them has mistaken a number.
+const MAX_THREADS_AT_ONCE: usize = 1024;
+
 /// What has arrived and waits to be served.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
@@ -217,8 +220,13 @@ impl Engine {
     /// the start.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The system refuses a thread, or they are more than 1,024.
     pub fn serve_by_threads(&'static self, n: usize) -> Result<(), Error> {
+        if n > MAX_THREADS_AT_ONCE {
+            return Err(Error::op(format!(
+                "{n} threads that serve: at most {MAX_THREADS_AT_ONCE} are started at once"
+            )));
+        }
         for _ in 0..n {
             self.servers.begin();
             let thread = std::thread::Builder::new().name("gasnet-serve".into());

@@ -813,3 +813,24 @@ fn a_job_in_which_all_ranks_wait_says_so() {
     }
     assert_eq!(monitor.wait().expect("it ends").code(), Some(128 + 15), "{said}");
 }
+
+/// Sums of numbers of other types, though of as many bytes.
+#[test]
+fn reductions_of_other_types_are_told() {
+    for &mode in BOTH {
+        let outcome = job("3", mode, "all-reduce-other-types", &[]);
+        says(&outcome, 1, &["do not match", "(u64) on rank 0", "(f64) on rank"]);
+    }
+}
+
+#[test]
+fn sizes_are_checked_before_memory_is_asked_for() {
+    ends(BOTH, "read-huge", 1, &["outside the segment of rank 1"]);
+    ends(BOTH, "set-word-misaligned", 1, &["not aligned"]);
+}
+
+#[test]
+fn locks_are_taken_and_given_back_in_turn() {
+    ends(BOTH, "all-lock-twice", 1, &["has the lock already"]);
+    ends(BOTH, "all-lock-not-held", 1, &["does not have the lock"]);
+}

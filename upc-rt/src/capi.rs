@@ -397,6 +397,7 @@ pub unsafe extern "C" fn __upc_reduce_enter(arguments: *const ReductionArguments
     // SAFETY: emitted C passes a structure on its stack with a string constant.
     unsafe {
         let (name, list) = (*arguments).described();
+        upc().check_elements(&name, (*arguments).elements, (*arguments).block);
         upc().enter(&name, (*arguments).flags as u32, &list);
     }
 }

@@ -14,11 +14,14 @@
 use crate::control::field;
 use crate::core::WordOp;
 use crate::state::Upc;
-use gasnet::coll::{Reduction, SyncMode, When};
+use gasnet::coll::{ElementType, Reduction, SyncMode, When};
 use gasnet::{RankId, Team};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
+
+/// More bytes than any thread has.
+const MAX_BYTES_OF_BLOCKS: u64 = 1 << 48;
 
 /// A shared address: thread and offset.
 pub type SharedAddress = (u32, u64);
@@ -99,6 +102,7 @@ impl Upc {
             Move::Exchange => "upc_all_exchange",
         };
         self.check_start(function, what, dt, st);
+        self.check_blocks(function, n, self.size);
         let arguments = [
             ("thread of dst", dt.into()),
             ("dst", d),
@@ -129,6 +133,25 @@ impl Upc {
         if distributed != 0 {
             self.fatal(&format!(
                 "{function}: a distributed side starts on thread {distributed}, it must start on thread 0"
+            ));
+        }
+    }
+
+    /// Refuses blocks whose addresses would wrap. Smaller ones that do not fit are found where they are
+    /// accessed.
+    fn check_blocks(&self, function: &str, n: u64, threads: u32) {
+        if n.checked_mul(threads.into()).is_none_or(|all| all > MAX_BYTES_OF_BLOCKS) {
+            self.fatal(&format!(
+                "{function}: blocks of {n} bytes for {threads} threads: no memory is so large"
+            ));
+        }
+    }
+
+    /// The same of a reduction's array, whose block size may be any that its type can have.
+    pub fn check_elements(&self, function: &str, elements: u64, block: u64) {
+        if elements > MAX_BYTES_OF_BLOCKS || block > MAX_BYTES_OF_BLOCKS {
+            self.fatal(&format!(
+                "{function}: {elements} elements in blocks of {block}: no memory is so large"
             ));
         }
     }
@@ -266,6 +289,7 @@ impl Upc {
             _ => When::All,
         };
         let mode = SyncMode { enter: when(IN_NOSYNC, 2), leave: when(OUT_NOSYNC, OUT_MYSYNC) };
+        self.check_blocks("a collective function of a team", n, team.size() as u32);
         // SAFETY: the program keeps the data until it has waited.
         unsafe { self.start_move(team, what, (dt, d), (st, s), n, mode) }
     }
@@ -320,6 +344,7 @@ impl Upc {
                     }),
                     commutes: true,
                     element: size_of::<Partial>(),
+                    element_type: ElementType::UNKNOWN,
                     known: None,
                 };
                 // Buffers of the core are bytes; these are aligned.

@@ -4,7 +4,7 @@
 
 use crate::core::WordOp;
 use crate::state::Upc;
-use gasnet::coll::{Reduction, SyncMode};
+use gasnet::coll::{ElementType, Reduction, SyncMode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -180,6 +180,7 @@ impl Upc {
             // In order, so that sums of floats equal those of a loop.
             commutes: false,
             element: 8,
+            element_type: ElementType::named(&format!("{kind} of {n} bytes")),
             known: None,
         };
         let mut sum = mine;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use gasnet::barrier::{Consensus, Outcome};
-use gasnet::coll::{Reduction, SyncMode, When};
+use gasnet::coll::{ElementType, Reduction, SyncMode, When};
 use gasnet::{Event, Team};
 
 use crate::fatal::die;
@@ -465,6 +465,7 @@ pub unsafe extern "C" fn gasneti_coll_combine(
         }),
         commutes: f_flags & NONCOMM == 0,
         element: elem_size.max(1),
+        element_type: ElementType::UNKNOWN,
         known: None,
     };
     let (r, n, m) = (chosen.root(call, root, images), elem_size * count, mode(flags));

@@ -49,6 +49,18 @@ impl WordType {
     /// All of them, in the order of their numbers.
     pub const ALL: [WordType; 6] =
         [WordType::I32, WordType::U32, WordType::I64, WordType::U64, WordType::F32, WordType::F64];
+
+    /// Its name in Rust.
+    pub fn name(self) -> &'static str {
+        match self {
+            WordType::I32 => "i32",
+            WordType::U32 => "u32",
+            WordType::I64 => "i64",
+            WordType::U64 => "u64",
+            WordType::F32 => "f32",
+            WordType::F64 => "f64",
+        }
+    }
 }
 
 impl Function {

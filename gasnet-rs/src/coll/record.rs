@@ -1,6 +1,7 @@
 //! What a rank has done lately in a team, as words that can be compared with those of other members; see
 //! [`agree`](super::agree).
 
+use super::reduction::ElementType;
 use super::{Shape, SyncMode, When};
 use crate::{Rank, RankId};
 use core::fmt;
@@ -9,7 +10,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// The properties of an operation on which members have to agree, as a word of a record. The fields, from
-/// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8).
+/// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8). Where
+/// values are combined, the upper 8 bits of the size are the [`ElementType`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct What(u64);
 
@@ -18,6 +20,10 @@ const KIND: u32 = 4;
 const ROOT: u32 = 6;
 const SIZE: u32 = 24;
 const ROUND: u32 = 56;
+/// Where values are combined.
+const ELEMENT: u32 = 48;
+/// Kinds that combine values.
+const COMBINING: core::ops::RangeInclusive<u64> = 7..=9;
 /// In messages and tables: the root's lowest bits, and sizes up to a MiB.
 const SHORT_ROOT: u32 = 6;
 const SHORT_SIZE: u32 = 20;
@@ -40,7 +46,7 @@ const KINDS: [&str; 14] = [
 ];
 
 impl What {
-    pub(crate) fn new(shape: Shape, root: Option<usize>, mode: SyncMode) -> What {
+    pub(crate) fn new(shape: Shape, root: Option<usize>, mode: SyncMode, elements: ElementType) -> What {
         let (kind, size) = match shape {
             Shape::Barrier => (1, 0),
             Shape::Broadcast(n) => (2, n),
@@ -59,14 +65,22 @@ impl What {
         let all = |when: When, bit: u32| u64::from(when == When::All) << bit;
         let mode = all(mode.enter, KIND) | all(mode.leave, KIND + 1);
         let root = root.map_or(0, |root| (root as u64 + 1).min((1 << (SIZE - ROOT)) - 1));
-        let size = (size as u64).min((1 << (ROUND - SIZE)) - 1);
-        What(kind | mode | root << ROOT | size << SIZE)
+        let (above, elements) =
+            if COMBINING.contains(&kind) { (ELEMENT, u64::from(elements.number())) } else { (ROUND, 0) };
+        let size = (size as u64).min((1 << (above - SIZE)) - 1);
+        What(kind | mode | root << ROOT | size << SIZE | elements << ELEMENT)
+    }
+
+    /// The type of the elements, if values are combined, as a number.
+    fn elements(self) -> u8 {
+        if COMBINING.contains(&(self.0 & ((1 << KIND) - 1))) { (self.0 >> ELEMENT) as u8 } else { 0 }
     }
 
     /// The same in fewer bits: equal for operations that agree, and different if kinds, modes or sizes up to
     /// a MiB are.
     pub(crate) fn short(self) -> u32 {
-        let root = self.0 >> ROOT & ((1 << SHORT_ROOT) - 1);
+        // A root that differs, or elements that do, give another word.
+        let root = (self.0 >> ROOT ^ u64::from(self.elements())) & ((1 << SHORT_ROOT) - 1);
         let size = self.size().min((1 << SHORT_SIZE) - 1);
         (self.0 & ((1 << ROOT) - 1) | root << ROOT | size << (32 - SHORT_SIZE)) as u32
     }
@@ -78,7 +92,9 @@ impl What {
     }
 
     fn size(self) -> u64 {
-        self.0 >> SIZE & ((1 << (ROUND - SIZE)) - 1)
+        let combines = COMBINING.contains(&(self.0 & ((1 << KIND) - 1)));
+        let above = if combines { ELEMENT } else { ROUND };
+        self.0 >> SIZE & ((1 << (above - SIZE)) - 1)
     }
 
     /// As an entry of a record.
@@ -94,6 +110,9 @@ impl fmt::Display for What {
         f.write_str(KINDS.get(kind).unwrap_or(&KINDS[0]))?;
         if !matches!(kind, 0 | 1 | 10 | 11 | 13) {
             write!(f, " of {} bytes", self.size())?;
+        }
+        if self.elements() != 0 {
+            write!(f, " ({})", ElementType::in_words(self.elements()))?;
         }
         if let Some(root) = field(ROOT, SIZE - ROOT).checked_sub(1) {
             write!(f, ", root {root}")?;
@@ -316,8 +335,9 @@ mod tests {
     /// operations later.
     #[test]
     fn what_was_said_early_is_forgotten() {
-        let (record, barrier) = (Record::new(0), What::new(Shape::Barrier, None, SyncMode::MY));
-        let broadcast = What::new(Shape::Broadcast(8), Some(1), SyncMode::MY);
+        let (record, barrier) =
+            (Record::new(0), What::new(Shape::Barrier, None, SyncMode::MY, ElementType::UNKNOWN));
+        let broadcast = What::new(Shape::Broadcast(8), Some(1), SyncMode::MY, ElementType::UNKNOWN);
         let from = RankId(3);
         let rounds = if cfg!(miri) { 1 } else { 3 };
         for number in 0..rounds * 256 * MAX_REMEMBERED_OPERATIONS as u32 {
@@ -373,16 +393,17 @@ mod tests {
         for n in [0, 1, 8, 4096, (1 << 20) - 2] {
             for shape in shapes(n) {
                 for mode in [SyncMode::MY, SyncMode::ALL] {
-                    let what = What::new(shape, None, mode);
+                    let what = What::new(shape, None, mode, ElementType::UNKNOWN);
                     assert!(seen.insert(what.short()), "{what}");
                     assert_eq!(What::of_short(what.short()), what, "{what}");
                 }
             }
         }
-        let what = What::new(Shape::Reduce(1 << 33, true), Some(70_000), SyncMode::ALL);
+        let what =
+            What::new(Shape::Reduce(1 << 33, true), Some(70_000), SyncMode::ALL, ElementType::of::<f64>());
         assert_eq!(
             what.to_string(),
-            "a reduction of 4294967295 bytes, root 70000, all waiting for all at both ends"
+            "a reduction of 16777215 bytes (f64), root 70000, all waiting for all at both ends"
         );
     }
 }

@@ -12,6 +12,44 @@ use std::sync::Arc;
 /// overlap. Both are aligned for a type whose size is that of the elements.
 pub type Combine = dyn Fn(*mut u8, *const u8, usize) + Send + Sync;
 
+/// A type of elements as a number, the same on all ranks. Few types have the same number by chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementType(u8);
+
+impl ElementType {
+    /// Nothing is known of it, and nothing is compared.
+    pub const UNKNOWN: ElementType = ElementType(0);
+    /// Types that messages name.
+    const NAMED: [&str; 10] = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"];
+
+    /// The type of this name.
+    pub const fn named(name: &str) -> ElementType {
+        // FNV-1a.
+        let (mut hash, mut i) = (0xcbf2_9ce4_8422_2325u64, 0);
+        while i < name.len() {
+            hash = (hash ^ name.as_bytes()[i] as u64).wrapping_mul(0x100_0000_01b3);
+            i += 1;
+        }
+        // Not 0, which is no type.
+        ElementType((hash >> 32) as u8 % u8::MAX + 1)
+    }
+
+    /// A Rust type.
+    pub fn of<T>() -> ElementType {
+        ElementType::named(core::any::type_name::<T>())
+    }
+
+    pub(super) fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The type with this number in words, for messages.
+    pub(super) fn in_words(number: u8) -> String {
+        let named = ElementType::NAMED.into_iter().find(|name| ElementType::named(name).0 == number);
+        named.map_or(format!("type {number:#04x}"), String::from)
+    }
+}
+
 /// How values are combined.
 #[derive(Clone)]
 pub struct Reduction {
@@ -21,6 +59,8 @@ pub struct Reduction {
     pub commutes: bool,
     /// Bytes of an element; vectors are cut between elements.
     pub element: usize,
+    /// The type of the elements, on which all members have to agree.
+    pub element_type: ElementType,
     /// What `combine` does, if it is one of the functions that NICs know.
     pub known: Option<Operation>,
 }
@@ -58,6 +98,13 @@ impl Reduction {
                 }
             }
         };
-        Reduction { combine: Arc::new(combine), commutes: true, element: width, known: Some(op) }
+        let element_type = ElementType::named(word.name());
+        Reduction {
+            combine: Arc::new(combine),
+            commutes: true,
+            element: width,
+            element_type,
+            known: Some(op),
+        }
     }
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "hands buffers that it owns or borrows to the raw operations")]
 
 use super::SyncMode;
-use super::reduction::Reduction;
+use super::reduction::{ElementType, Reduction};
 use crate::am::EndOnPanic;
 use crate::atomics::{Function, WordType};
 use crate::segment::Shared;
@@ -119,6 +119,7 @@ fn elementwise<T: Shared>(
         }),
         commutes,
         element: size,
+        element_type: ElementType::of::<T>(),
         known: None,
     }
 }

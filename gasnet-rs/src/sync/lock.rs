@@ -70,7 +70,12 @@ impl<'r> McsLine<'r> {
 /// A lock. First come, first served; taking and giving back need at most two operations on other ranks each,
 /// and a waiting rank looks at its own memory only, or at memory that is in its cache until its turn comes.
 #[derive(Debug)]
-pub struct McsLock<'r>(Kind<'r>);
+pub struct McsLock<'r> {
+    kind: Kind<'r>,
+    rank: &'r Rank,
+    /// This rank has it.
+    held: bool,
+}
 
 #[derive(Debug)]
 enum Kind<'r> {
@@ -90,15 +95,23 @@ impl<'r> McsLock<'r> {
         rank.barrier();
         let cells = Cells::single(at);
         let (home, me) = (GlobalPtr::new(home, at + HOME), cells.process(rank.id(), 0));
-        Ok(McsLock(match NearLine::new(rank, home, cells, me) {
+        let kind = match NearLine::new(rank, home, cells, me) {
             Some(near) => Kind::Near(near),
             None => Kind::Line(McsLine::new(rank, home, cells), me),
-        }))
+        };
+        Ok(McsLock { kind, rank, held: false })
     }
 
     /// Takes the lock, waiting for its turn.
+    ///
+    /// # Panics
+    /// Ends the job if this rank has the lock: it would wait for itself.
     pub fn acquire(&mut self) {
-        match &mut self.0 {
+        if self.held {
+            self.rank.fatal("McsLock::acquire: this rank has the lock already, and would wait for itself");
+        }
+        self.held = true;
+        match &mut self.kind {
             Kind::Near(near) => near.acquire("a lock"),
             Kind::Line(line, me) => {
                 let before = line.join(*me);
@@ -111,15 +124,24 @@ impl<'r> McsLock<'r> {
 
     /// Takes the lock if it is free.
     pub fn try_acquire(&mut self) -> bool {
-        match &mut self.0 {
-            Kind::Near(near) => near.try_acquire(),
-            Kind::Line(line, me) => line.try_join(*me),
-        }
+        // Not free, also for the rank that has it.
+        self.held = self.held
+            || match &mut self.kind {
+                Kind::Near(near) => near.try_acquire(),
+                Kind::Line(line, me) => line.try_join(*me),
+            };
+        self.held
     }
 
-    /// Gives the lock back. Only the rank that has it may.
+    /// Gives the lock back.
+    ///
+    /// # Panics
+    /// Ends the job if this rank does not have the lock.
     pub fn release(&mut self) {
-        match &mut self.0 {
+        if !std::mem::take(&mut self.held) {
+            self.rank.fatal("McsLock::release: this rank does not have the lock");
+        }
+        match &mut self.kind {
             Kind::Near(near) => near.release(),
             Kind::Line(line, me) => line.leave(*me),
         }

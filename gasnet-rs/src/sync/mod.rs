@@ -63,7 +63,8 @@ impl Rank {
 
     /// Sets a word of any rank, after all that was done before. One-sided; the word may change later.
     pub fn set_word(&self, at: GlobalPtr<u64>, value: u64) {
-        if self.all_mapped() {
+        // The swap names a word that is not aligned, whatever the network.
+        if self.all_mapped() && at.offset().is_multiple_of(size_of::<u64>() as u64) {
             // A swap would wait for the line; a store does not.
             // ORDER: Release; pairs with the Acquire of `load_word`.
             fence(Ordering::Release);

@@ -3,6 +3,7 @@
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::ANONYMOUS;
+use gasnet::sync::McsLock;
 use gasnet::sync::port::{BOARD, Command, HomeOp, Move, Nic, NicPort, What};
 use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
 use gasnet_conduits::BootOptions;
@@ -69,6 +70,31 @@ const ROLES: &[Role] = &[
     ("nic-atomic-nowhere", |r| _ = nic(r).atomic(RankId(r.size()), 0, HomeOp::Incr, [0; 4])),
     ("unregistered", |r| {
         r.request_short(other(r), 200, &[]).expect("the sender cannot know");
+        r.barrier();
+    }),
+    ("all-reduce-other-types", |r| {
+        if r.id().0 == 0 {
+            drop(r.team_all().reduce_all(&[1u64], |a, b| a + b));
+        } else {
+            drop(r.team_all().reduce_all(&[1f64], |a, b| a + b));
+        }
+    }),
+    ("read-huge", |r| drop(r.read_nb::<u64>(GlobalPtr::new(other(r), 0), usize::MAX / 2).wait())),
+    ("set-word-misaligned", |r| r.set_word(GlobalPtr::new(other(r), 4), 1)),
+    ("all-lock-twice", |r| {
+        let mut lock = McsLock::new(r, RankId(0)).expect("room");
+        if r.id().0 == 0 {
+            lock.acquire();
+            assert!(lock.try_acquire());
+            lock.acquire();
+        }
+        r.barrier();
+    }),
+    ("all-lock-not-held", |r| {
+        let mut lock = McsLock::new(r, RankId(0)).expect("room");
+        if r.id().0 == 0 {
+            lock.release();
+        }
         r.barrier();
     }),
     ("collective-beside-a-barrier", |r| drop(r.team_all().reduce_all(&[1u64], |a, b| a + b))),

@@ -9,7 +9,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use gasnet::coll::{Reduction, SyncMode};
+use gasnet::coll::{ElementType, Reduction, SyncMode};
 
 use crate::context;
 use crate::ex::client::team;
@@ -61,7 +61,8 @@ fn by_client(client: Client, element: usize, commutes: bool) -> Reduction {
             std::ptr::copy_nonoverlapping(result, first, bytes);
         }
     };
-    Reduction { combine: Arc::new(combine), commutes, element, known: None }
+    let element_type = ElementType::UNKNOWN;
+    Reduction { combine: Arc::new(combine), commutes, element, element_type, known: None }
 }
 
 /// The arguments of a reduction.
@@ -98,7 +99,9 @@ impl How {
                 die(&format!("{call}: GEX_OP_USER needs a function, and no other operation"));
             };
             let client = Client { function, cdata: self.cdata };
-            return (by_client(client, self.size, self.op == types::OP_USER), bytes);
+            let how = by_client(client, self.size, self.op == types::OP_USER);
+            let element_type = word.map_or(how.element_type, |(word, _)| ElementType::named(word.name()));
+            return (Reduction { element_type, ..how }, bytes);
         }
         let Some((word, _)) = word else {
             die(&format!("{call}: {} of GEX_DT_USER: only GEX_OP_USER is for such elements", Name(self.op)));

@@ -163,6 +163,10 @@ pub unsafe extern "C" fn gex_TM_Create(
         parent.team.create(&[]);
         return 0;
     }
+    let ranks = state.rank.size() as usize;
+    if numargs > ranks {
+        die(&format!("{CALL}: a team of {numargs} endpoints, and the job has {ranks} ranks with one each"));
+    }
     // SAFETY: the caller's promise.
     let args = unsafe { std::slice::from_raw_parts(args, numargs) };
     let rank = |location: &Location| {

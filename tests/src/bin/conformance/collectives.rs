@@ -2,7 +2,7 @@
 //! and out of segments, blocking and several at a time.
 
 use crate::support::{Cx, Rng, mix, same};
-use gasnet::coll::{Reduction, SyncMode, When};
+use gasnet::coll::{ElementType, Reduction, SyncMode, When};
 use gasnet::{Event, GlobalPtr, Team};
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ fn reduction(ordered: bool) -> (Reduction, Fold) {
             combine: Arc::new(combine),
             commutes: !ordered,
             element: if ordered { 4 } else { 1 },
+            element_type: ElementType::UNKNOWN,
             known: None,
         },
         f,
