@@ -83,7 +83,7 @@ fn run_with(threading: Threading, body: impl FnOnce(&'static Rank)) -> i32 {
             return 1;
         }
     };
-    if let Err(e) = rank.attach(rank.max_local_segment(), None) {
+    if let Err(e) = rank.attach_and_keep(rank.max_local_segment(), None) {
         rank.fatal(&e.to_string());
     }
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(rank)));

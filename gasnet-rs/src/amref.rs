@@ -266,7 +266,8 @@ impl Rank {
 
     /// Bytes of the own segment, if they are inside it.
     pub(crate) fn own_place(&self, offset: u64, len: usize) -> Option<*mut u8> {
-        match self.segments.mapped_at(self.id(), offset, len) {
+        // Who asks for kept memory has vouched for it where it asked.
+        match self.segments.whole_at(self.id(), offset, len) {
             Some(Place::Here(p)) => Some(p),
             _ => None,
         }

@@ -99,10 +99,28 @@ impl Rank {
         }
     }
 
+    /// [`Rank::atomic`] on a word that may lie in [kept memory](Rank::attach_and_keep).
+    ///
+    /// # Safety
+    /// 1. Who was given that memory ([`Rank::allocate_kept`]) permits it (owed by the caller).
+    #[inline]
+    pub unsafe fn atomic_kept(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
+        match self.word_in(self.segments.whole_at(rank, offset, op.width()), rank, offset, op) {
+            // SAFETY: mapped and aligned; (1).
+            Place::Here(at) => unsafe { apply(at, op, a, b) },
+            Place::Away => self.atomic_away(rank, offset, op, [a, b]),
+        }
+    }
+
     /// Where a word is. Ends the job for an operation that there is not.
     #[inline]
     fn word_at(&self, rank: RankId, offset: u64, op: Operation) -> Place {
-        let place = self.segments.mapped_at(rank, offset, op.width());
+        self.word_in(self.segments.mapped_at(rank, offset, op.width()), rank, offset, op)
+    }
+
+    /// The place of a word, checked.
+    #[inline(always)]
+    fn word_in(&self, place: Option<Place>, rank: RankId, offset: u64, op: Operation) -> Place {
         let address = match place {
             Some(Place::Here(at)) => at.addr(),
             _ => self.owners_address(rank, offset),

@@ -34,8 +34,10 @@
 //! | `rank.rs` | who is who, on which host |
 //! | `rank/start.rs` | `start`, `dismantle` |
 //! | `rank/segments.rs` | `attach`, `bind_segment`, `allocate` |
+//! | `rank/agreed.rs` | `allocate_agreed`, `allocate_kept` |
 //! | `rank/waiting.rs` | `poll`, waits |
 //! | `rma.rs` | `put`, `get`, `memset` in all forms; `read`, `write`; events: `wait`, `test`; implicit operations |
+//! | `kept.rs` | the same in memory that no safe call reaches |
 //! | `vis.rs` | puts and gets of many pieces |
 //! | `atomics.rs` | atomic operations on words of segments |
 //! | `am.rs`, `am/prepared.rs` | handlers, requests; messages made in place |
@@ -83,6 +85,7 @@ mod error;
 mod event;
 mod ids;
 mod job;
+mod kept;
 mod last_words;
 pub mod limits;
 mod lock;

@@ -1,5 +1,6 @@
 //! The [`Rank`] object, which holds all state of one rank of a job (design decision D11).
 
+mod agreed;
 mod segments;
 mod start;
 mod waiting;
@@ -90,14 +91,25 @@ pub struct Rank {
     pub(crate) nic_barrier: OnceLock<Team>,
     /// Set when the ranks have met: [`Rank::max_global_segment`].
     max_global_segment: OnceLock<usize>,
-    /// Bytes of the segment that are allocated, and the end of the part that may be allocated.
-    heap: Mutex<(u64, u64)>,
+    heap: Mutex<Heap>,
+    /// Held while the ranks agree on a place: proposals and agreements come in one order.
+    agreeing: Mutex<()>,
     /// Whether this rank has a segment: see `segments.rs`.
     attaching: AtomicU32,
     /// Address and length of mappings that only [`Rank::dismantle`] removes.
     mappings: Mutex<Vec<(usize, usize)>>,
     /// The box of this rank, for the same purpose.
     own: AtomicPtr<Rank>,
+}
+
+/// What of this rank's segment is allocated.
+#[derive(Debug)]
+struct Heap {
+    /// Bytes from the start that are allocated, and the end of the part that may be.
+    used: u64,
+    end: u64,
+    /// Bytes of the kept memory that are allocated.
+    kept: u64,
 }
 
 /// Where this rank is in the sequence of barriers.

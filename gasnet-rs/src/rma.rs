@@ -43,7 +43,7 @@ use crate::{Error, Rank, RankId};
 pub(crate) const EVENT_WAIT: &str = "an operation to complete";
 
 /// What came of an operation that is not immediate, and so is never refused.
-fn granted<T>(started: Result<T, Refused>) -> T {
+pub(crate) fn granted<T>(started: Result<T, Refused>) -> T {
     started.unwrap_or_else(|Refused| unreachable!("only what is immediate is refused"))
 }
 
@@ -101,7 +101,7 @@ impl Rank {
     }
 
     #[cold]
-    unsafe fn put_away(&self, peer: RankId, offset: u64, src: *const u8, len: usize) {
+    pub(crate) unsafe fn put_away(&self, peer: RankId, offset: u64, src: *const u8, len: usize) {
         let event = self.explicit(peer, |op| {
             let put = Away { op, peer, offset, len, immediate: false };
             // SAFETY: owed by the caller, and the source stays until the wait is over; the range was checked.
@@ -139,7 +139,7 @@ impl Rank {
     /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. The range is in the segment (owed
     ///    by the caller).
     #[cold]
-    unsafe fn get_away(&self, dst: *mut u8, peer: RankId, offset: u64, len: usize) {
+    pub(crate) unsafe fn get_away(&self, dst: *mut u8, peer: RankId, offset: u64, len: usize) {
         let event = self.explicit(peer, |op| {
             let get = Away { op, peer, offset, len, immediate: false };
             // SAFETY: (1), and the wait is over before the call is; (2).

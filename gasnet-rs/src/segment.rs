@@ -18,6 +18,15 @@ pub struct SegmentEntry {
     pub size: usize,
     /// First byte in this process, or null where it is not mapped.
     pub local: *mut u8,
+    /// Bytes from the start to the end of its [kept memory](crate::Rank::attach_and_keep); `size` without.
+    pub whole: usize,
+}
+
+impl SegmentEntry {
+    /// Where the kept memory begins, at the same offset in all segments; `None` if there is none.
+    pub(crate) fn kept_from(&self) -> Option<u64> {
+        (self.whole > self.size).then_some(self.whole as u64 / 2)
+    }
 }
 
 /// All segments of the job, indexed by rank; empty until they are known.
@@ -67,7 +76,7 @@ impl SegmentTable {
     pub(crate) fn change(&self, change: impl FnOnce(&mut [SegmentEntry])) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries = match self.entries() {
-            [] => vec![SegmentEntry { addr: 0, size: 0, local: core::ptr::null_mut() }; self.len],
+            [] => vec![SegmentEntry { addr: 0, size: 0, local: core::ptr::null_mut(), whole: 0 }; self.len],
             known => known.to_vec(),
         };
         change(&mut entries);
@@ -102,7 +111,19 @@ impl SegmentTable {
     #[inline]
     pub(crate) fn mapped_at(&self, rank: RankId, offset: u64, len: usize) -> Option<Place> {
         let e = self.entries().get(rank.0 as usize)?;
-        let size = e.size as u64;
+        Self::place(e, e.size as u64, offset, len)
+    }
+
+    /// As [`mapped_at`](Self::mapped_at), with the kept memory: for those who have vouched for what they do
+    /// there, on the sending side or on this one.
+    #[inline]
+    pub(crate) fn whole_at(&self, rank: RankId, offset: u64, len: usize) -> Option<Place> {
+        let e = self.entries().get(rank.0 as usize)?;
+        Self::place(e, e.whole as u64, offset, len)
+    }
+
+    #[inline(always)]
+    fn place(e: &SegmentEntry, size: u64, offset: u64, len: usize) -> Option<Place> {
         if len as u64 > size || offset > size - len as u64 {
             return None;
         }
@@ -206,7 +227,7 @@ mod tests {
 
     #[test]
     fn bounds_are_exact() {
-        let e = |size| SegmentEntry { addr: 0, size, local: core::ptr::null_mut() };
+        let e = |size| SegmentEntry { addr: 0, size, local: core::ptr::null_mut(), whole: size };
         let t = SegmentTable::new(2);
         assert!(t.known().is_none() && t.mapped_at(RankId(0), 0, 0).is_none());
         t.change(|all| all.copy_from_slice(&[e(100), e(0)]));
@@ -218,5 +239,10 @@ mod tests {
         t.change(|all| all[1].size = 7);
         assert!(ok(0, 0, 100) && ok(1, 0, 7) && !ok(1, 0, 8));
         assert_eq!(before[1].size, 0, "who was reading still can");
+        t.change(|all| all[0].whole = 300);
+        let whole = |o, n| t.whole_at(RankId(0), o, n).is_some();
+        assert!(whole(100, 200) && whole(300, 0) && !whole(100, 201) && !whole(u64::MAX, 2));
+        assert!(ok(0, 0, 100) && !ok(0, 100, 1) && !ok(0, 150, 1), "kept memory is not for safe calls");
+        assert_eq!((t.entries()[0].kept_from(), t.entries()[1].kept_from()), (Some(150), None));
     }
 }

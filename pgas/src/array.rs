@@ -2,6 +2,7 @@
 
 use crate::args::Plain;
 use crate::heap::{ALIGN, Heap};
+use crate::kept;
 use crate::layout::{Layout, Map};
 use crate::meeting::Meeting;
 use crate::world::World;
@@ -117,7 +118,8 @@ impl<T: Plain> Array<T> {
     pub(crate) fn new(world: World, len: usize, layout: Layout<'_>) -> Array<T> {
         const { assert!(align_of::<T>() as u64 <= ALIGN, "elements of an array are aligned to 64 bytes at most") }
         let map = Map::new(len, world.size(), layout);
-        world.meet(Meeting::Array, 0);
+        let alone = world.alone();
+        world.meet_within(Meeting::Array, 0);
         Self::agree(world, &map);
         Self::free_dropped(world);
         let bytes = map.largest_part().checked_mul(size_of::<T>()).map_or(u64::MAX, |n| n as u64);
@@ -133,7 +135,8 @@ impl<T: Plain> Array<T> {
         let number = world.register(part);
         lock(&world.0.arrays.live).push((number, first.offset(), bytes));
         let array = Array { world, map, number, first };
-        world.meet(Meeting::ArrayMade, number);
+        world.meet_within(Meeting::ArrayMade, number);
+        drop(alone);
         array
     }
 
@@ -161,11 +164,11 @@ impl<T: Plain> Array<T> {
             let zeros = vec![0u8; 64 * 1024];
             for from in (0..bytes).step_by(zeros.len()) {
                 let n = zeros.len().min((bytes - from) as usize);
-                rank.write_slice(GlobalPtr::new(rank.id(), at + from), &zeros[..n]);
+                kept::write(world, GlobalPtr::new(rank.id(), at + from), &zeros[..n]);
             }
             return at;
         }
-        rank.allocate(bytes, ALIGN).unwrap_or_else(|e| {
+        rank.allocate_kept(bytes, ALIGN).unwrap_or_else(|e| {
             world.abort(&format!("an array of {len} elements of {} bytes: {e}", size_of::<T>()))
         })
     }
@@ -232,14 +235,6 @@ impl<T: Plain> Array<T> {
     pub(crate) fn part(&self) -> &'static Part {
         let part = self.world.object(self.number);
         part.unwrap_or_else(|| self.world.abort("an array without its part"))
-    }
-
-    /// Where an element is.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn pointer(&self, i: usize) -> GlobalPtr<T> {
-        let (rank, at) = self.map.place(i);
-        self.at(rank, at)
     }
 
     /// Where the element is that has number `at` on a rank.

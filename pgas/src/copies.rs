@@ -2,6 +2,7 @@
 
 use crate::args::Plain;
 use crate::array::Array;
+use crate::kept;
 use crate::layout::Layout;
 use crate::phases::Reading;
 use std::collections::VecDeque;
@@ -101,7 +102,7 @@ impl<'a, T: Plain> ReadAhead<'a, T> {
         let array = reading.array;
         let part = |rank: u32| {
             let (first, end) = (array.map.below(rank, from), array.map.below(rank, to));
-            let get = || array.world.0.rank.read_nb(array.at(rank, first), end - first);
+            let get = || kept::ahead(array.world, array.at(rank, first), end - first);
             (end > first).then(|| (rank, first, get()))
         };
         ReadAhead { from, to, parts: array.world.ranks().filter_map(part).collect() }

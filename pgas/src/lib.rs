@@ -169,6 +169,7 @@ mod collections;
 mod copies;
 mod file;
 mod heap;
+mod kept;
 mod layout;
 mod matrix;
 mod meeting;

@@ -10,7 +10,7 @@ use crate::meeting::Meeting;
 use crate::memory::{Mapped, Window};
 use crate::remote::Numbered;
 use crate::world::World;
-use crate::{memory, remote};
+use crate::{kept, memory, remote};
 use gasnet::atomics::{Function, Operation};
 use gasnet::coll::Word;
 use gasnet::{GlobalPtr, RankId};
@@ -67,9 +67,9 @@ impl<T: Plain> Array<T> {
             Some(mine) => f(mine),
             None => {
                 let mut copy = vec![T::zeroed(); len];
-                self.world.0.rank.read_slice(self.first, &mut copy);
+                kept::read(self.world, self.first, &mut copy);
                 let result = f(&mut copy);
-                self.world.0.rank.write_slice(self.first, &copy);
+                kept::write(self.world, self.first, &copy);
                 result
             }
         };
@@ -118,7 +118,7 @@ impl<T: Plain> Array<T> {
             return None;
         }
         let mut copy = vec![T::zeroed(); self.local_len()];
-        self.world.0.rank.read_slice(self.first, &mut copy);
+        kept::read(self.world, self.first, &mut copy);
         Some(copy)
     }
 }
@@ -161,7 +161,7 @@ impl<T: Plain> Reading<'_, T> {
     #[track_caller]
     pub fn get(&self, i: usize) -> T {
         let (rank, at) = self.array.map.place(i);
-        self.mapped.get(rank, at).unwrap_or_else(|| self.array.world.0.rank.read(self.array.at(rank, at)))
+        self.mapped.get(rank, at).unwrap_or_else(|| kept::get(self.array.world, self.array.at(rank, at)))
     }
 
     /// These elements, in this order. Elements of other hosts come in batches.
@@ -195,7 +195,7 @@ impl<T: Plain> Reading<'_, T> {
             if let Some(value) = self.mapped.get(rank, at) {
                 values[i] = value;
             } else if world.is_neighbour(rank) {
-                values[i] = world.0.rank.read(array.at(rank, at));
+                values[i] = kept::get(world, array.at(rank, at));
             } else if let Some(full) = lanes.push(rank, (i, at as u64)) {
                 coming.push(ask(rank, &full));
             }
@@ -227,7 +227,7 @@ fn read_elements<T: Plain>((world, number): (World, u32), places: &[u64]) -> Vec
     part.expect(world, Meeting::Read);
     for &at in places {
         let from: GlobalPtr<T> = GlobalPtr::new(RankId(world.rank()), part.offset_of(at));
-        bytes.extend_from_slice(bytemuck::bytes_of(&world.0.rank.read(from)));
+        bytes.extend_from_slice(bytemuck::bytes_of(&kept::get(world, from)));
     }
     bytes
 }
@@ -320,7 +320,7 @@ fn apply_updates<T: Number>((world, number): (World, u32), words: &[u64]) {
         world.abort("an update that is for integers only");
     }
     for pair in updates.chunks_exact(2) {
-        world.0.rank.atomic(world.0.rank.id(), part.offset_of(pair[0]), op, pair[1], 0);
+        kept::update(world, part.offset_of(pair[0]), op, pair[1]);
     }
 }
 
@@ -343,7 +343,7 @@ impl<T: Plain> Exchanging<'_, T> {
         let (rank, at) = self.array.map.place(i);
         let world = self.array.world;
         if world.is_neighbour(rank) && !self.checked {
-            world.0.rank.write(self.array.pointer(i), value);
+            kept::write(world, self.array.at(rank, at), &[value]);
         } else if let Some(full) = self.lanes.push(rank, (at as u64, value)) {
             send_puts(self.array, rank, &full);
         }
@@ -363,7 +363,7 @@ impl<T: Plain> Exchanging<'_, T> {
             if run.len() < LEAST_TOGETHER || self.checked {
                 run.iter().zip(i..).for_each(|(&value, i)| self.put(i, value));
             } else if world.is_neighbour(rank) || size_of_val(run) > MOST_IN_BATCH_BYTES {
-                world.0.rank.write_slice(self.array.at(rank, at), run);
+                kept::write(world, self.array.at(rank, at), run);
             } else {
                 send_run(self.array, rank, at as u64, run);
             }
@@ -405,7 +405,7 @@ fn apply_run<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
         // The last one is in this part, too.
         part.offset_of(at.saturating_add(more as u64));
         let to: GlobalPtr<u8> = GlobalPtr::new(RankId(world.rank()), part.offset_of(at));
-        world.0.rank.write_slice(to, &values[..count * size_of::<T>()]);
+        kept::write(world, to, &values[..count * size_of::<T>()]);
     }
 }
 
@@ -427,7 +427,7 @@ fn apply_puts<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
                 world.rank()
             ));
         }
-        world.0.rank.write(to, bytemuck::pod_read_unaligned(value));
+        kept::write(world, to, &[bytemuck::pod_read_unaligned(value)]);
     }
 }
 

@@ -28,6 +28,18 @@ pub(crate) struct Inner {
     pub(crate) remotes: Objects,
     objects: boxcar::Vec<&'static (dyn Any + Send + Sync)>,
     pub(crate) arrays: Arrays,
+    /// Whether a thread is in a collective call.
+    meeting: AtomicBool,
+}
+
+/// A thread's collective call, which no other thread of the rank is in.
+pub(crate) struct Alone(World);
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        // ORDER: Release; pairs with the swap in `World::alone`: what the call has changed.
+        self.0.0.meeting.store(false, Ordering::Release);
+    }
 }
 
 /// The job, on this rank. It is a handle that can be copied freely; wherever it came from it is the same.
@@ -83,6 +95,7 @@ impl World {
             remotes: Objects::default(),
             objects: boxcar::Vec::new(),
             arrays: Arrays::default(),
+            meeting: AtomicBool::new(false),
         }));
         engine.set_context(inner);
         // Nobody calls a rank that does not know its world yet.
@@ -319,6 +332,25 @@ impl World {
     /// A barrier that is told apart from those of other collective calls and other objects: kind and number
     /// are all of its name.
     pub(crate) fn meet(self, what: Meeting, object: u32) {
+        let _alone = self.alone();
+        self.meet_within(what, object);
+    }
+
+    /// Begins a collective call, to which the caller has the rank for itself until the value is dropped: the
+    /// ranks pair their calls by their order, which threads that call at the same time do not have.
+    pub(crate) fn alone(self) -> Alone {
+        // ORDER: Acquire; pairs with Release where an `Alone` is dropped.
+        if self.0.meeting.swap(true, Ordering::Acquire) {
+            self.abort(
+                "two threads of a rank are in collective calls at the same time (barriers, phases, arrays that are made): \
+                 other ranks could take one for the other. Let one thread make them, or let one wait for the other",
+            );
+        }
+        Alone(self)
+    }
+
+    /// [`World::meet`] inside a call that has the rank for itself.
+    pub(crate) fn meet_within(self, what: Meeting, object: u32) {
         span!("barrier", rank = self.rank(), of = what.name());
         if object >= 1 << 26 {
             self.abort("more than 67 million shared objects and arrays");

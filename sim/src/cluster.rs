@@ -247,7 +247,7 @@ impl Cluster {
             let rank = unsafe { Rank::start(boot, self.config.clone(), Threading::Parallel, &open) }
                 .map_err(|e| e.to_string())?;
             if self.segment > 0 {
-                rank.attach(self.segment, None).map_err(|e| e.to_string())?;
+                rank.attach_and_keep(self.segment, None).map_err(|e| e.to_string())?;
             }
             let value = program(rank);
             rank.barrier();

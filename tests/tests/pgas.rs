@@ -68,6 +68,10 @@ jobs! {
     calls_of_ranks_that_have_left: PGAS, 3, [], ["left"];
     calls_of_ranks_that_have_left_over_udp: PGAS, 3, [UDP, PAIRS], ["left"];
     calls_of_ranks_that_have_left_with_threads: PGAS, 3, [PAIRS, THREAD], ["left"];
+    arrays_lie_together_where_ranks_differ: PGAS, 3, [], ["unequal"];
+    arrays_lie_together_over_frames: PGAS, 3, [FRAMES], ["unequal"];
+    arrays_lie_together_over_netvm: PGAS, 2, [NETVM], ["unequal"];
+    arrays_lie_apart_from_the_segments: PGAS, 2, [], ["allocate-again"];
     many_in_two_hops: PGAS, 66, [FRAMES], ["settle", "table", "updates"];
 
     collections_alone: COLLECTIONS, 1, [], [];
@@ -106,6 +110,12 @@ mistakes! {
     a_sum_without_ranks_at_their_end: PGAS, [], ["alone-sum"], "collective operations do not match";
     two_puts_to_an_element: PGAS, [CHECK], ["double-put"], "two puts of one phase to the same element";
     arrays_of_different_lengths: PGAS, [], ["other-arrays"], "ranks make different arrays";
+    a_write_to_a_part_that_is_lent: PGAS, [], ["write-to-array"], "is outside the segment of rank";
+    a_write_to_a_part_that_is_lent_over_frames: PGAS, [FRAMES], ["write-to-array"], "is outside the segment of rank";
+    an_atomic_to_a_part_that_is_lent: PGAS, [], ["add-to-array"], "is outside the segment of rank";
+    a_message_to_a_part_that_is_lent: PGAS, [], ["send-to-array"], "is outside the segment of rank";
+    two_threads_make_arrays: PGAS, [], ["threads-make-arrays"],
+        "two threads of a rank are in collective calls at the same time";
     and_of_floats: PGAS, [], ["float-and"], "it is for integers only";
     no_such_element: PGAS, [], ["element"], "element 10 of an array of 10";
     who_has_a_part_may_not_wait: COLLECTIONS, [], ["wait-in-for-each"],

@@ -1,6 +1,6 @@
 //! Segments: attaching them, and taking memory of them.
 
-use super::{Rank, lock};
+use super::{Heap, Rank, lock};
 use crate::RankId;
 use crate::boot::MeetingPlace;
 use crate::conduit::SegmentDesc;
@@ -57,6 +57,20 @@ impl Run {
     }
 }
 
+/// There is no room for so many bytes.
+pub(super) fn no_room(bytes: u64, size: u64, used: u64) -> Error {
+    Error::op(format!(
+        "no room for {bytes} bytes in a segment of {size} bytes of which {used} are in use: attach a larger one"
+    ))
+}
+
+impl Heap {
+    /// Where what is allocated must end: before what the kept memory has taken of the room.
+    pub(super) fn room(&self, own: &SegmentEntry) -> u64 {
+        self.end.min(own.size as u64).saturating_sub(self.kept)
+    }
+}
+
 impl Rank {
     /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`,
     /// else this rank's share of physical memory.
@@ -85,10 +99,29 @@ impl Rank {
     /// Attached already, a size above physical limits, or no address space. After the latter two the job
     /// cannot go on: other ranks may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
+        self.attach_memory(bytes, stride, false)
+    }
+
+    /// [`attach`](Self::attach) of a segment with *kept memory* behind it: as much as the largest segment of
+    /// the job has, at the same offsets on all ranks. Only [`allocate_kept`](Self::allocate_kept) gives it
+    /// out, and no safe call of the runtime reaches it. So a crate may lend references to what it has there.
+    /// Segment and kept memory together hold no more than the segment does: what one has taken, the other has
+    /// not. Pages that nobody touches cost nothing.
+    ///
+    /// # Collective
+    /// As [`attach`](Self::attach), on all ranks alike.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach), and if another rank attaches without.
+    pub fn attach_and_keep(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
+        self.attach_memory(bytes, stride, true)
+    }
+
+    fn attach_memory(&self, bytes: usize, stride: Option<u64>, keep: bool) -> Result<&SegmentTable, Error> {
         let size = bytes
             .checked_next_multiple_of(map::PAGE_BYTES)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
-        let entries = self.map_segments(size, stride)?;
+        let entries = self.map_segments(size, stride, keep)?;
         if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
             self.native.get_or_init(|| Native::new(rma));
             if let Some(served) = self.conduit.as_ref().and_then(|conduit| conduit.regions()) {
@@ -142,16 +175,29 @@ impl Rank {
         self.serve_during(&|| self.gather_number(mine))
     }
 
-    /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes.
-    fn map_segments(&self, size: usize, stride: Option<u64>) -> Result<Vec<SegmentEntry>, Error> {
+    /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes, and
+    /// kept memory if `keep`.
+    fn map_segments(&self, size: usize, stride: Option<u64>, keep: bool) -> Result<Vec<SegmentEntry>, Error> {
         if self.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
         // Once all ranks are here, none of them waits for another's program. Handlers run no more: what
         // arrives later may be meant for a rank that has attached.
-        let sizes = self.gather_and_serve(size as u64)?;
+        // Sizes are whole pages, so the lowest bit is free to say whether there is kept memory.
+        let said = self.gather_and_serve(size as u64 | u64::from(keep))?;
+        if let Some(other) = said.iter().position(|said| (said & 1 == 1) != keep) {
+            return Err(Error::job(format!(
+                "rank {other} and rank {} attach differently: with kept memory (attach_and_keep) and without",
+                self.id
+            )));
+        }
+        let sizes: Vec<u64> = said.iter().map(|said| said & !1).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0);
-        let stride = stride.unwrap_or(largest).max(largest).max(1);
+        let wholes: Vec<u64> =
+            sizes.iter().map(|size| if keep { largest.saturating_mul(2) } else { *size }).collect();
+        let whole = wholes[self.id.0 as usize] as usize;
+        let most = wholes.iter().copied().max().unwrap_or(0);
+        let stride = stride.unwrap_or(most).max(most).max(1);
         let near = self.neighbourhood.members();
         let (first, last) = (near[0], near[near.len() - 1]);
         let on_host = self.boot.host_ranks.len() as u32;
@@ -165,7 +211,7 @@ impl Rank {
                      ask for less, or set a smaller GASNET_MAX_SEGSIZE"
                 ))
             })?;
-        let owned = self.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(size))?;
+        let owned = self.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(whole))?;
         if owned.is_some() && near.len() > 1 {
             return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
         }
@@ -185,7 +231,7 @@ impl Rank {
         if owned.is_none() {
             lock(&self.mappings).push((base as usize, span_here));
             map::grow(self.boot.segments.as_fd(), span)?;
-            let own_sizes: Vec<u64> = near.iter().map(|r| sizes[*r as usize]).collect();
+            let own_sizes: Vec<u64> = near.iter().map(|r| wholes[*r as usize]).collect();
             for run in Run::all(near, &own_sizes, stride) {
                 let offset = u64::from(self.neighbourhood.on_host(run.first as u32)) * stride;
                 #[expect(unsafe_code, reason = "maps into the range reserved above")]
@@ -201,13 +247,14 @@ impl Rank {
         }
         let own = local(self.id.0);
         if let Some(conduit) = &self.conduit {
-            conduit.attach(&SegmentDesc { base: own, len: size })?;
+            conduit.attach(&SegmentDesc { base: own, len: whole })?;
         }
         let addresses = self.gather_number(own as u64)?;
         let entry = |r: u32| SegmentEntry {
             addr: addresses[r as usize] as usize,
             size: sizes[r as usize] as usize,
             local: self.neighbourhood.index(RankId(r)).map_or(core::ptr::null_mut(), |_| local(r)),
+            whole: wholes[r as usize] as usize,
         };
         Ok((0..self.size).map(entry).collect())
     }
@@ -241,7 +288,7 @@ impl Rank {
             return Err(Error::op("the segment is attached already"));
         }
         self.regions.goes_away();
-        let own = SegmentEntry { addr: at as usize, size: len, local: at };
+        let own = SegmentEntry { addr: at as usize, size: len, local: at, whole: len };
         self.segments.change(|all| all[self.id.0 as usize] = own);
         Ok(())
     }
@@ -264,13 +311,14 @@ impl Rank {
     pub unsafe fn attach_everything(&self) -> Result<&SegmentTable, Error> {
         // Conduits carry messages once they have a segment. Their own puts and gets know only that segment,
         // and are not used.
-        self.map_segments(0, None)?;
-        *lock(&self.heap) = (0, 0);
+        self.map_segments(0, None, false)?;
+        lock(&self.heap).end = 0;
         self.regions.goes_away();
         // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
         let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
         let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
-        let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
+        let entry =
+            |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
         let [pid, probe] = Processes::own_probe();
         let (pids, probes) = (self.gather_number(pid)?, self.gather_number(probe)?);
         self.processes.get_or_init(|| Processes::meet(self, &pids, &probes));
@@ -290,7 +338,7 @@ impl Rank {
             )));
         }
         self.regions.goes_away();
-        let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut() };
+        let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
         self.segments.change(|all| all[rank.0 as usize] = entry);
         Ok(())
     }
@@ -315,6 +363,7 @@ impl Rank {
     ///
     /// # Collective
     /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits.
+    /// Who trusts in equal offsets calls [`allocate_agreed`](Self::allocate_agreed).
     ///
     /// # Errors
     /// The own segment is too small, or not attached yet.
@@ -323,18 +372,14 @@ impl Rank {
             return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
         };
         let mut heap = lock(&self.heap);
-        let size = heap.1.min(own.size as u64);
-        let used = &mut heap.0;
-        let start = used.checked_next_multiple_of(align.max(1));
+        let size = heap.room(own);
+        let start = heap.used.checked_next_multiple_of(align.max(1));
         match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {
             Some((start, end)) if end <= size => {
-                *used = end;
+                heap.used = end;
                 Ok(start)
             }
-            _ => Err(Error::op(format!(
-                "no room for {bytes} bytes in a segment of {size} bytes of which {} are in use: attach a larger one",
-                *used
-            ))),
+            _ => Err(no_room(bytes, heap.end.min(own.size as u64), heap.used + heap.kept)),
         }
     }
 
@@ -366,7 +411,8 @@ impl Rank {
     /// # Collective
     /// As [`allocate`](Self::allocate).
     pub fn allocate_from(&self, part: core::ops::Range<u64>) {
-        *lock(&self.heap) = (part.start, part.end);
+        let mut heap = lock(&self.heap);
+        (heap.used, heap.end) = (part.start, part.end);
     }
 }
 

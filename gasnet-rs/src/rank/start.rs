@@ -1,6 +1,6 @@
 //! How a rank starts, and how it is taken apart.
 
-use super::{Phases, Rank, lock};
+use super::{Heap, Phases, Rank, lock};
 use crate::boot::Exchange;
 use crate::coll::table::Tables;
 use crate::coll::{Collectives, agree, mail};
@@ -188,7 +188,8 @@ impl Rank {
             team_all: OnceLock::new(),
             nic_barrier: OnceLock::new(),
             max_global_segment: OnceLock::new(),
-            heap: Mutex::new((0, u64::MAX)),
+            heap: Mutex::new(Heap { used: 0, end: u64::MAX, kept: 0 }),
+            agreeing: Mutex::default(),
             attaching: AtomicU32::new(0),
             mappings: Mutex::new(vec![host.mapping]),
             own: AtomicPtr::default(),
@@ -207,6 +208,16 @@ impl Rank {
         unsafe {
             (*rank).own.store(rank, crate::prim::Ordering::Relaxed);
             &*rank
+        }
+    }
+
+    /// This rank, for as long as it lives: what it makes may keep the reference.
+    pub(super) fn settled(&self) -> &'static Rank {
+        #[expect(unsafe_code, reason = "a rank lives until somebody dismantles it")]
+        // SAFETY: `settle` has made every rank that anybody has, and noted its address before it gave it out;
+        // only `dismantle` frees it, whose caller vouches that nobody has it any more.
+        unsafe {
+            &*self.own.load(crate::prim::Ordering::Relaxed)
         }
     }
 

@@ -1,5 +1,7 @@
 //! Arrays and matrices: phases, layouts, iterators, memory and files.
 
+use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::{GlobalPtr, Rank};
 use pgas::{Array, Layout, Tiling, World};
 
 pub fn phases(world: World, random: &mut fastrand::Rng) {
@@ -245,4 +247,96 @@ pub fn matrices(world: World, random: &mut fastrand::Rng) {
             assert!(matrix.owner(rows - 1, columns - 1) < world.size());
         }
     }
+}
+
+/// Ranks that have allocated different amounts have arrays at one place all the same.
+pub fn unequal(rank: &'static Rank) {
+    pgas::run_on(rank, |world| {
+        rank.allocate(u64::from(world.rank()) * 256, 64).unwrap();
+        let (mut few, mut many) =
+            (world.array::<u64>(16, Layout::Block), world.array::<u64>(128, Layout::Block));
+        few.local(|mine| mine.fill(1));
+        many.local(|mine| mine.fill(2));
+        few.update(|few| (0..16).for_each(|i| few.add(i, 100)));
+        let all = 100 * u64::from(world.size());
+        few.read(|few| assert!((0..16).all(|i| few.get(i) == 1 + all)));
+        many.read(|many| assert!((0..128).all(|i| many.get(i) == 2)));
+        // So have the objects of other crates.
+        let mine = rank.allocate_agreed(8, 8).unwrap();
+        assert_eq!(world.gather_all(mine), vec![mine; world.size() as usize]);
+        let next = rank.allocate_agreed(8, 8).unwrap();
+        assert!(next >= mine + 8 && rank.allocate(8, 8).unwrap() >= next + 8);
+        let bytes = 8 << world.rank();
+        let refused = rank.allocate_agreed(bytes, 8).map(drop);
+        assert!(world.size() == 1 || refused.unwrap_err().to_string().contains("different memory"));
+        assert!(rank.allocate_agreed(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
+        assert!(rank.allocate_kept(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
+        if world.rank() == 0 {
+            println!("pgas: passed");
+        }
+    });
+}
+
+/// Where the next array will lie, if arrays lay in the segment.
+fn place(rank: &'static Rank, world: World) -> (GlobalPtr<u64>, Array<u64>) {
+    let start = rank.allocate(0, 64).unwrap();
+    let array = world.array::<u64>(8 * world.size() as usize, Layout::Block);
+    let segment = rank.segment_of(rank.id()).unwrap();
+    // Where it does lie.
+    let kept = segment.whole as u64 / 2;
+    assert!(start < kept && rank.address(GlobalPtr::<u64>::new(rank.id(), kept), 8).is_none());
+    (GlobalPtr::new(rank.id(), kept), array)
+}
+
+/// A safe call of the core while a reference is lent: see that it ends the job.
+fn reach(rank: &'static Rank, evil: fn(&'static Rank, GlobalPtr<u64>)) {
+    pgas::run_on(rank, |world| {
+        let (at, mut array) = place(rank, world);
+        array.local(|mine| {
+            mine[0] = 1;
+            evil(rank, at);
+            assert_eq!(mine[0], 1);
+        });
+    });
+}
+
+pub fn write_to_array(rank: &'static Rank) {
+    reach(rank, |rank, at| rank.write(at, 77));
+}
+
+pub fn add_to_array(rank: &'static Rank) {
+    reach(rank, |rank, at| {
+        let add = Operation { function: Function::Add, word: WordType::U64 };
+        rank.atomic(at.rank(), at.offset(), add, 1, 0);
+    });
+}
+
+/// A long message brings its payload to a place of the segment.
+pub fn send_to_array(rank: &'static Rank) {
+    reach(rank, |rank, at| {
+        let sent = rank.request_long(at.rank(), 200, &[], &[7u8; 8], at.offset());
+        rank.fatal(&sent.unwrap_err().to_string());
+    });
+}
+
+/// Memory that is allocated again is not that of arrays.
+pub fn allocate_again(rank: &'static Rank) {
+    pgas::run_on(rank, |world| {
+        let make = || {
+            rank.allocate_from(0..1 << 20);
+            world.array::<u64>(8 * world.size() as usize, Layout::Block)
+        };
+        let (mut first, mut second) = (make(), make());
+        first.local(|first| {
+            second.local(|second| {
+                assert!(!first.as_ptr_range().contains(&second.as_ptr()));
+                first[0] = 5;
+                second[0] = 6;
+                assert_eq!(first[0], 5);
+            });
+        });
+        if world.rank() == 0 {
+            println!("pgas: passed");
+        }
+    });
 }

@@ -12,6 +12,7 @@ pub const FAILURES: &[Section] = &[
     ("element", element),
     ("other-arrays", other_arrays),
     ("float-and", float_and),
+    ("threads-make-arrays", threads_make_arrays),
 ];
 
 fn panic_in_send(world: World, _: &mut fastrand::Rng) {
@@ -56,4 +57,16 @@ fn other_arrays(world: World, _: &mut fastrand::Rng) {
 fn float_and(world: World, _: &mut fastrand::Rng) {
     let mut array = world.array::<f32>(10, Layout::Block);
     array.update(|array| array.and(3, 1.0));
+}
+
+fn threads_make_arrays(world: World, _: &mut fastrand::Rng) {
+    // Rank 1 never comes, so the threads of rank 0 are there together.
+    if world.rank() == 0 {
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| drop(world.array::<u64>(64, Layout::Block)));
+            }
+        });
+    }
+    world.settle();
 }

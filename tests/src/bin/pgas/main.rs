@@ -51,9 +51,23 @@ const ALONE: &[Section] = &[
     ("alone-sum", |world, _| _ = world.reduce(world.rank(), |a, b| a + b)),
 ];
 
+/// A program, by its name.
+type Beside = (&'static str, fn(&'static Rank));
+
+/// Programs that have the rank and the world. These run only if they are named.
+const BESIDE: &[Beside] = &[
+    ("left", left),
+    ("unequal", arrays::unequal),
+    ("write-to-array", arrays::write_to_array),
+    ("add-to-array", arrays::add_to_array),
+    ("send-to-array", arrays::send_to_array),
+    ("allocate-again", arrays::allocate_again),
+];
+
 fn main() {
-    if std::env::args().any(|arg| arg == "left") {
-        gasnet_conduits::run(left);
+    // Programs of the crate `gasnet` that use this one beside it.
+    if let Some((_, program)) = BESIDE.iter().find(|(name, _)| std::env::args().any(|arg| arg == *name)) {
+        gasnet_conduits::run(program);
     }
     // The programs of all ranks but 0 are over at once.
     let alone = ALONE.iter().find(|(name, _)| std::env::args().any(|arg| arg == *name));

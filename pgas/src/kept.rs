@@ -1,0 +1,49 @@
+//! The memory of arrays, element by element.
+//!
+//! Arrays lie in *kept memory* ([`Rank::allocate_kept`](gasnet::Rank::allocate_kept)), which only this
+//! module and the slices and words of `memory.rs` reach: safe calls of the crate `gasnet` are checked against
+//! the end of the segments. All ranks have agreed on where each array lies.
+#![expect(unsafe_code, reason = "vouches that phases keep references and accesses apart")]
+
+use crate::args::Plain;
+use crate::world::World;
+use gasnet::atomics::Operation;
+use gasnet::{GlobalPtr, Pending};
+
+/// Reads elements, in a phase in which nobody writes them, or of this rank's own part in one in which it has
+/// that for itself.
+pub(crate) fn read<T: Plain>(world: World, from: GlobalPtr<T>, values: &mut [T]) {
+    // SAFETY: memory of arrays is this crate's alone, and has `&mut` to it in the phase `local` only, where
+    // the part can be had as a slice. There nobody reads it by this.
+    unsafe { world.0.rank.read_kept(from, values) }
+}
+
+/// Reads an element, as [`read`].
+#[inline]
+pub(crate) fn get<T: Plain>(world: World, from: GlobalPtr<T>) -> T {
+    let mut value = [T::zeroed()];
+    read(world, from, &mut value);
+    value[0]
+}
+
+/// Begins to read elements, as [`read`]; the handle borrows the phase that reads.
+pub(crate) fn ahead<'a, T: Plain>(world: World, from: GlobalPtr<T>, count: usize) -> Pending<'a, T> {
+    // SAFETY: as in `read`; the phase waits for the handle, and one that is forgotten reads into memory that
+    // is leaked, of which nobody learns.
+    unsafe { world.0.rank.read_kept_nb(from, count) }
+}
+
+/// Writes elements, in a phase in which they are put to, or of this rank's own part in one in which it has
+/// that for itself, or has no array there yet.
+#[inline]
+pub(crate) fn write<T: Plain>(world: World, to: GlobalPtr<T>, values: &[T]) {
+    // SAFETY: memory of arrays is this crate's alone, and has references to it in the phases `read` and
+    // `local` only, where the part can be had as a slice. There nobody writes it by this.
+    unsafe { world.0.rank.write_kept(to, values) }
+}
+
+/// Updates a word of this rank's own part, in the phase in which all update.
+pub(crate) fn update(world: World, offset: u64, op: Operation, value: u64) {
+    // SAFETY: as in `write`: there are no references in this phase.
+    unsafe { world.0.rank.atomic_kept(world.0.rank.id(), offset, op, value, 0) };
+}
