@@ -539,6 +539,145 @@ fn wrappers_around_the_program_are_fine() {
     assert_eq!(text(&output.stderr), "");
 }
 
+/// What people put around a program (`T`), and the status. All four ranks print their lines, the wrapper
+/// prints its own, and nobody ends it.
+const WRAPPERS: &[(&str, &[&str], i32)] = &[
+    ("sh", &["-c", "T; echo after"], 0),
+    ("sh", &["-c", "T; sleep 0.3; echo after"], 0),
+    ("sh", &["-c", "echo after; exec T"], 0),
+    ("sh", &["-c", "T && T2; echo after"], 0),
+    ("sh", &["-c", "T; echo after; exit 3"], 3),
+    ("sh", &["-c", "trap 'echo ended early' TERM QUIT; T; echo after"], 0),
+    ("bash", &["-c", "T | sort; echo after"], 0),
+    ("bash", &["-c", "set -o pipefail; T | tee /dev/null | cat; s=$?; echo after; exit $s"], 0),
+    ("bash", &["-c", "sh -c 'T; sleep 0.1'; echo after"], 0),
+    ("env", &["X=1", "T"], 0),
+    ("nice", &["T"], 0),
+    ("nohup", &["T"], 0),
+    ("timeout", &["30", "T"], 0),
+    ("stdbuf", &["-oL", "T"], 0),
+    ("setsid", &["--wait", "T"], 0),
+    ("xargs", &["-a", "/dev/null", "T"], 0),
+    ("strace", &["-f", "-o", "/dev/null", "T"], 0),
+    ("taskset", &["-c", "0", "T"], 0),
+    ("script", &["-qefc", "T", "/dev/null"], 0),
+    ("time", &["T"], 0),
+    ("prlimit", &["--nofile=200", "T"], 0),
+    ("unshare", &["-Urpf", "--mount-proc", "T"], 0),
+    ("unshare", &["-Urpf", "--mount-proc", "sh", "-c", "T; echo after; exit 5"], 5),
+    ("perf", &["stat", "-o", "/dev/null", "T"], 0),
+    ("perf", &["record", "-q", "-e", "task-clock", "-o", "/dev/null", "T"], 0),
+    ("gdb", &["-batch", "-ex", "run", "--args", "T"], 0),
+    ("valgrind", &["-q", "--tool=none", "T"], 0),
+];
+
+/// Whether a wrapper does its work on this machine.
+fn works(wrapper: &str, arguments: &[&str]) -> bool {
+    let arguments = arguments.iter().map(|a| a.replace("T2", "true").replace('T', "true"));
+    let silent = || Stdio::null();
+    let mut command = Command::new(wrapper);
+    command.args(arguments).stdin(silent()).stdout(silent()).stderr(silent());
+    command.status().is_ok_and(|status| status.code().is_some())
+        && (wrapper != "unshare"
+            || command.status().is_ok_and(|status| [0, 5].contains(&status.code().unwrap_or(1))))
+}
+
+#[test]
+fn wrappers_keep_their_output_and_their_status() {
+    for (wrapper, arguments, status) in WRAPPERS {
+        if !works(wrapper, arguments) {
+            eprintln!("not tested: {wrapper} {arguments:?}, which does not work here");
+            continue;
+        }
+        let hosts: &[&str] = if *wrapper == "sh" { &["", "one,two"] } else { &[""] };
+        for (role, hosts) in
+            ["hello", "together"].into_iter().flat_map(|r| hosts.iter().map(move |h| (r, *h)))
+        {
+            let program = format!("{RANK} {role}");
+            let mut command = Command::new("timeout");
+            command.args(["-k1", "60", RUN, "-n", "4"]);
+            if !hosts.is_empty() {
+                command.args(["-H", hosts]).env("GASNET_SSH", SSH);
+            }
+            command.arg(wrapper);
+            for argument in *arguments {
+                match *argument {
+                    "T" if *wrapper != "script" => command.args([RANK, role]),
+                    other => command.arg(other.replace("T2", "true").replace('T', &program)),
+                };
+            }
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            let said = text(&output.stdout);
+            let what = format!("{wrapper} {arguments:?} around {role} {hosts}: {output:?}");
+            assert_eq!(output.status.code(), Some(*status), "{what}");
+            assert!(!said.contains("ended early"), "{what}");
+            let count = |word: &str| said.lines().filter(|line| line.starts_with(word)).count();
+            assert_eq!(count("hello"), 4, "{what}");
+            let after = arguments.iter().any(|a| a.contains("echo after"));
+            assert_eq!(count("after"), if after { 4 } else { 0 }, "{what}");
+        }
+    }
+}
+
+/// The number of ranks that end so, for whom the others do not wait.
+#[test]
+fn ranks_that_leave_together() {
+    for how in ALL {
+        let output = run(how, 4, &["together"]);
+        assert_status(&output, 0);
+        assert_eq!(text(&output.stdout).lines().filter(|l| l.starts_with("hello")).count(), 4, "{how:?}");
+        assert_status(&run(how, 4, &["together", "0", "0", "0", "7"]), 7);
+        let output = run(how, 3, &["together-crash", "1"]);
+        assert_status(&output, 128 + 9);
+        assert!(text(&output.stderr).contains("rank 1 (pid"), "{output:?}");
+        let start = Instant::now();
+        let output = run(how, 3, &["alone", "1"]);
+        assert!(start.elapsed() < BY_ITSELF, "{:?}", start.elapsed());
+        assert_status(&output, 0);
+        assert_eq!(text(&output.stderr), "");
+    }
+    // Those who do not come are ended, and their wrappers go on.
+    let script = format!("{RANK} alone 1; echo after");
+    let output = Command::new(RUN).args(["-n", "3", "sh", "-c", &script]).output().unwrap();
+    assert_status(&output, 0);
+    assert_eq!(text(&output.stdout).matches("after").count(), 3, "{output:?}");
+    // A rank that fails ends the wrappers of the others as well.
+    let script = format!("{RANK} together 3 0; sleep 50; echo after");
+    let output = Command::new(RUN).args(["-n", "2", "sh", "-c", &script]).output().unwrap();
+    assert_status(&output, 3);
+    assert_eq!(text(&output.stdout).matches("after").count(), 0, "{output:?}");
+}
+
+/// A rank is one program: the next one below the same wrapper is told so.
+#[test]
+fn a_second_program_in_a_rank_is_refused_by_name() {
+    for role in ["hello", "together"] {
+        for script in ["T && T", "T & T & wait"] {
+            let script = script.replace('T', &format!("{RANK} {role}"));
+            for hosts in [false, true] {
+                let mut command = Command::new(RUN);
+                if hosts {
+                    command.args(["-H", "one,two"]).env("GASNET_SSH", SSH);
+                }
+                let output = command.args(["-n", "2", "sh", "-c", &script]).output().unwrap();
+                assert_status(&output, 1);
+                let error = text(&output.stderr);
+                let said =
+                    "it has started a second program that wants to join the job, and a rank is one program";
+                assert_eq!(error.matches(said).count(), 1, "{script}: {error}");
+                assert!(
+                    error.lines().all(|l| l.starts_with("gasnetrun: ") || l.starts_with("Terminated")),
+                    "{error}"
+                );
+            }
+        }
+    }
+    // A program that does not join is none of them.
+    let script = format!("{RANK} before 0 && {RANK} hello && {RANK} before 0");
+    let output = Command::new(RUN).args(["-n", "2", "sh", "-c", &script]).output().unwrap();
+    assert_status(&output, 0);
+}
+
 #[test]
 fn wrong_numbers_of_ranks() {
     for value in ["0", "x", "-1", "65537"] {

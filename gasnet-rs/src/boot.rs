@@ -74,6 +74,9 @@ pub enum ToMonitor {
     GlobalExit(i32),
     /// This rank leaves in order with this code; the job goes on.
     Done(i32),
+    /// This rank leaves, and the job ends with it. With 0 the others are given time to leave by themselves;
+    /// any other code ends the job at once.
+    Leaves(i32),
     /// Fatal error, already printed by the rank: end the job now. The text is for the record.
     Abort(i32, String),
     /// The job cannot start, for a reason that this rank has not printed, since as a rule all find the same:
@@ -233,6 +236,7 @@ impl ToMonitor {
             }
             ToMonitor::GlobalExit(code) => (1, *code, ""),
             ToMonitor::Done(code) => (2, *code, ""),
+            ToMonitor::Leaves(code) => (11, *code, ""),
             ToMonitor::Abort(code, text) => (3, *code, text),
             ToMonitor::Refused(text) => (8, 1, text),
             ToMonitor::Attached => (4, 0, ""),
@@ -270,6 +274,7 @@ impl ToMonitor {
                 Some(ToMonitor::Waits(code as u32, wait))
             }
             10 => Some(ToMonitor::Barriers(code as u32)),
+            11 => Some(ToMonitor::Leaves(code)),
             _ => None,
         }
     }
@@ -284,6 +289,7 @@ mod tests {
         for packet in [
             ToMonitor::GlobalExit(-1),
             ToMonitor::Done(7),
+            ToMonitor::Leaves(300),
             ToMonitor::Abort(3, "put outside the segment: é".into()),
             ToMonitor::Attached,
             ToMonitor::Refused("no such network".into()),
@@ -329,6 +335,6 @@ mod tests {
     fn nonsense_is_refused() {
         assert_eq!(ToMonitor::decode(&[]), None);
         assert_eq!(ToMonitor::decode(&[1, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(ToMonitor::decode(&[11, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(ToMonitor::decode(&[12, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

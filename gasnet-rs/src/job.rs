@@ -35,21 +35,26 @@ impl Rank {
     /// output first: nothing else of this process runs after it.
     pub fn global_exit(&self, code: i32) -> ! {
         self.say_counted_early();
-        self.global_exit_at_once(code)
+        self.end_job(code, &ToMonitor::GlobalExit(code))
     }
 
-    /// [`Rank::global_exit`] from anywhere, as from a signal handler that has interrupted anything: it waits
-    /// for no lock.
-    pub fn global_exit_at_once(&self, code: i32) -> ! {
+    /// Ends the job with this code where all ranks are expected to end it, each by itself: with 0, the others
+    /// are given time to come to their own end. From anywhere, as from a signal handler that has interrupted
+    /// anything: it waits for no lock.
+    pub fn exit_together(&self, code: i32) -> ! {
+        self.end_job(code, &ToMonitor::Leaves(code))
+    }
+
+    fn end_job(&self, code: i32, packet: &ToMonitor) -> ! {
         if self.is_own_process() && self.boot.overseer.as_ref().is_some_and(|overseer| overseer.all_leave()) {
             self.done(code);
         } else {
-            self.tell(&ToMonitor::GlobalExit(code));
+            self.tell(packet);
         }
         self.leave(code)
     }
 
-    /// Before [`Rank::global_exit_at_once`]: prints what the conduit has counted, if `GASNET_STATS` asks for
+    /// Before [`Rank::exit_together`]: prints what the conduit has counted, if `GASNET_STATS` asks for
     /// it. Waits for a call of the conduit that is under way.
     pub fn say_counted_early(&self) {
         // Else it is said when all leave together.

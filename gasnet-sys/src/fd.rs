@@ -244,6 +244,48 @@ pub fn receive_waiting(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usiz
     Ok(received?.0)
 }
 
+/// Lets [`receive_from`] learn who has sent a packet that is received from this socket. Of packets that were
+/// sent before it does not.
+pub fn learn_senders(fd: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::net::sockopt::set_socket_passcred(fd, true)?)
+}
+
+/// [`receive`], with the process that has sent the packet, as it is numbered here; `None` if that is unknown,
+/// or of a process that has no number here.
+pub fn receive_from(
+    fd: BorrowedFd<'_>,
+    buffer: &mut [u8],
+) -> io::Result<Option<(usize, Option<libc::pid_t>)>> {
+    #[repr(align(8))]
+    struct Control([u8; 64]);
+    let mut control = Control([0; 64]);
+    let mut place = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all-zero headers are valid, and are filled in before use.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (&mut place, 1);
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control.0.len() as _;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: buffer and control block are borrowed until the call returns, and have the stated lengths.
+    let n = match unsafe { libc::recvmsg(fd.as_raw_fd(), &mut header, flags) } {
+        -1 => match io::Error::last_os_error() {
+            e if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return Ok(None);
+            }
+            e => return Err(e),
+        },
+        n => n as usize,
+    };
+    // SAFETY: the kernel has filled the control block in, as the header says.
+    let sender = unsafe {
+        libc::CMSG_FIRSTHDR(&header)
+            .as_ref()
+            .filter(|c| (c.cmsg_level, c.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_CREDENTIALS))
+            .map(|c| libc::CMSG_DATA(c).cast::<libc::ucred>().read_unaligned().pid)
+    };
+    Ok(Some((n, sender.filter(|pid| *pid > 0))))
+}
+
 /// The kind of file behind a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileKind {

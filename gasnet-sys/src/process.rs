@@ -127,7 +127,14 @@ impl Handle {
 
     /// Kills the process, if it still exists.
     pub fn kill(&self) {
-        let _ = rustix::process::pidfd_send_signal(&self.0, Signal::KILL);
+        self.signal(libc::SIGKILL);
+    }
+
+    /// Sends a signal. Returns whether the process still exists.
+    pub fn signal(&self, signal: c_int) -> bool {
+        let none = std::ptr::null::<libc::siginfo_t>();
+        // SAFETY: a plain system call on an open descriptor.
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, none, 0) == 0 }
     }
 }
 

@@ -219,6 +219,7 @@ impl Agent {
         match order {
             ToAgent::Tell(rank) => self.crew.tell(rank),
             ToAgent::Kill(rank) => self.crew.kill(rank),
+            ToAgent::KillProgram(rank) => self.crew.kill_program(rank),
             ToAgent::Signal(signal) => self.crew.signal(signal),
             ToAgent::Input(bytes) => {
                 let fed = self.crew.feed(Some(&bytes));

@@ -17,13 +17,17 @@ use crate::command;
 use crate::crew::RankEnd;
 use crate::exchange::LinkExchange;
 use crate::handed;
-use crate::start::{MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start};
+use crate::start::{MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start, take_place};
 use crate::{Error, MAX_RANKS};
 use gasnet_sys::process::{Fork, die_with_parent, exit_now, fork, parent_pid, thread_count};
 use gasnet_sys::{fd, limits, processors, stdio};
 
 /// Environment variable that tells a program to fork this many ranks.
 const FORK_VARIABLE: &str = "GASNET_PSHM_NODES";
+
+/// Why a program is not the rank that its environment says it is.
+const SECOND_PROGRAM: &str = "it has started a second program that wants to join the job, and a rank is one program: \
+     start a job for each (gasnetrun -n N A && gasnetrun -n N B)";
 
 /// How long ranks other than 0 wait to be ended when the job cannot start.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -159,6 +163,12 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
         give_up(message.rank, &link, &error.to_string());
         return Err(error);
     }
+    if !take_place(link.as_fd()) {
+        flush();
+        // The monitor says it, once for all ranks.
+        tell(link.as_fd(), &ToMonitor::Refused(SECOND_PROGRAM.into()));
+        exit_now(1);
+    }
     // Below a wrapper such as `timeout` the parent is the wrapper, which ends with the monitor.
     die_with_parent(parent_pid());
     tell(link.as_fd(), &ToMonitor::Joined);
@@ -233,12 +243,17 @@ fn start_anew(size: u32, bind: Bind) {
     }
 }
 
+/// Writes out what this process has printed so far.
+fn flush() {
+    stdio::flush();
+    let _ = std::io::stdout().flush();
+}
+
 /// Case 3.
 fn fork_ranks(size: u32) -> Result<Boot, Error> {
     let bind = placement()?;
-    // Flush, so that buffered output is not printed by every rank.
-    stdio::flush();
-    let _ = std::io::stdout().flush();
+    // So that buffered output is not printed by every rank.
+    flush();
     let threads = thread_count();
     if threads > 1 {
         start_anew(size, bind);

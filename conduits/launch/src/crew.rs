@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use gasnet::boot::MAX_PACKET;
 use gasnet_sys::poll::{PollSet, Ready};
-use gasnet_sys::process::{self, Ended, Pid, Reaped};
+use gasnet_sys::process::{self, Ended, Handle, Pid, Reaped};
 use gasnet_sys::{fd, signals};
 
 use crate::keeper::Keeper;
@@ -70,12 +70,23 @@ pub type Take<'a> = &'a mut dyn FnMut(Happening<'_>);
 #[derive(Debug)]
 struct Rank {
     number: u32,
+    /// The process that was started here.
     pid: Pid,
+    /// The one that plays the rank, if that is another: the first is then a wrapper such as `time`.
+    program: Option<Program>,
     link: Option<OwnedFd>,
     /// Packets to be sent to it, shared with other ranks, and the offset in each.
     answers: VecDeque<(Rc<[u8]>, usize)>,
     pipes: [Option<OwnedFd>; 2],
     gone: bool,
+}
+
+/// The process of a rank below a wrapper.
+#[derive(Debug)]
+struct Program {
+    pid: Pid,
+    /// Stays with it, since nobody here reaps it.
+    handle: Handle,
 }
 
 /// The ranks of this host.
@@ -127,6 +138,7 @@ impl Crew {
                 Rank {
                     number: end.number,
                     pid: end.pid,
+                    program: None,
                     link: Some(end.link),
                     answers: VecDeque::new(),
                     pipes: [out, err],
@@ -242,16 +254,24 @@ impl Crew {
         let rank = &mut self.ranks[i];
         loop {
             let Some(link) = &rank.link else { return };
-            match fd::receive(link.as_fd(), &mut packet) {
+            match fd::receive_from(link.as_fd(), &mut packet) {
                 Ok(None) => return,
-                Ok(Some(0)) | Err(_) => {
+                // It has ended without reading all that was sent to it, which is told once and before what it
+                // has sent.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => {}
+                Ok(Some((0, _))) | Err(_) => {
                     rank.link = None;
                     if !rank.gone {
                         take(Happening::LinkClosed(rank.number));
                     }
                     return;
                 }
-                Ok(Some(n)) => take(Happening::Said(rank.number, &packet[..n])),
+                Ok(Some((n, sender))) => {
+                    if let Some(pid) = sender.filter(|pid| *pid != rank.pid && rank.program.is_none()) {
+                        rank.program = Handle::of(pid).ok().map(|handle| Program { pid, handle });
+                    }
+                    take(Happening::Said(rank.number, &packet[..n]));
+                }
             }
         }
     }
@@ -340,20 +360,30 @@ impl Crew {
         fed
     }
 
-    /// Asks a rank to end.
+    /// Asks a rank to end; not its wrapper, which ends when the rank does.
     pub fn tell(&self, number: u32) {
         if let Some(rank) = self.alive(number) {
             // A program without a handler for SIGQUIT would leave a core file.
-            let catches = signals::catches(rank.pid, libc::SIGQUIT);
-            process::kill(rank.pid, if catches { libc::SIGQUIT } else { libc::SIGTERM });
-            process::kill(rank.pid, libc::SIGCONT);
+            let catches = signals::catches(rank.program_pid(), libc::SIGQUIT);
+            rank.signal(if catches { libc::SIGQUIT } else { libc::SIGTERM });
+            rank.signal(libc::SIGCONT);
         }
     }
 
-    /// Kills a rank.
+    /// Kills a rank and its wrapper.
     pub fn kill(&self, number: u32) {
+        self.kill_program(number);
         if let Some(rank) = self.alive(number) {
             process::kill(rank.pid, libc::SIGKILL);
+        }
+    }
+
+    /// Kills a rank; its wrapper, if it has one, goes on.
+    pub fn kill_program(&self, number: u32) {
+        match self.alive(number) {
+            Some(Rank { program: Some(program), .. }) => program.handle.kill(),
+            Some(rank) => process::kill(rank.pid, libc::SIGKILL),
+            None => {}
         }
     }
 
@@ -363,8 +393,8 @@ impl Crew {
     pub fn signal(&self, signal: i32) {
         let harmless = ![gasnet::report::question(), libc::SIGUSR1].contains(&signal);
         for rank in self.ranks.iter().filter(|r| !r.gone) {
-            if harmless || signals::catches(rank.pid, signal) {
-                process::kill(rank.pid, signal);
+            if harmless || signals::catches(rank.program_pid(), signal) {
+                rank.signal(signal);
             }
         }
     }
@@ -445,6 +475,17 @@ impl Crew {
 }
 
 impl Rank {
+    fn program_pid(&self) -> Pid {
+        self.program.as_ref().map_or(self.pid, |program| program.pid)
+    }
+
+    /// Sends a signal to the process that plays the rank; to its wrapper once that has ended.
+    fn signal(&self, signal: i32) {
+        if !self.program.as_ref().is_some_and(|program| program.handle.signal(signal)) {
+            process::kill(self.pid, signal);
+        }
+    }
+
     fn stream(&self, which: usize) -> usize {
         2 * self.number as usize + which
     }

@@ -2,8 +2,12 @@
 //!
 //! The monitor reports events ([`JobEvent`], with the time) and carries out the answers ([`JobAction`]). The
 //! rules:
-//! - A rank leaves *in order* by sending `Done`; the others continue. `GlobalExit` and `Abort` end the job at
-//!   once.
+//! - A rank leaves *in order* by sending `Done`; the others continue. `Abort`, and `GlobalExit` and `Leaves`
+//!   with another code than 0, end the job at once.
+//! - `Leaves` with 0 is a *meeting*: the other ranks are expected to leave too, each by itself. Those that do
+//!   not for [`MEETING_GRACE`] are told to end. `GlobalExit` with 0 is the same without that time. Nobody
+//!   else is told or killed: a rank that leaves by itself, and a wrapper around it (`sh -c 'PROGRAM; MORE'`),
+//!   take the time they need, and what they end with counts.
 //! - A rank that is killed by a signal, or that exits without `Done`, ends the job, with a message that names
 //!   it. Only programs that never join a job (`gasnetrun -n 4 hostname`) may exit with 0 without `Done`.
 //! - Ranks that must end are told ([`JobAction::Tell`]), and killed after a grace period.
@@ -13,11 +17,10 @@
 //!   the job continues, since that rank might end it. But a wait for one particular rank that has left ends
 //!   the job whatever the others do.
 //! - Two ranks that wait for all ranks at different places, neither of which the other can reach, end the
-//!   job.
-//!   If every rank has waited for long and nothing has happened, all are asked what they wait for
+//!   job. If every rank has waited for long and nothing has happened, all are asked what they wait for
 //!   ([`JobAction::Ask`]), and the job continues: only a proof ends it.
 //! - The job's status is that of the event that ended it; without such an event, the first non-zero code of a
-//!   rank.
+//!   rank, or of its wrapper, that was not told to end.
 
 use std::time::{Duration, Instant};
 
@@ -28,6 +31,8 @@ use gasnet_sys::signals;
 
 /// How long a rank may run after it closed its link, before that counts as an abnormal end.
 const LINK_GRACE: Duration = Duration::from_secs(1);
+/// How long the other ranks may take to leave too, once one has left with all.
+const MEETING_GRACE: Duration = Duration::from_secs(2);
 /// Shortest time between telling a rank to end and killing it.
 const TELL_GRACE: Duration = Duration::from_millis(500);
 /// Additional time for each rank, since many ranks share few cores.
@@ -73,10 +78,12 @@ pub enum JobAction {
     Say(String),
     /// Ask this rank to end.
     Tell(u32),
-    /// Kill this rank.
+    /// Kill this rank, and its wrapper if it has one.
     Kill(u32),
     /// Ask all ranks what they wait for, and print it.
     Ask,
+    /// Kill this rank; its wrapper goes on.
+    KillProgram(u32),
 }
 
 #[derive(Debug)]
@@ -92,6 +99,8 @@ struct RankState {
     done: Option<i32>,
     /// It announced the end of the job, so it is about to leave by itself.
     ending: bool,
+    /// It was told to end because others have left, so how it ends does not count.
+    told: bool,
     /// The time when its link was found closed.
     unlinked: Option<Instant>,
     /// Number of barriers it had joined when it left.
@@ -112,9 +121,30 @@ struct Reported {
     at: Instant,
 }
 
+impl RankState {
+    /// When its link will have been closed for too long, if it still should have one.
+    fn link_deadline(&self) -> Option<Instant> {
+        let owes = self.joined && !self.gone && self.done.is_none() && !self.ending && !self.told;
+        self.unlinked.filter(|_| owes).map(|since| since + LINK_GRACE)
+    }
+
+    /// Whether it was told to end, and is still there.
+    fn is_late(&self) -> bool {
+        self.told && !self.gone && !(self.joined && self.unlinked.is_some())
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
+    /// A rank has left with all; those that have not by this time are told to end.
+    Meeting(Instant),
+    /// They were told; they are killed at this time.
+    Late(Instant),
+    /// They were killed; those that are still there then cannot be, and are left alone.
+    Closing(Instant),
+    /// What is left ends by itself.
+    Settled,
     /// All ranks were told to end; they are killed at this time.
     Told(Instant),
     /// All ranks were killed; the monitor stops waiting at this time.
@@ -153,6 +183,7 @@ impl Job {
             joined: false,
             done: None,
             ending: false,
+            told: false,
             unlinked: None,
             barriers: 0,
             wait: None,
@@ -239,14 +270,23 @@ impl Job {
         let mut actions = Vec::new();
         for rank in 0..self.ranks.len() {
             let state = &self.ranks[rank];
-            let overdue = state.unlinked.is_some_and(|since| now >= since + LINK_GRACE);
-            if overdue && state.joined && !state.gone && state.done.is_none() && !state.ending {
+            if state.link_deadline().is_some_and(|until| now >= until) {
                 let text = format!("{} has closed its connection to the job", self.name(rank as u32));
                 self.say(&mut actions, text);
                 self.end(now, 1, None, &mut actions);
             }
         }
         match self.phase {
+            Phase::Meeting(until) if now >= until => self.tell_late(now, &mut actions),
+            Phase::Late(until) if now >= until => {
+                self.phase = Phase::Closing(now + KILL_GRACE);
+                let late = self.ranks.iter().zip(0..).filter(|(r, _)| r.is_late());
+                actions.extend(late.map(|(_, rank)| JobAction::KillProgram(rank)));
+            }
+            Phase::Closing(until) if now >= until => {
+                self.phase = Phase::Settled;
+                self.ranks.iter_mut().filter(|r| r.is_late()).for_each(|r| r.gone = true);
+            }
             Phase::Told(until) if now >= until => {
                 self.phase = Phase::Killed(now + KILL_GRACE);
                 actions.extend(self.running().map(JobAction::Kill));
@@ -258,13 +298,10 @@ impl Job {
 
     /// The time at which [`Job::tick`] must be called next.
     pub fn deadline(&self) -> Option<Instant> {
+        let links = self.ranks.iter().filter_map(RankState::link_deadline);
         match self.phase {
-            Phase::Running => self
-                .ranks
-                .iter()
-                .filter(|r| !r.gone && r.joined && r.done.is_none() && !r.ending)
-                .filter_map(|r| Some(r.unlinked? + LINK_GRACE))
-                .min(),
+            Phase::Running | Phase::Settled => links.min(),
+            Phase::Meeting(until) | Phase::Late(until) | Phase::Closing(until) => links.chain([until]).min(),
             Phase::Told(until) | Phase::Killed(until) => Some(until),
         }
     }
@@ -276,7 +313,7 @@ impl Job {
 
     /// Whether the job has been told to end early.
     pub fn ending(&self) -> bool {
-        self.phase != Phase::Running
+        matches!(self.phase, Phase::Told(_) | Phase::Killed(_))
     }
 
     /// The job's exit status, once it is [over](Job::over).
@@ -290,25 +327,42 @@ impl Job {
 
     /// Prints a message, unless the job is ending anyway.
     fn say(&self, actions: &mut Vec<JobAction>, text: String) {
-        if self.phase == Phase::Running {
+        if !self.ending() {
             actions.push(JobAction::Say(text));
         }
     }
 
     /// Ends the job with this status. The first call wins; `by` is not told.
     fn end(&mut self, now: Instant, status: i32, by: Option<u32>, actions: &mut Vec<JobAction>) {
-        if self.phase != Phase::Running {
+        if self.ending() {
             return;
         }
         self.verdict = Some(status);
-        let grace = TELL_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32;
-        self.phase = Phase::Told(now + grace);
+        self.phase = Phase::Told(now + self.tell_grace());
         actions.extend(self.running().filter(|&rank| Some(rank) != by).map(JobAction::Tell));
+    }
+
+    fn tell_grace(&self) -> Duration {
+        TELL_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32
+    }
+
+    /// Tells the ranks that have not left with the others to end.
+    fn tell_late(&mut self, now: Instant, actions: &mut Vec<JobAction>) {
+        self.phase = Phase::Late(now + self.tell_grace());
+        for (state, rank) in self.ranks.iter_mut().zip(0..) {
+            if !state.gone && !state.ending && state.done.is_none() {
+                state.told = true;
+                actions.push(JobAction::Tell(rank));
+            }
+        }
     }
 
     fn packet(&mut self, now: Instant, rank: u32, packet: ToMonitor, actions: &mut Vec<JobAction>) {
         let state = &mut self.ranks[rank as usize];
         state.joined = true;
+        if state.told && !matches!(packet, ToMonitor::Done(_) | ToMonitor::Barriers(_)) {
+            return;
+        }
         match packet {
             ToMonitor::Joined | ToMonitor::Attached | ToMonitor::Exchange(..) | ToMonitor::Blocked(..) => {
                 if let Some(silent) = self.silent.take() {
@@ -318,7 +372,9 @@ impl Job {
             ToMonitor::Barriers(joined) => state.barriers = joined,
             ToMonitor::Done(code) => {
                 state.done = Some(code);
-                self.record(code);
+                if !state.told {
+                    self.record(code);
+                }
                 self.begin_counting();
             }
             ToMonitor::Waits(number, wait) => {
@@ -336,9 +392,22 @@ impl Job {
                 self.end_if_apart(now, rank, actions);
                 self.ask_if_all_wait(now, rank, actions);
             }
-            ToMonitor::GlobalExit(code) => {
+            ToMonitor::GlobalExit(code) | ToMonitor::Leaves(code) if code & 255 != 0 => {
                 state.ending = true;
                 self.end(now, code, Some(rank), actions);
+            }
+            ToMonitor::GlobalExit(_) => {
+                state.ending = true;
+                if matches!(self.phase, Phase::Running | Phase::Meeting(_)) {
+                    self.tell_late(now, actions);
+                }
+            }
+            ToMonitor::Leaves(_) => {
+                state.ending = true;
+                if self.phase == Phase::Running {
+                    let grace = MEETING_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32;
+                    self.phase = Phase::Meeting(now + grace);
+                }
             }
             ToMonitor::Refused(why) => {
                 state.ending = true;
@@ -383,7 +452,7 @@ impl Job {
             }
         }
         let (left, all) = (self.ranks.iter().filter(|r| r.done.is_some()).count(), waits.len());
-        if left == 0 || all == 0 || self.phase != Phase::Running {
+        if left == 0 || all == 0 || self.ending() {
             return;
         }
         waits.truncate(4);
@@ -469,6 +538,9 @@ impl Job {
     fn ended(&mut self, now: Instant, rank: u32, how: Ended, actions: &mut Vec<JobAction>) {
         let state = &mut self.ranks[rank as usize];
         state.gone = true;
+        if state.told {
+            return;
+        }
         let excused = state.done.is_some() || state.ending;
         match how {
             Ended::Signal(signal) => {
@@ -487,6 +559,8 @@ impl Job {
                 self.end(now, 128 + signal, Some(rank), actions);
             }
             Ended::Code(code) if excused => self.record(code),
+            // It leaves with the others, without a word.
+            Ended::Code(0) if self.phase != Phase::Running => {}
             Ended::Code(0) => {
                 if self.ranks.iter().any(|r| r.joined) {
                     self.left_silently(now, rank, actions);
@@ -562,15 +636,88 @@ mod tests {
 
     #[test]
     fn global_exit_ends_the_peers_and_its_code_wins() {
-        let (mut job, now) = job(3);
-        job.handle(now, JobEvent::Packet(0, ToMonitor::Done(9)));
-        let actions = job.handle(now, JobEvent::Packet(1, ToMonitor::GlobalExit(0)));
-        assert_eq!(actions, tells([0, 2]));
-        assert_eq!(job.handle(now, JobEvent::Packet(2, ToMonitor::GlobalExit(4))), []);
-        for rank in 0..3 {
-            assert_eq!(job.handle(now, JobEvent::Ended(rank, Ended::Code(1))), []);
+        for code in [0, 5] {
+            let (mut job, now) = job(2);
+            let actions = job.handle(now, JobEvent::Packet(1, ToMonitor::GlobalExit(code)));
+            assert_eq!(actions, tells([0]));
+            assert_eq!(job.handle(now, JobEvent::Packet(0, ToMonitor::GlobalExit(4))), []);
+            assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Code(1))), []);
+            assert_eq!(job.handle(now, JobEvent::Ended(1, Ended::Code(code))), []);
+            assert!(job.over(now));
+            assert_eq!(job.status(), code);
         }
+    }
+
+    fn leaves(job: &mut Job, now: Instant, rank: u32) {
+        assert_eq!(job.handle(now, JobEvent::Packet(rank, ToMonitor::Leaves(0))), []);
+    }
+
+    #[test]
+    fn ranks_that_leave_together_are_left_alone() {
+        let (mut job, now) = job(3);
+        (0..3).for_each(|rank| leaves(&mut job, now, rank));
+        for _ in 0..9 {
+            assert_eq!(job.tick(job.deadline().unwrap_or(now)), []);
+        }
+        assert_eq!(job.deadline(), None);
+        // Wrappers end long after.
+        let later = now + Duration::from_secs(1000);
+        for (rank, code) in [(0, 0), (1, 3), (2, 4)] {
+            assert!(!job.over(later) && !job.ending());
+            assert_eq!(job.handle(later, JobEvent::Ended(rank, Ended::Code(code))), []);
+        }
+        assert!(job.over(later));
+        assert_eq!(job.status(), 3);
+    }
+
+    #[test]
+    fn who_does_not_leave_with_the_others_is_told_and_killed() {
+        let (mut job, now) = job(4);
+        leaves(&mut job, now, 1);
+        assert_eq!(job.handle(now, JobEvent::Ended(3, Ended::Code(0))), []);
+        let late = job.deadline().unwrap();
+        assert_eq!((job.tick(now), job.tick(late)), (vec![], tells([0, 2])));
+        assert_eq!(job.handle(late, JobEvent::Packet(0, ToMonitor::Abort(1, "x".into()))), []);
+        // The program of rank 0 ends as told, and its wrapper goes on; rank 2 stays.
+        assert_eq!(job.handle(late, JobEvent::LinkClosed(0)), []);
+        let later = job.deadline().unwrap();
+        assert_eq!(job.tick(later), [JobAction::KillProgram(2)]);
+        assert_eq!(job.handle(later, JobEvent::Ended(2, Ended::Signal(9))), []);
+        assert_eq!(job.handle(later, JobEvent::Ended(1, Ended::Code(0))), []);
+        assert_eq!(job.tick(job.deadline().unwrap()), []);
+        assert!(!job.over(later));
+        assert_eq!(job.handle(later, JobEvent::Ended(0, Ended::Code(1))), []);
+        assert!(job.over(later));
         assert_eq!(job.status(), 0);
+    }
+
+    #[test]
+    fn late_ranks_that_cannot_be_killed_do_not_hold_the_monitor() {
+        let (mut job, now) = job(2);
+        leaves(&mut job, now, 0);
+        job.handle(now, JobEvent::Ended(0, Ended::Code(0)));
+        for _ in 0..3 {
+            assert!(!job.over(now));
+            job.tick(job.deadline().unwrap());
+        }
+        assert!(job.over(now));
+        assert_eq!(job.status(), 0);
+    }
+
+    #[test]
+    fn a_crash_while_all_leave_counts() {
+        let (mut two, now) = job(2);
+        leaves(&mut two, now, 0);
+        leaves(&mut two, now, 1);
+        let text = "rank 1 (pid 101) terminated with signal 11 (SIGSEGV)".to_string();
+        let actions = two.handle(now, JobEvent::Ended(1, Ended::Signal(11)));
+        assert_eq!(actions, [vec![JobAction::Say(text)], tells([0])].concat());
+        assert_eq!(two.status(), 139);
+
+        let (mut other, now) = job(2);
+        leaves(&mut other, now, 0);
+        assert_eq!(other.handle(now, JobEvent::Packet(1, ToMonitor::Leaves(7))), tells([0]));
+        assert_eq!(other.status(), 7);
     }
 
     /// Waits for what ended ranks have missed last for ever; a rank that reports no wait may still end the

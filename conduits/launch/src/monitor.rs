@@ -308,6 +308,10 @@ impl Monitor {
                     Some(agent) => agent.channel.send(&ToAgent::Kill(rank)),
                     None => self.crew.kill(rank),
                 },
+                JobAction::KillProgram(rank) => match self.agent_of(rank) {
+                    Some(agent) => agent.channel.send(&ToAgent::KillProgram(rank)),
+                    None => self.crew.kill_program(rank),
+                },
             }
         }
     }

@@ -305,7 +305,9 @@ impl Overseer for Launcher {
 
     fn hear(&self, said: &ToMonitor) {
         self.with(|s| match said {
-            ToMonitor::GlobalExit(code) | ToMonitor::Abort(code, _) if s.left.is_none() => {
+            ToMonitor::GlobalExit(code) | ToMonitor::Leaves(code) | ToMonitor::Abort(code, _)
+                if s.left.is_none() =>
+            {
                 s.left = Some(Leaving::EndsJob);
                 s.store.abort(*code & 255);
             }

@@ -51,6 +51,7 @@ pub(crate) fn spawn_rank(
     i: usize,
 ) -> Result<(), Error> {
     let (ours, mut theirs) = start.connect(i)?;
+    ours.offer_place()?;
     let mut child = process::Command::new(program);
     child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
     child.env(MESSAGE_VARIABLE, Message::of(start, i, &theirs.link).encode()).envs([start.keeper.variable()]);

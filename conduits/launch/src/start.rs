@@ -1,8 +1,10 @@
 //! The common part of both ways of starting ranks: preparing the monitor process, and the connections of each
 //! rank.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+use gasnet::boot::MAX_PACKET;
 
 use crate::Error;
 use crate::bind::{self, Bind};
@@ -19,7 +21,10 @@ use gasnet_sys::signals::{SignalAction, SignalSet};
 pub const MESSAGE_VARIABLE: &str = "GASNETI_BOOT";
 
 /// Version of the message and of the packets to the monitor. It is incremented with every change of either.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
+
+/// The first packet in a rank's link, which makes a program the rank.
+const PLACE: &[u8] = b"place";
 
 /// A process about to become a monitor.
 pub struct Start {
@@ -81,7 +86,8 @@ impl Start {
         let spared = process::children();
         // Three descriptors a rank, a few of our own, and room for those of the program.
         let needed = u64::from(here) * 3 + 32;
-        let files = limits::raise_file_limit(needed + 512);
+        // A rank below a wrapper costs a fourth.
+        let files = limits::raise_file_limit(needed + u64::from(here) + 512);
         if files.1 < needed {
             return Err(Error::Descriptors { ranks: here, needed, limit: files.1 });
         }
@@ -113,6 +119,7 @@ impl Start {
     pub fn connect(&self, i: usize) -> Result<(MonitorSide, RankSide), Error> {
         let rank = self.numbers[i];
         let (ours, link) = fd::packet_pair().map_err(Error::system("socketpair"))?;
+        fd::learn_senders(ours.as_fd()).map_err(Error::system("setsockopt"))?;
         let mut sides = (
             MonitorSide { link: ours, pipes: None, input: None },
             RankSide { link, pipes: None, input: None },
@@ -172,6 +179,20 @@ impl Start {
         self.child_action.restore();
         self.mask.set();
     }
+}
+
+impl MonitorSide {
+    /// Leaves the rank's place for the first program that [takes](take_place) it.
+    pub fn offer_place(&self) -> Result<(), Error> {
+        fd::send(self.link.as_fd(), PLACE).map(drop).map_err(Error::system("send"))
+    }
+}
+
+/// Takes the place of a rank, which waits in its link. Returns whether it was free: every program below a
+/// wrapper inherits the link, and one of them is the rank.
+pub fn take_place(link: BorrowedFd<'_>) -> bool {
+    let mut packet = [0; MAX_PACKET];
+    matches!(fd::receive(link, &mut packet), Ok(Some(n)) if &packet[..n] == PLACE)
 }
 
 impl RankSide {

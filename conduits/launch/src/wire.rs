@@ -8,7 +8,7 @@ use crate::bind::Bind;
 use gasnet_sys::process::Ended;
 
 /// Precedes an agent's first frame; the number is the version of this protocol.
-pub const GREETING: &[u8] = b"\ngasnet agent 1\n";
+pub const GREETING: &[u8] = b"\ngasnet agent 2\n";
 /// Longest body; a longer one is not from this program.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
@@ -42,6 +42,8 @@ pub enum ToAgent {
     Tell(u32),
     /// Kill a rank.
     Kill(u32),
+    /// Kill a rank, and let its wrapper go on.
+    KillProgram(u32),
     /// Pass a signal to all ranks.
     Signal(i32),
     /// Bytes for the standard input of rank 0.
@@ -188,6 +190,7 @@ impl Wire for ToAgent {
             ToAgent::Answer(bytes) => w.kind(8).bytes(bytes),
             ToAgent::Beat => w.kind(9),
             ToAgent::Finish => w.kind(10),
+            ToAgent::KillProgram(rank) => w.kind(11).u32(*rank),
         };
     }
 
@@ -227,6 +230,7 @@ impl Wire for ToAgent {
             8 => ToAgent::Answer(r.bytes()?),
             9 => ToAgent::Beat,
             10 => ToAgent::Finish,
+            11 => ToAgent::KillProgram(r.u32()?),
             _ => return None,
         })
     }
@@ -287,6 +291,7 @@ mod tests {
             task(),
             ToAgent::Tell(3),
             ToAgent::Kill(4),
+            ToAgent::KillProgram(5),
             ToAgent::Signal(10),
             ToAgent::Input(b"x\ny".to_vec()),
             ToAgent::InputEnd,

@@ -180,6 +180,31 @@ fn ends(role: &str, rank: &Rank) -> bool {
             rank.say(ToMonitor::GlobalExit(code));
             exit(code);
         }
+        // As a program of the C interface ends; each rank takes the longer the higher its number.
+        "together" => {
+            println!("before {me}");
+            std::thread::sleep(Duration::from_millis(u64::from(me) * 20));
+            println!("hello {me}");
+            let code = rank.arguments.get(me as usize).map_or(0, |code| code.parse().unwrap());
+            rank.say(ToMonitor::Leaves(code));
+            exit(code);
+        }
+        "together-crash" => {
+            rank.say(ToMonitor::Leaves(0));
+            if rank.is(0) {
+                kill(pid(), libc::SIGKILL);
+            }
+            exit(0);
+        }
+        // The others do not come.
+        "alone" => {
+            if rank.is(0) {
+                rank.say(ToMonitor::Leaves(0));
+                exit(0);
+            }
+            println!("hello {me}");
+            wait_for_the_end();
+        }
         "abort" => {
             if rank.is(0) {
                 eprintln!("fatal: no more");

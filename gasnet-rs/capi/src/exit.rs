@@ -79,7 +79,7 @@ fn flush_all(code: c_int) {
 /// Tells the monitor, and ends this process.
 fn end(code: c_int) -> ! {
     match state::get() {
-        Some(state) => state.rank.global_exit_at_once(code),
+        Some(state) => state.rank.exit_together(code),
         // SAFETY: no job was joined; ends the process.
         None => unsafe { libc::_exit(code) },
     }
