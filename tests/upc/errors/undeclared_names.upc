@@ -4,7 +4,7 @@ upc_flags_t flags = 3; // expect-error: unknown type name `upc_flags_t`; include
 shraed int x, *y, z[3]; // expect-error: unknown type name `shraed`
 int types(void)
 {
-    upc_tick_t start = 0; // expect-error: include <upc_tick.h>
+    upc_ticks start = 0; // expect-error: unknown type name `upc_ticks`
     node a, b[4], *c = &a; // expect-error: unknown type name `node`
     return flags + x + *y + z[0] + (int)start + a + b[1] + *c;
 }

@@ -8,6 +8,7 @@ use super::options::{Options, STANDARD_INPUT, Stage};
 use crate::cc::Cc;
 use crate::diag::Severity;
 use crate::front::source;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -20,6 +21,45 @@ pub fn max_block(pts_struct: bool) -> u64 {
 /// The release of the Berkeley runtime whose extensions are offered.
 const RUNTIME: (&str, &str, &str) = ("2022", "10", "0");
 
+/// The macros that say that a library is there, and its header.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("__UPC_COLLECTIVE__=1", "upc_collective.h"),
+    ("__UPC_TICK__=1", "upc_tick.h"),
+    ("__UPC_ATOMIC__=1", "upc_atomic.h"),
+    ("__UPC_CASTABLE__=1", "upc_castable.h"),
+    ("__UPC_NB__=1", "upc_nb.h"),
+    ("__UPC_IO__=2", "upc_io.h"),
+    ("__UPC_PUPC__=1", "pupc.h"),
+];
+
+/// The headers of libraries in which one of these names is. Other UPC compilers know what their macros of
+/// libraries promise without any header; here it is read if a name of it is missing.
+pub fn promised(layout: &Layout, names: &BTreeSet<String>) -> Vec<&'static str> {
+    let has = |header: &str| {
+        let mut left = vec![header.to_owned()];
+        let mut read = BTreeSet::new();
+        while let Some(file) = left.pop() {
+            if !read.insert(file.clone()) {
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(layout.include.join(&file)) else { continue };
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            if text.split(|c| !word(c)).any(|w| names.contains(w)) {
+                return true;
+            }
+            left.extend(text.lines().filter_map(|l| {
+                let name = l.trim_start().strip_prefix("#include")?.trim_start();
+                Some(name.strip_prefix('<')?.split('>').next()?.to_owned())
+            }));
+        }
+        false
+    };
+    if names.is_empty() {
+        return Vec::new();
+    }
+    LIBRARIES.iter().map(|l| l.1).filter(|header| has(header)).collect()
+}
+
 /// Predefined macros as `-D` options.
 pub fn predefined(o: &Options, layout: &Layout) -> Vec<String> {
     let mut d: Vec<String> = vec!["__UPC__=1".into(), "__UPC_VERSION__=201311L".into()];
@@ -28,18 +68,9 @@ pub fn predefined(o: &Options, layout: &Layout) -> Vec<String> {
         Some(n) => d.extend(["__UPC_STATIC_THREADS__=1".into(), format!("THREADS={n}")]),
         None => d.push("__UPC_DYNAMIC_THREADS__=1".into()),
     }
-    // A library's macro says that it is there.
-    for (m, header) in [
-        ("__UPC_COLLECTIVE__=1", "upc_collective.h"),
-        ("__UPC_TICK__=1", "upc_tick.h"),
-        ("__UPC_ATOMIC__=1", "upc_atomic.h"),
-        ("__UPC_CASTABLE__=1", "upc_castable.h"),
-        ("__UPC_NB__=1", "upc_nb.h"),
-        ("__UPC_IO__=2", "upc_io.h"),
-        ("__UPC_PUPC__=1", "pupc.h"),
-    ] {
+    for (m, header) in LIBRARIES {
         if layout.include.join(header).is_file() {
-            d.push(m.into());
+            d.push((*m).into());
         }
     }
     let (release, minor, patch) = RUNTIME;
@@ -92,22 +123,27 @@ fn for_preprocessor(f: &str) -> bool {
 }
 
 /// Preprocesses `src`, for the front end: definitions of macros stay in the text. `object` is the name that
-/// dependency rules are for. `None` on a dry run; `Err("")` if it has been said what is wrong.
+/// dependency rules are for. `None` on a dry run; `Err("")` if it has been said what is wrong. With `first`,
+/// headers of ours that come before the source, it is the second time, and nothing more is said.
 pub fn preprocess(
     cc: &Cc,
     o: &Options,
     layout: &Layout,
     src: &Path,
     object: &Path,
+    first: &[&str],
 ) -> Result<Option<String>, String> {
     let mut a = common(o, layout, src);
+    for header in first {
+        a.extend(["-include".into(), layout.include.join(header).into()]);
+    }
     // What shapes the output of `-E` is of no use here.
     a.retain(|f| !SHAPE.iter().any(|s| f == s));
     a.push("-dD".into());
     a.extend(dependencies(o, object));
     a.extend(["-x".into(), "c".into(), for_cc(src)]);
     // `-H` prints there, too.
-    if o.quiet || o.cpp.iter().any(|f| f == "-H") {
+    if o.quiet || !first.is_empty() || o.cpp.iter().any(|f| f == "-H") {
         a.push("-w".into());
         let out = cc.run(&a, Stdio::piped(), Stdio::inherit())?;
         return out.map_or(Ok(None), |out| text_of(out).map(Some));

@@ -225,7 +225,7 @@ impl Driver<'_> {
             let b = std::fs::read(&input.path).map_err(|e| format!("{}: {e}", input.path.display()))?;
             Some(crate::front::source::decode(b))
         } else {
-            cpp::preprocess(&self.cc, o, &self.layout, &input.path, &object)?
+            cpp::preprocess(&self.cc, o, &self.layout, &input.path, &object, &[])?
         };
         if o.stage == Stage::Preprocess {
             print!("{}", text.unwrap_or_default());
@@ -243,7 +243,7 @@ impl Driver<'_> {
             if o.save_temps {
                 write(&stem.with_extension("i"), text)?;
             }
-            if let Some(c) = self.translate(text, &input.path)? {
+            if let Some(c) = self.translate(text, input, &object)? {
                 write(&c_file, &c)?;
             }
         } else {
@@ -273,8 +273,8 @@ impl Driver<'_> {
 
     /// Front end and emission: UPC text to C text. Prints the diagnostics. `None` if a form was to be printed
     /// instead, which has been done.
-    fn translate(&self, text: &str, path: &Path) -> Result<Option<String>, String> {
-        let o = self.o;
+    fn translate(&self, text: &str, input: &Input, object: &Path) -> Result<Option<String>, String> {
+        let (o, path) = (self.o, &*input.path);
         let settings = FrontOptions {
             static_threads: o.threads,
             max_block: cpp::max_block(o.pts_struct),
@@ -299,7 +299,18 @@ impl Driver<'_> {
             iso_inline: o.iso_inline(),
         };
         front::on_big_stack(|| {
-            let r = front::check(text, &settings);
+            let mut r = front::check(text, &settings);
+            let headers = match input.kind {
+                InputKind::Source if path != Path::new(options::STANDARD_INPUT) => {
+                    cpp::promised(&self.layout, &r.undeclared())
+                }
+                _ => Vec::new(),
+            };
+            if !headers.is_empty()
+                && let Some(text) = cpp::preprocess(&self.cc, o, &self.layout, path, object, &headers)?
+            {
+                r = front::check(&text, &settings);
+            }
             let mut errors = 0;
             for d in &r.diagnostics {
                 errors += usize::from(d.is_error());

@@ -421,7 +421,7 @@ fn build(words: Vec<OsString>, layout: &Layout) -> Result<PathBuf, String> {
         if !i.path.is_file() {
             return Err(format!("no such file: '{}'", i.path.display()));
         }
-        let text = cpp::preprocess(&cc, &o, layout, &i.path, Path::new("a.o"))?.unwrap_or_default();
+        let text = cpp::preprocess(&cc, &o, layout, &i.path, Path::new("a.o"), &[])?.unwrap_or_default();
         key.add(text.as_bytes());
     }
     let stem = o.inputs[0].path.file_stem().unwrap_or_default().to_os_string();

@@ -30,7 +30,10 @@ pub use op::*;
 pub use tree::*;
 
 use crate::diag::Diagnostic;
+use crate::front::keyword::keyword;
+use crate::front::token::TokKind;
 use crate::front::types::PtsLayout;
+use std::collections::{BTreeSet, HashMap};
 
 /// Warnings asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -102,5 +105,27 @@ impl FrontResult {
     /// Whether the program is rejected.
     pub fn failed(&self) -> bool {
         self.diagnostics.iter().any(|d| d.is_error())
+    /// The names of UPC's libraries that the program uses and nothing declares.
+    pub fn undeclared(&self) -> BTreeSet<String> {
+        let u = &self.unit;
+        if !self.failed() && !u.decls.iter().any(|d| d.implicit) {
+            return BTreeSet::new();
+        }
+        // Where each is first declared.
+        let mut known = HashMap::new();
+        for d in u.decls.iter().filter(|d| !d.implicit && !u.types.is_error(d.ty)) {
+            let at = known.entry(d.name).or_insert(d.tok);
+            *at = d.tok.min(*at);
+        }
+        let names = u.tokens.toks.iter().zip(0..).filter_map(|(t, at)| match t.kind {
+            TokKind::Ident(s) if keyword(s).is_none() && known.get(&s).is_none_or(|first| at < *first) => {
+                Some(u.name(s))
+            }
+            _ => None,
+        });
+        let prefixes = ["upc_", "UPC_", "pupc_", "PUPC_"];
+        names.filter(|n| prefixes.iter().any(|p| n.starts_with(p))).map(str::to_owned).collect()
+    }
+
     }
 }

@@ -218,7 +218,9 @@ impl Cx<'_> {
         } else {
             Definition::Defined
         };
-        let here = self.lookup_here(name);
+        // A name whose type was unknown may be declared again: all has been said.
+        let known = |d: &DeclId| !self.types.is_error(self.decls[d.0 as usize].ty);
+        let here = self.lookup_here(name).filter(known);
         if let Some(old) = here {
             let o = &self.decls[old.0 as usize];
             let (okind, olink, otok) = (o.kind, o.linkage, o.tok);
