@@ -70,7 +70,8 @@ void __upc_poll(void);
 void __upc_notify(int, int);
 void __upc_wait(int, int);
 void __upc_barrier(int, int);
-extern int __upc_forall_depth;
+/* whether a upc_forall is around; each thread of the operating system has its own, as OpenMP makes them */
+__thread int __upc_forall_depth __attribute__((__weak__));
 unsigned long __upc_alloc_local(unsigned long);
 unsigned long __upc_alloc_global(unsigned long, unsigned long, int);
 void __upc_free(unsigned, unsigned long, int);

@@ -3,7 +3,6 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_uint};
-use std::sync::atomic::AtomicI32;
 
 /// Version of the interface between emitted C and this library.
 pub const ABI: c_uint = 2;
@@ -65,10 +64,6 @@ impl RtCell {
         unsafe { *self.0.get() = rt };
     }
 }
-
-/// Dynamic nesting of controlling `upc_forall` loops.
-#[unsafe(no_mangle)]
-pub static __upc_forall_depth: AtomicI32 = AtomicI32::new(0);
 
 /// `struct __upc_shvar`: the proxy of a shared variable.
 #[repr(C)]

@@ -270,6 +270,12 @@ impl Dump<'_> {
             StmtKind::Pragma | StmtKind::LocalLabels | StmtKind::Attribute => {
                 self.line(self.u.tokens.range_text(s.toks).trim());
             }
+            StmtKind::Directed { pragmas, body } => {
+                for p in pragmas {
+                    self.line(self.u.tokens.spelling(p.tok).trim());
+                }
+                self.stmt(body);
+            }
             StmtKind::UpcPragma | StmtKind::StaticAssert => {}
         }
     }

@@ -5,7 +5,6 @@ struct __upc_rt {
   unsigned long stride, recip;
   unsigned shift;
 } __upc_rt = { .stride = 1ul << 34 };
-int __upc_forall_depth;
 void abort(void);
 void __upc_get(void *a, unsigned b, unsigned long c, unsigned long d) { abort(); }
 void __upc_put(unsigned b, unsigned long c, const void *a, unsigned long d) { abort(); }

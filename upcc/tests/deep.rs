@@ -28,6 +28,7 @@ fn translate(text: &str) -> (Option<String>, Vec<String>) {
                 lines: true,
                 sanitize: false,
                 aggregate: false,
+                openmp: false,
                 passes: Passes::all(true),
                 heap_bytes: 0,
                 own_headers: "/nowhere".into(),

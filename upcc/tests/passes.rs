@@ -19,6 +19,7 @@ fn translated(name: &str, text: &str, passes: Passes) -> (String, String) {
         lines: false,
         sanitize: false,
         aggregate: false,
+        openmp: false,
         passes,
         heap_bytes: 0,
         own_headers: "/nowhere".into(),

@@ -141,6 +141,9 @@ pub fn upc_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
         let path = sh::target().join("programs").join(format!("upc-{name}"));
         let mut compile = Command::new(prefix.join("bin/upcc"));
         compile.arg(&source).arg("-o").arg(&path);
+        if name.ends_with("openmp") {
+            compile.arg("-fopenmp");
+        }
         match build(compile, &path) {
             Ok(()) => programs.push(Program::example(&name, path, prefix.join("bin/upcrun"))),
             Err(report) => {

@@ -283,6 +283,7 @@ impl Driver<'_> {
             gnu_void: o.std.as_deref().is_some_and(|s| s.starts_with("-std=gnu")),
             c89: o.c89(),
             aggregate: o.aggregate,
+            openmp: o.openmp(),
             dir: PathBuf::new(),
         };
         let how = emit::EmitOptions {
@@ -292,6 +293,7 @@ impl Driver<'_> {
             lines: !o.no_lines || o.sanitize,
             sanitize: o.sanitize,
             aggregate: o.aggregate,
+            openmp: o.openmp(),
             passes: o.passes(),
             heap_bytes: o.shared_heap,
             own_headers: self.layout.include.clone(),

@@ -204,6 +204,16 @@ impl Options {
         !self.c89() && !self.cc.iter().any(|f| f == "-fgnu89-inline")
     }
 
+    /// Whether the C compiler obeys pragmas of OpenMP.
+    pub fn openmp(&self) -> bool {
+        let last = |on: &str, off: &str| {
+            let given = self.cc.iter().chain(&self.cc_only).rev();
+            let mut given = given.filter(|f| f.starts_with(on) || *f == off);
+            given.next().is_some_and(|f| f != off)
+        };
+        last("-fopenmp", "-fno-openmp") || last("-fopenacc", "-fno-openacc")
+    }
+
     /// The optimisation option for all passes: `-O2` unless told otherwise, `-O0` when debugging.
     pub fn opt_flag(&self) -> String {
         match (&self.opt, &self.debug) {

@@ -129,6 +129,10 @@ pub(crate) const TOUCH: &str = "__upc_touch";
 
 // Names made here.
 
+/// The critical section in which shared objects are accessed that a pragma of OpenMP says are accessed
+/// atomically: an access to them is no C expression that such a pragma could be about.
+pub(crate) const OMP_ATOMIC: &str = "#pragma omp critical(__upc_omp_atomic)";
+
 /// A variable, or what else has no name in the source.
 pub(crate) fn local(stem: &str, n: u32) -> String {
     format!("__upc_{stem}{n}")

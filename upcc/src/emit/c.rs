@@ -32,7 +32,7 @@ impl Emitter<'_> {
         if self.o.pts_struct {
             s.push_str(&format!("#define {PTS_STRUCT} 1\n"));
         }
-        if self.passes.split_phase {
+        if self.passes.split_phase && !self.o.openmp {
             s.push_str("#define __UPC_SPLIT 1\n");
         }
         if self.o.aggregate {

@@ -5,6 +5,7 @@
 //! - `place`, `at`: places of the [intermediate form](crate::ir) as C
 //! - `access`: loads and stores
 //! - `stmt`: statements and functions
+//! - `directed`: statements with a pragma about them
 //! - `ahead`, `stretches`, `share`: what passes made of statements and loops
 //! - `decl`: declarations, tags, shared objects and their initialisation
 //! - `types`: types as C spells them
@@ -21,6 +22,7 @@ mod ahead;
 mod at;
 mod c;
 mod decl;
+mod directed;
 mod expr;
 mod inline;
 mod out;
@@ -63,6 +65,9 @@ pub struct EmitOptions {
     pub sanitize: bool,
     /// Let relaxed writes to far threads travel together (`-fupc-aggregate`).
     pub aggregate: bool,
+    /// Threads of OpenMP run: what one has written the others may read after a synchronisation of theirs, of
+    /// which the runtime learns nothing.
+    pub openmp: bool,
     /// The UPC optimisations to make.
     pub passes: crate::opt::Passes,
     /// Shared heap asked for at compile time, 0 if not.

@@ -116,7 +116,12 @@ impl Out {
 
     /// A pragma: on a line of its own, or as an operator inside an expression.
     pub fn pragma(&mut self, tb: &TokenBuf, i: TokIdx) {
-        let s = tb.spelling(i).trim();
+        self.pragma_text(tb, i, tb.spelling(i));
+    }
+
+    /// The same with another text.
+    pub fn pragma_text(&mut self, tb: &TokenBuf, i: TokIdx, text: &str) {
+        let s = text.trim();
         if self.flat > 0 {
             let body = s.trim_start_matches('#').trim_start().trim_start_matches("pragma").trim();
             let body = body.replace('\\', "\\\\").replace('"', "\\\"");

@@ -2,12 +2,11 @@
 
 use super::Emitter;
 use super::abi::{
-    FIRST, FORALL_DEPTH, FORALL_RESTORED, IS_MINE, LIKELY, MINE, OWN, OWNED, PLACE, ROW, SHARE, THREADS_LONG,
-    TURN, TURN_U, TURNS, local, nth,
+    FIRST, FORALL_DEPTH, FORALL_RESTORED, LIKELY, MINE, OWN, OWNED, PLACE, ROW, SHARE, THREADS_LONG, TURNS,
+    local, nth,
 };
 use super::stretches::Counter;
 use crate::front::ast::{Affinity, ForInit, Forall};
-use crate::front::types::Scalar;
 use crate::ir::{Blocks, Code, Count, Memory, Own, Share};
 use crate::lower;
 
@@ -210,22 +209,12 @@ impl Emitter<'_> {
             t = if t.is_empty() { reset } else { format!("{reset}, {t}") };
         }
         self.out.put(&format!("for ({i}; {c}; {t})"));
-        match &f.affinity {
-            Affinity::Always => self.stmt(body),
-            Affinity::Int(e) => {
-                let a = self.rv(e).p(2);
-                // Beyond the range of long.
-                let wide =
-                    self.u.types.as_scalar(e.ty).is_some_and(|s| matches!(s, Scalar::ULong | Scalar::ULLong));
-                let turn = if wide { TURN_U } else { TURN };
-                self.out.put(&format!(" if ({turn}({a}) | {saved} != 0)"));
-                self.controlled(body, calls);
-            }
-            Affinity::Pts(e) => {
-                let w = self.pplace(e);
-                self.out.put(&format!(" if ({IS_MINE}({w}) | {saved} != 0)"));
-                self.controlled(body, calls);
-            }
+        if controls {
+            let mine = self.turn(f);
+            self.out.put(&format!(" if ({mine} | {saved} != 0)"));
+            self.controlled(body, calls);
+        } else {
+            self.stmt(body);
         }
         if controls {
             self.out.put(" }");

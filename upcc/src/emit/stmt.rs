@@ -2,7 +2,7 @@
 
 use super::abi::{self, FENCE};
 use super::{Emitter, out::Out};
-use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Stmt, StmtKind, Storage};
+use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Init, Stmt, StmtKind, Storage};
 use crate::front::token::TokRange;
 use crate::ir::{Code, Form};
 
@@ -131,6 +131,7 @@ impl Emitter<'_> {
                 self.out.tokens(&u.tokens, s.toks)
             }
             StmtKind::NestedFunc(f) => self.function(f),
+            StmtKind::Directed { pragmas, .. } => self.directed(s, pragmas, &parts[0]),
             StmtKind::While { .. }
             | StmtKind::DoWhile { .. }
             | StmtKind::For { .. }
@@ -146,8 +147,10 @@ impl Emitter<'_> {
         let mut init = (false, String::new());
         if let StmtKind::For { init: first, .. } = &s.kind {
             // What comes before the loop is not in it.
-            init.0 = self.for_init(first);
-            init.1 = if init.0 { String::new() } else { self.for_init_text(first) };
+            match self.plain_init(first) {
+                Some(text) => init.1 = text,
+                None => init.0 = self.for_init(first),
+            }
         }
         self.loops.push(why);
         match &s.kind {
@@ -238,6 +241,23 @@ impl Emitter<'_> {
             return true;
         }
         false
+    }
+
+    /// The first clause of a `for`, if it can stand inside the parentheses.
+    pub(super) fn plain_init(&mut self, init: &ForInit) -> Option<String> {
+        let ForInit::Decl(d) = init else { return Some(self.for_init_text(init)) };
+        if !d.has_upc {
+            return Some(self.for_init_text(init));
+        }
+        let [i] = &d.declarators[..] else { return None };
+        let Init::Expr(value) = i.init.as_ref()? else { return None };
+        let u = self.u;
+        let decl = u.decl(i.decl);
+        if decl.is_static || d.spec.has_upc || !u.types.is_integer(i.ty) {
+            return None;
+        }
+        let (name, v) = (u.name(decl.name).to_string(), self.rv(value).p(2));
+        Some(format!("{}{} = {v}", self.spec_words(&d.spec), self.ctype(i.ty, &name)))
     }
 
     pub(super) fn for_init_text(&mut self, init: &ForInit) -> String {

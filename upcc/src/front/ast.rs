@@ -66,6 +66,8 @@ pub struct FrontOptions {
     pub c89: bool,
     /// `-fupc-aggregate`, which means relaxed accesses only.
     pub aggregate: bool,
+    /// The C compiler obeys pragmas of OpenMP.
+    pub openmp: bool,
     /// Directory that relative file names of line markers start from (for showing source lines); empty is the
     /// current one.
     pub dir: std::path::PathBuf,
@@ -81,6 +83,7 @@ impl Default for FrontOptions {
             gnu_void: false,
             c89: false,
             aggregate: false,
+            openmp: false,
             dir: std::path::PathBuf::new(),
         }
     }
@@ -102,9 +105,6 @@ pub struct FrontResult {
 }
 
 impl FrontResult {
-    /// Whether the program is rejected.
-    pub fn failed(&self) -> bool {
-        self.diagnostics.iter().any(|d| d.is_error())
     /// The names of UPC's libraries that the program uses and nothing declares.
     pub fn undeclared(&self) -> BTreeSet<String> {
         let u = &self.unit;
@@ -127,5 +127,8 @@ impl FrontResult {
         names.filter(|n| prefixes.iter().any(|p| n.starts_with(p))).map(str::to_owned).collect()
     }
 
+    /// Whether the program is rejected.
+    pub fn failed(&self) -> bool {
+        self.diagnostics.iter().any(|d| d.is_error())
     }
 }

@@ -428,9 +428,10 @@ pub(super) fn breaks(s: &Stmt) -> bool {
         StmtKind::Break => true,
         StmtKind::Block(b) => b.stmts.iter().any(breaks),
         StmtKind::If { then, els, .. } => breaks(then) || els.as_ref().is_some_and(|e| breaks(e)),
-        StmtKind::Label { body, .. } | StmtKind::Case { body, .. } | StmtKind::Default { body } => {
-            breaks(body)
-        }
+        StmtKind::Label { body, .. }
+        | StmtKind::Case { body, .. }
+        | StmtKind::Default { body }
+        | StmtKind::Directed { body, .. } => breaks(body),
         _ => false,
     }
 }

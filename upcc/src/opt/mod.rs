@@ -20,6 +20,7 @@
 //! What they ask of a loop body is in `facts`.
 
 mod ahead;
+mod directed;
 mod facts;
 mod forall;
 mod hoist;
@@ -30,6 +31,7 @@ mod same;
 mod stream;
 mod vector;
 
+pub(crate) use directed::demands;
 pub use stream::{BUFFER_BYTES, BUFFERS};
 pub(crate) use vector::PAGE;
 
@@ -184,6 +186,9 @@ impl<'a> Optimiser<'a> {
                     Ok(made) => Form::Share(Box::new(made)),
                     Err(why) => Form::Kept(why, Box::new(self.statement(&f.body, &inside))),
                 }
+            }
+            StmtKind::Directed { pragmas, body: s } => {
+                Form::Written(vec![self.directed(demands(pragmas), s, context)])
             }
             _ => Form::Written(Vec::new()),
         }

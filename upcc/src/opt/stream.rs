@@ -121,7 +121,7 @@ impl<'a> Scanner<'_, 'a> {
             }
             StmtKind::Continue => (out.continues, out.branches) = (true, true),
             StmtKind::Empty | StmtKind::UpcPragma | StmtKind::StaticAssert | StmtKind::Attribute => {}
-            StmtKind::Pragma => out.bars = Some("the loop holds a pragma"),
+            StmtKind::Pragma | StmtKind::Directed { .. } => out.bars = Some("the loop holds a pragma"),
             StmtKind::Switch { value, body } => {
                 out.branches = true;
                 self.expr(value, always, out);

@@ -288,10 +288,15 @@ pub enum StmtKind {
     Wait(Option<Box<Expr>>),
     Barrier(Option<Box<Expr>>),
     Fence,
-    /// A pragma other than `#pragma upc`: one token, kept in place.
+    /// A pragma that says nothing about the next statement alone: one token, kept in place.
     Pragma,
     /// `#pragma upc ...`: emit nothing.
     UpcPragma,
+    /// A statement, and the pragmas that are about it.
+    Directed {
+        pragmas: Vec<Directive>,
+        body: Box<Stmt>,
+    },
     /// `__label__ a, b;`
     LocalLabels,
     StaticAssert,
@@ -299,6 +304,43 @@ pub enum StmtKind {
     NestedFunc(Box<FuncDef>),
     /// `__attribute__((fallthrough));`
     Attribute,
+}
+
+/// A pragma about the statement after it, as of OpenMP.
+#[derive(Clone, Debug)]
+pub struct Directive {
+    /// Its token.
+    pub tok: TokIdx,
+    /// What it asks of the statement.
+    pub demands: Demands,
+    /// Bytes of its text that are not C, and what they name; in order.
+    pub names: Vec<(std::ops::Range<usize>, DirectiveName)>,
+}
+
+/// What a pragma asks of the statement after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// So many loops, one directly in the other, that the C compiler has to see as they are.
+    pub loops: u32,
+    /// A block of statements with pragmas of their own.
+    pub sections: bool,
+    /// Other threads of the operating system may run the statement.
+    pub threads: bool,
+    /// The statement is one access.
+    pub atomic: bool,
+}
+
+/// What a name in a pragma means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectiveName {
+    /// A shared variable.
+    Shared(DeclId),
+    /// THREADS
+    Threads,
+    /// MYTHREAD
+    MyThread,
+    /// `default(none)`, which is about the variables of the source.
+    DefaultNone,
 }
 
 /// First clause of a `for`.

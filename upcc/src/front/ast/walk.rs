@@ -68,9 +68,10 @@ fn in_stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a
             in_expr(value, fs, fe);
             in_stmt(body, fs, fe);
         }
-        StmtKind::Case { body, .. } | StmtKind::Default { body } | StmtKind::Label { body, .. } => {
-            in_stmt(body, fs, fe)
-        }
+        StmtKind::Case { body, .. }
+        | StmtKind::Default { body }
+        | StmtKind::Label { body, .. }
+        | StmtKind::Directed { body, .. } => in_stmt(body, fs, fe),
         StmtKind::Return(e) | StmtKind::Notify(e) | StmtKind::Wait(e) | StmtKind::Barrier(e) => {
             opt(e, fs, fe)
         }

@@ -90,6 +90,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) upc_only: Vec<TokIdx>,
     /// File-scope objects of incomplete type, to be looked at again at the end.
     pub(crate) tentative: Vec<(DeclId, TokIdx)>,
+    /// Threads of OpenMP may run while a `upc_forall` of this file is around.
+    pub(crate) foralls: bool,
     /// Per token: UPC keywords are identifiers there. Empty if nowhere.
     c_mode: Vec<bool>,
 }
@@ -130,8 +132,12 @@ impl<'a> Cx<'a> {
             unevaluated: 0,
             upc_only: Vec::new(),
             tentative: Vec::new(),
+            foralls: false,
             c_mode: Vec::new(),
         };
+        let forall =
+            |t: &Token| matches!(t.kind, TokKind::Ident(s) if keyword::keyword(s) == Some(Kw::Forall));
+        cx.foralls = opts.openmp && cx.toks.toks.iter().any(forall);
         cx.c_mode = cmode::c_mode(&cx.toks);
         debug_assert!(n > 0);
         cx.skip_pragmas();

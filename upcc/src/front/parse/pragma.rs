@@ -1,4 +1,7 @@
-//! Pragmas: `#pragma upc` and `#pragma pack` are acted upon, all others kept in place.
+//! Pragmas: `#pragma upc` and `#pragma pack` are acted upon, those about the statement after them belong to
+//! it, all others are kept in place.
+
+mod directive;
 
 use super::*;
 
@@ -6,6 +9,8 @@ use super::*;
 pub(crate) enum PragmaKind {
     /// `#pragma upc ...`: emit nothing.
     Upc,
+    /// It belongs to the statement after it.
+    Directive(Demands),
     /// Any other.
     Other,
 }
@@ -71,7 +76,12 @@ impl Cx<'_> {
             return PragmaKind::Other;
         }
         if !is_upc(&text) {
-            return PragmaKind::Other;
+            return match directive::demands(body) {
+                // The C compiler would not obey it.
+                Some(_) if !self.opts.openmp && body.starts_with(['o', 'a']) => PragmaKind::Upc,
+                Some(demands) => PragmaKind::Directive(demands),
+                None => PragmaKind::Other,
+            };
         }
         let mut words = body.split_whitespace().skip(1);
         let word = words.next();

@@ -12,7 +12,7 @@ impl Cx<'_> {
             while let Some((tok, kind)) = self.take_pragma(true) {
                 let kind = match kind {
                     PragmaKind::Upc => ItemKind::UpcPragma,
-                    PragmaKind::Other => ItemKind::Pragma,
+                    PragmaKind::Directive(_) | PragmaKind::Other => ItemKind::Pragma,
                 };
                 items.push(Item { kind, toks: TokRange::new(tok, tok + 1), has_upc: false });
             }
@@ -116,12 +116,9 @@ impl Cx<'_> {
         let mut stmts: Vec<Stmt> = Vec::new();
         let mut fresh = true;
         loop {
-            while let Some((tok, kind)) = self.take_pragma(fresh) {
-                let kind = match kind {
-                    PragmaKind::Upc => StmtKind::UpcPragma,
-                    PragmaKind::Other => StmtKind::Pragma,
-                };
-                stmts.push(Stmt { kind, toks: TokRange::new(tok, tok + 1), has_upc: false });
+            let directives = self.pragmas_before(fresh, &mut stmts);
+            if self.is(Punct::RBrace) || self.kind() == TokKind::Eof {
+                stmts.extend(directives.iter().map(|d| pragma_alone(d.tok, StmtKind::Pragma)));
             }
             if self.is(Punct::RBrace) {
                 self.bump();
@@ -135,7 +132,7 @@ impl Cx<'_> {
             let before = self.pos();
             let depth = self.scopes.len();
             match self.statement(true) {
-                Ok(s) => stmts.push(s),
+                Ok(s) => stmts.push(self.directed(directives, s)),
                 Err(Bad) => {
                     while self.scopes.len() > depth {
                         self.pop_scope();
@@ -151,17 +148,42 @@ impl Cx<'_> {
         Ok(Block { toks: self.since(start), stmts, has_upc })
     }
 
-    /// A statement that is the body of another; pragmas before it make a block of the two.
+    /// The pragmas before a statement: those about it, and into `alone` what comes before the first of these.
+    fn pragmas_before(&mut self, fresh: bool, alone: &mut Vec<Stmt>) -> Vec<Directive> {
+        let mut directives = Vec::new();
+        while let Some((tok, kind)) = self.take_pragma(fresh) {
+            match kind {
+                PragmaKind::Upc => alone.push(pragma_alone(tok, StmtKind::UpcPragma)),
+                PragmaKind::Directive(demands) => directives.push(self.directive(tok, demands)),
+                PragmaKind::Other if directives.is_empty() => {
+                    alone.push(pragma_alone(tok, StmtKind::Pragma));
+                }
+                // Nothing may come between.
+                PragmaKind::Other => {
+                    directives.push(Directive { tok, demands: Demands::default(), names: Vec::new() });
+                }
+            }
+        }
+        directives
+    }
+
+    /// A statement with the pragmas about it.
+    fn directed(&self, pragmas: Vec<Directive>, s: Stmt) -> Stmt {
+        let Some(first) = pragmas.first() else { return s };
+        let toks = TokRange::new(first.tok, first.tok + 1).to(s.toks);
+        // Threads are told whether a `upc_forall` is around.
+        let told = self.foralls && pragmas.iter().any(|p| p.demands.threads);
+        let named = |p: &Directive| p.names.iter().any(|n| n.1 != DirectiveName::DefaultNone);
+        let has_upc = s.has_upc || told || pragmas.iter().any(named);
+        Stmt { kind: StmtKind::Directed { pragmas, body: Box::new(s) }, toks, has_upc }
+    }
+
+    /// A statement that is the body of another; pragmas of other things before it make a block of the two.
     fn sub_statement(&mut self) -> PResult<Box<Stmt>> {
         let mut pragmas = Vec::new();
-        while let Some((tok, kind)) = self.take_pragma(false) {
-            let kind = match kind {
-                PragmaKind::Upc => StmtKind::UpcPragma,
-                PragmaKind::Other => StmtKind::Pragma,
-            };
-            pragmas.push(Stmt { kind, toks: TokRange::new(tok, tok + 1), has_upc: false });
-        }
+        let directives = self.pragmas_before(false, &mut pragmas);
         let s = self.statement(false)?;
+        let s = self.directed(directives, s);
         if pragmas.is_empty() {
             return Ok(Box::new(s));
         }
@@ -629,4 +651,9 @@ impl Cx<'_> {
         self.expect(Punct::Semi, "after `asm`")?;
         Ok(Asm { toks: self.since(start), operands })
     }
+}
+
+/// A pragma that is a statement by itself.
+fn pragma_alone(tok: TokIdx, kind: StmtKind) -> Stmt {
+    Stmt { kind, toks: TokRange::new(tok, tok + 1), has_upc: false }
 }

@@ -146,9 +146,10 @@ impl Lint<'_, '_> {
                 self.expr(value);
                 self.stmt(body);
             }
-            StmtKind::Case { body, .. } | StmtKind::Default { body } | StmtKind::Label { body, .. } => {
-                self.stmt(body);
-            }
+            StmtKind::Case { body, .. }
+            | StmtKind::Default { body }
+            | StmtKind::Label { body, .. }
+            | StmtKind::Directed { body, .. } => self.stmt(body),
             StmtKind::Return(e) | StmtKind::Notify(e) | StmtKind::Wait(e) | StmtKind::Barrier(e) => {
                 if let Some(e) = e {
                     self.expr(e);
