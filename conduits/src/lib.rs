@@ -72,10 +72,15 @@ pub fn run(body: impl FnOnce(&'static Rank)) -> ! {
 
 /// [`run`] for a program that declares how many of its threads call the runtime: one thread costs less.
 pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
-    std::process::exit(run_with(threading, body))
+    std::process::exit(run_with(threading, false, body))
 }
 
-fn run_with(threading: Threading, body: impl FnOnce(&'static Rank)) -> i32 {
+/// [`run`] with [kept memory](Rank::attach_and_keep) behind the segment.
+pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
+    std::process::exit(run_with(Threading::Parallel, true, body))
+}
+
+fn run_with(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) -> i32 {
     let rank = match init(&BootOptions::default(), threading) {
         Ok(rank) => rank,
         Err(e) => {
@@ -83,7 +88,9 @@ fn run_with(threading: Threading, body: impl FnOnce(&'static Rank)) -> i32 {
             return 1;
         }
     };
-    if let Err(e) = rank.attach_and_keep(rank.max_local_segment(), None) {
+    let bytes = rank.max_local_segment();
+    let attached = if keep { rank.attach_and_keep(bytes, None) } else { rank.attach(bytes, None) };
+    if let Err(e) = attached {
         rank.fatal(&e.to_string());
     }
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(rank)));

@@ -59,7 +59,7 @@ impl core::fmt::Debug for World {
 /// ([`World::settle`]). The exit status is 0; 1 when the job could not start; 101 when a rank has panicked,
 /// which ends the whole job.
 pub fn run(body: impl FnOnce(World)) -> ! {
-    gasnet_conduits::run(|rank| {
+    gasnet_conduits::run_and_keep(|rank| {
         let world = run_on(rank, |world| {
             body(world);
             world

@@ -158,6 +158,8 @@ pub struct Job {
     phase: Phase,
     /// The status of the event that ended the job early.
     verdict: Option<i32>,
+    /// All ranks were asked what they wait for, and nothing has happened since.
+    asked: bool,
     /// The first non-zero code of a rank that left in order.
     first_code: Option<i32>,
     /// A rank that exited with 0 and without `Done` while no rank had joined yet.
@@ -192,6 +194,7 @@ impl Job {
             ranks: ranks.map(rank).collect(),
             phase: Phase::Running,
             verdict: None,
+            asked: false,
             first_code: None,
             silent: None,
         }
@@ -425,6 +428,7 @@ impl Job {
     /// Something has happened, so the reports of waits are counted from 0 again.
     fn begin_counting(&mut self) {
         self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|reported| reported.times = 0);
+        self.asked = false;
     }
 
     /// Ends the job if some ranks have left and the rest waits in vain.
@@ -508,10 +512,13 @@ impl Job {
 
     /// Asks all ranks what they wait for, once, if this is the last of them that has waited for long without
     /// anything happening.
-    fn ask_if_all_wait(&self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
-        let Some(Reported { times: REPORTS_UNTIL_STUCK, .. }) = &self.ranks[rank as usize].wait else {
-            return;
+    fn ask_if_all_wait(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let due = |reported: &Reported| {
+            !self.asked && reported.times > 0 && reported.times.is_multiple_of(REPORTS_UNTIL_STUCK)
         };
+        if !self.ranks[rank as usize].wait.as_ref().is_some_and(due) {
+            return;
+        }
         let waits = |state: &RankState| {
             state.wait.as_ref().is_some_and(|reported| {
                 reported.times >= REPORTS_UNTIL_STUCK
@@ -526,6 +533,7 @@ impl Job {
             );
             self.say(actions, text);
             actions.push(JobAction::Ask);
+            self.asked = true;
         }
     }
 

@@ -23,15 +23,15 @@ impl ElementType {
     const NAMED: [&str; 10] = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"];
 
     /// The type of this name.
-    pub const fn named(name: &str) -> ElementType {
-        // FNV-1a.
-        let (mut hash, mut i) = (0xcbf2_9ce4_8422_2325u64, 0);
-        while i < name.len() {
-            hash = (hash ^ name.as_bytes()[i] as u64).wrapping_mul(0x100_0000_01b3);
-            i += 1;
+    pub fn named(name: &str) -> ElementType {
+        if let Some(at) = ElementType::NAMED.iter().position(|named| *named == name) {
+            return ElementType(at as u8 + 1);
         }
-        // Not 0, which is no type.
-        ElementType((hash >> 32) as u8 % u8::MAX + 1)
+        // FNV-1a.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let others = u64::from(u8::MAX) - ElementType::NAMED.len() as u64;
+        ElementType((ElementType::NAMED.len() as u64 + 1 + (hash >> 32) % others) as u8)
     }
 
     /// A Rust type.
@@ -45,8 +45,8 @@ impl ElementType {
 
     /// The type with this number in words, for messages.
     pub(super) fn in_words(number: u8) -> String {
-        let named = ElementType::NAMED.into_iter().find(|name| ElementType::named(name).0 == number);
-        named.map_or(format!("type {number:#04x}"), String::from)
+        let named = usize::from(number).checked_sub(1).and_then(|at| ElementType::NAMED.get(at));
+        named.map_or(format!("type {number:#04x}"), |name| String::from(*name))
     }
 }
 

@@ -128,6 +128,11 @@ impl Rank {
             self.poll_messages();
         } else {
             self.wait_in(what, None, true, place, condition);
+            if place == Some(MeetingPlace::Barrier) {
+                // What others have sent before the barrier is here now, where memory is shared: many programs
+                // expect it to be handled.
+                self.poll_messages();
+            }
         }
     }
 
