@@ -88,7 +88,7 @@ fn run_with(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
             return 1;
         }
     };
-    let bytes = rank.max_local_segment();
+    let bytes = rank.max_global_segment();
     let attached = if keep { rank.attach_and_keep(bytes, None) } else { rank.attach(bytes, None) };
     if let Err(e) = attached {
         rank.fatal(&e.to_string());

@@ -12,6 +12,36 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 use toy::job;
 
+/// Segments of unequal sizes: memory is allocated at the same offsets everywhere, or nowhere.
+fn unequal(rank: &Rank, hosts: &[&[u32]]) {
+    let me = rank.id();
+    let least = 1 << 16;
+    let host = hosts.iter().position(|h| h.contains(&me.0)).unwrap();
+    rank.attach(least + (host << 13), None).unwrap();
+    let words = rank.allocate_array::<u64>(100).unwrap();
+    let why = rank.allocate(least as u64, 64).unwrap_err().to_string();
+    assert!(why.contains("no room"), "{why}");
+    assert_eq!(why.contains("smallest of all"), host > 0, "{why}");
+    let rest = rank.allocate(least as u64 - 4096, 64).unwrap();
+    assert_eq!(rest, 832);
+    let next = RankId((me.0 + 1) % rank.size());
+    rank.barrier();
+    rank.write(words.on(next), u64::from(me.0));
+    rank.write(GlobalPtr::<u8>::new(next, rest + least as u64 - 4097), 7);
+    rank.barrier();
+    assert_eq!(RankId((rank.read(words) as u32 + 1) % rank.size()), me);
+    assert_eq!(rank.read(GlobalPtr::<u8>::new(me, rest + least as u64 - 4097)), 7);
+    rank.barrier();
+}
+
+#[test]
+fn the_smallest_segment_counts() {
+    for native in [false, true] {
+        job(&[&[0, 1], &[2]], native, u32::MAX, unequal);
+        job(&[&[1], &[0, 2, 3]], native, u32::MAX, unequal);
+    }
+}
+
 /// Segments of a host are so far from each other.
 const STRIDE_BITS: u32 = if cfg!(miri) { 21 } else { 30 };
 /// Messages to each rank.

@@ -74,11 +74,27 @@ impl Hosts {
     /// # Errors
     /// It cannot be written.
     pub fn ssh(&self) -> Result<PathBuf, String> {
-        let text = "#!/bin/sh\nhost=$1\nshift\nexec ip netns exec \"$host\" sh -c \"$*\"\n";
+        let text = "#!/bin/sh\nhost=$1\nshift\nif [ -f \"$0.$host\" ]; then . \"$0.$host\"; fi\n\
+                    exec ip netns exec \"$host\" sh -c \"$*\"\n";
         std::fs::write(&self.ssh, text).map_err(|e| e.to_string())?;
         let executable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&self.ssh, executable).map_err(|e| e.to_string())?;
         Ok(self.ssh.clone())
+    }
+
+    /// What the environment of a host has that those of other hosts do not have, from now on.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn set(&self, host: usize, variables: &[(&str, &str)]) -> Result<(), String> {
+        let lines = variables.iter().map(|(name, value)| format!("export {name}='{value}'\n"));
+        std::fs::write(self.environment_of(&self.names[host]), lines.collect::<String>())
+            .map_err(|e| e.to_string())
+    }
+
+    /// The file that the program for commands reads.
+    fn environment_of(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("{}.{name}", self.ssh.display()))
     }
 
     /// Each host loses so many of 10 000 packets that arrive.
@@ -129,6 +145,7 @@ impl Drop for Hosts {
     fn drop(&mut self) {
         for name in self.names.iter().chain([&self.bridge]) {
             let _ = sh(&format!("ip netns del {name}"));
+            let _ = std::fs::remove_file(self.environment_of(name));
         }
         let _ = std::fs::remove_file(&self.ssh);
     }

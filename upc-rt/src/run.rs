@@ -214,7 +214,8 @@ pub fn attach(
     let packed = !wide;
     let limit = if packed { 1 << PACKED_OFFSET_BITS } else { 1 << 44 };
     let fail = |text: String| -> ! { rank.fatal_with("UPC Runtime error: ", &text) };
-    let share = rank.max_local_segment() as u64;
+    // Hosts differ in memory and in ranks, and all segments have one layout.
+    let share = rank.max_global_segment() as u64;
     let Some(bare) = statics.and_then(|statics| Layout::new(statics, 0, limit)) else {
         let hint = if packed { ": compile with -fupc-pts=struct" } else { "" };
         fail(format!(

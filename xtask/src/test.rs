@@ -516,7 +516,7 @@ fn upc_tests_off(context: &mut Context) -> End {
 
 fn namespaces(context: &mut Context) -> End {
     sh::install_namespaces();
-    staged(context, Parts { upc: true, c: false }, |context| {
+    staged(context, Parts { upc: true, c: true }, |context| {
         match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO_LIMIT) {
             Ok(()) => suite(context, "namespaces", &[]),
             Err(why) => End::Failed(why),

@@ -67,8 +67,9 @@ unsafe fn bytes<'a>(p: *const c_void, n: usize) -> &'a [u8] {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_nic_attach(offset: usize, size: usize) -> c_int {
     let rank = rank("gasnet_nic_attach");
-    let own = rank.table().get(rank.id()).map_or(0, |own| own.size);
-    let fits = offset.checked_add(size).is_some_and(|end| end <= own);
+    // The objects are at the same offsets of all segments.
+    let least = rank.table().entries().iter().map(|entry| entry.size).min().unwrap_or(0);
+    let fits = offset.checked_add(size).is_some_and(|end| end <= least);
     if !fits || !offset.is_multiple_of(64) || !size.is_multiple_of(64) {
         return BAD_ARG;
     }

@@ -362,25 +362,37 @@ impl Rank {
     /// power of two), and returns the offset.
     ///
     /// # Collective
-    /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits.
-    /// Who trusts in equal offsets calls [`allocate_agreed`](Self::allocate_agreed).
+    /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits. It
+    /// succeeds on all of them or on none: the smallest of the attached segments counts. Who trusts in equal
+    /// offsets calls [`allocate_agreed`](Self::allocate_agreed).
     ///
     /// # Errors
-    /// The own segment is too small, or not attached yet.
+    /// A segment is too small, or not attached yet.
     pub fn allocate(&self, bytes: u64, align: u64) -> Result<u64, Error> {
         let Some(own) = self.segments.known().and_then(|t| t.get(self.id)) else {
             return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
         };
         let mut heap = lock(&self.heap);
-        let size = heap.room(own);
+        let smallest = if self.has_attached() { self.smallest_segment() } else { own.size as u64 };
+        let size = heap.room(&SegmentEntry { size: own.size.min(smallest as usize), ..*own });
         let start = heap.used.checked_next_multiple_of(align.max(1));
         match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {
             Some((start, end)) if end <= size => {
                 heap.used = end;
                 Ok(start)
             }
+            _ if smallest < own.size as u64 => Err(Error::op(format!(
+                "no room for {bytes} bytes in a segment of {smallest} bytes (the smallest of all ranks') of which {} are in use: \
+                 attach a larger one",
+                heap.used + heap.kept
+            ))),
             _ => Err(no_room(bytes, heap.end.min(own.size as u64), heap.used + heap.kept)),
         }
+    }
+
+    /// Bytes that every attached segment has.
+    fn smallest_segment(&self) -> u64 {
+        self.segments.entries().iter().map(|entry| entry.size as u64).min().unwrap_or(0)
     }
 
     /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this

@@ -1,10 +1,11 @@
 //! Jobs on several hosts: network namespaces joined by a bridge, as root. Plain, with losses, with a cut
-//! link, with a host that dies, and with an attacker on the wire.
+//! link, with a host that dies, with hosts that are not alike, and with an attacker on the wire.
 //!
 //! Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, or says what is missing to make
 //! namespaces. With a task as its first argument it is a part of a test: a rank, or the attacker.
 
 mod attack;
+mod unequal;
 
 use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::{Outcome, run, signal};
@@ -18,6 +19,7 @@ type Test = (&'static str, fn(&Net) -> Result<String, String>);
 const TESTS: &[Test] = &[
     ("plain", plain),
     ("upc", upc),
+    ("unequal", unequal::unequal),
     ("ofi", ofi),
     ("loss", loss),
     ("cut-link", cut_link),
@@ -226,6 +228,7 @@ fn main() -> ExitCode {
     match first.as_str() {
         "forever" => forever_rank(&second),
         "attack" => return attack::run(&second),
+        "unequal-rank" => unequal::rank(),
         _ => {}
     }
     let mut prefix = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/stage");
