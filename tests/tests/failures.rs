@@ -394,6 +394,22 @@ fn a_stopped_peer_is_waited_for() {
     says(&job("2", Frames, "kill", &udp), 137, &["rank 0", "SIGKILL"]);
 }
 
+/// A program that runs ranks instruction by instruction, and has no clock that reads without a call.
+#[test]
+fn valgrind_runs_ranks_over_udp() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("not tested: valgrind is not installed");
+        return;
+    }
+    let mut command = Command::new("valgrind");
+    command.args(["-q", env!("CARGO_BIN_EXE_conformance"), "--quick", "barriers"]);
+    command.env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "64M").env("GASNET_NEIGHBORHOOD", "off");
+    command.env("GASNET_CONDUIT", "udp");
+    let outcome = run(command, "", Duration::from_secs(300)).expect("valgrind starts");
+    says(&outcome, 0, &[]);
+    assert!(outcome.stdout.contains("conformance: passed"), "{}", outcome.report());
+}
+
 /// Conduits that need nothing installed.
 const CONDUITS: [&str; 3] = ["smp", "udp", "netvm"];
 

@@ -9,8 +9,7 @@ use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::epoll;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg_addr, sendto, sockopt};
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -76,8 +75,8 @@ fn set_fragmenting(socket: &UdpSocket, at: &SocketAddr, may: bool) {
 /// The host's monotonic clock.
 #[inline]
 pub(crate) fn now() -> Time {
-    let t = clock_gettime(ClockId::Monotonic);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    let t = gasnet_sys::clock::monotonic();
+    t.as_secs() * 1_000_000_000 + u64::from(t.subsec_nanos())
 }
 
 pub(crate) struct Socket {
