@@ -17,6 +17,8 @@ use gasnet_sys::{fd, limits, process, processors};
 
 /// How long another host may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+/// How long the job between hosts may take.
+const TRIAL_LIMIT_SECONDS: &str = "60";
 
 /// A result of a check.
 enum Finding {
@@ -343,6 +345,32 @@ fn reach(host: &str) -> Finding {
     }
 }
 
+/// Runs a job with a rank on each host, in which every pair exchanges datagrams.
+fn between(named: &[Host]) -> Finding {
+    let names = named.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(",");
+    let fix = "without this, jobs on these hosts do not start over the udp conduit, which is the default between hosts";
+    let trouble = |why: &dyn Display| Trouble(format!("datagrams between {names}: {why}"), fix.to_string());
+    let own = match std::env::current_exe() {
+        Ok(own) => own,
+        Err(e) => return trouble(&e),
+    };
+    let mut job = Command::new(&own);
+    job.args(["--hosts", &names, "-n", &named.len().to_string(), "-t", TRIAL_LIMIT_SECONDS]).arg(&own);
+    job.arg(crate::NETWORK_TRIAL).env("GASNET_CONDUIT", "udp").env("GASNET_MAX_SEGSIZE", "1M");
+    match job.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => {
+            Fine(format!("datagrams: pass between each pair of {names}"))
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+            let why = lines.clone().find(|line| line.contains("udp")).or_else(|| lines.next_back());
+            trouble(&why.unwrap_or("they do not pass").trim())
+        }
+        Err(e) => trouble(&e),
+    }
+}
+
 fn spawners(named: Option<&[Host]>) -> Vec<Finding> {
     let mut all = vec![match (which("ssh"), std::env::var("GASNET_SSH")) {
         (_, Ok(words)) if !words.trim().is_empty() => Fine(format!("other hosts: by GASNET_SSH={words}")),
@@ -352,7 +380,12 @@ fn spawners(named: Option<&[Host]>) -> Vec<Finding> {
         }
     }];
     match named {
-        Some(named) => all.extend(named.iter().map(|host| reach(&host.name))),
+        Some(named) => {
+            all.extend(named.iter().map(|host| reach(&host.name)));
+            if named.len() > 1 && !all.iter().any(|finding| matches!(finding, Trouble(..))) {
+                all.push(between(named));
+            }
+        }
         None => all.push(Note(
             "other hosts: none were named".into(),
             "to try some: gasnetrun --doctor --hosts A,B".into(),

@@ -52,5 +52,8 @@ pub use error::Error;
 pub use settings::SETTINGS;
 pub use spawn::spawn;
 
+/// Argument with which `gasnetrun` is a rank of the job by which `--doctor` tries the network between hosts.
+pub const NETWORK_TRIAL: &str = "--network-trial";
+
 /// Most ranks a job can have.
 pub const MAX_RANKS: u32 = 1 << 16;
