@@ -1,4 +1,6 @@
-//! Hosts that are network namespaces: each with one interface, on one bridge in a namespace of its own.
+//! Hosts that are network namespaces: each with one interface, on one bridge in a namespace of its own. As on
+//! many real hosts, the first interface of each is a `docker0`, which leads nowhere and has the same address
+//! everywhere.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -40,6 +42,10 @@ impl Hosts {
         sh(&format!("ip -n {bridge} link add br0 type bridge && ip -n {bridge} link set br0 up"))?;
         for (i, name) in hosts.names.iter().enumerate() {
             sh(&format!("ip netns add {name}"))?;
+            sh(&format!("ip -n {name} link add docker0 type bridge"))?;
+            sh(&format!(
+                "ip -n {name} addr add 172.17.0.1/16 dev docker0 && ip -n {name} link set docker0 up"
+            ))?;
             sh(&format!("ip -n {name} link add {INTERFACE} type veth peer name p{i} netns {bridge}"))?;
             sh(&format!("ip -n {bridge} link set p{i} master br0 up"))?;
             sh(&format!("ip -n {name} addr add 10.77.0.{}/24 dev {INTERFACE}", i + 1))?;
@@ -95,6 +101,36 @@ impl Hosts {
     /// The file that the program for commands reads.
     fn environment_of(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("{}.{name}", self.ssh.display()))
+    }
+
+    /// Whether the hosts have an interface `docker0`. Libfabric's tcp provider uses the first interface, even
+    /// if that leads nowhere.
+    ///
+    /// # Errors
+    /// What `ip` says.
+    pub fn docker(&self, has: bool) -> Result<(), String> {
+        let state = if has { "up" } else { "down" };
+        self.names.iter().try_for_each(|name| sh(&format!("ip -n {name} link set docker0 {state}")).map(drop))
+    }
+
+    /// Each host drops UDP datagrams that arrive and that these words of nftables describe; none if there are
+    /// no words.
+    ///
+    /// # Errors
+    /// There is no nftables, which starts with `not tested: `.
+    pub fn firewall(&self, host: usize, words: &str) -> Result<(), String> {
+        let name = &self.names[host];
+        let nft = |line: &str| sh(&format!("ip netns exec {name} nft '{line}'"));
+        let missing = |why: String| format!("not tested: firewalls: no nftables: {why}");
+        let _ = nft("delete table inet firewall");
+        if words.is_empty() {
+            return Ok(());
+        }
+        nft("add table inet firewall").map_err(missing)?;
+        nft("add chain inet firewall in { type filter hook input priority 0; }").map_err(missing)?;
+        nft(&format!("add rule inet firewall in iif {INTERFACE} meta l4proto udp {words} drop"))
+            .map(drop)
+            .map_err(missing)
     }
 
     /// Each host loses so many of 10 000 packets that arrive.

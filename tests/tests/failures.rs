@@ -503,6 +503,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("GASNET_SMP_DELAY", "a fortnight", "time"),
     ("GASNET_FAULTY", "rain", "a list such as drop=1%"),
     ("GASNET_UDP_FAULTY", "drop=200%", "a list such as drop=1%"),
+    ("GASNET_UDP_PORTS", "60000", "range: 50000-50100"),
     ("GASNET_UDP_AUTH", "none", "messages, full; default full between hosts"),
     ("GASNET_UDP_WINDOW", "wide", "size: 1M"),
     ("GASNET_UDP_TIMEOUT", "-1", "time: 20s"),

@@ -16,12 +16,14 @@ pub(crate) struct RankAddress {
     /// Bytes of its window, which must be the same on all ranks, and whether payloads are authenticated.
     pub(crate) window: u64,
     pub(crate) full: bool,
+    /// A port at which its system refuses all datagrams.
+    pub(crate) refusing: u16,
 }
 
-/// Version u8, family u8, full u8, zero u8, port u16, zero u16, address 16 bytes, incarnation u64, room u64,
-/// window u64, share.
+/// Version u8, family u8, full u8, zero u8, port u16, refusing port u16, address 16 bytes, incarnation u64,
+/// room u64, window u64, share.
 const RANK_ADDRESS_BYTES: usize = 48 + KEY_SHARE_BYTES;
-const RANK_ADDRESS_VERSION: u8 = 1;
+const RANK_ADDRESS_VERSION: u8 = 2;
 
 impl RankAddress {
     pub(crate) fn encode(&self) -> [u8; RANK_ADDRESS_BYTES] {
@@ -29,6 +31,7 @@ impl RankAddress {
         out[0] = RANK_ADDRESS_VERSION;
         out[2] = u8::from(self.full);
         out[4..6].copy_from_slice(&self.address.port().to_le_bytes());
+        out[6..8].copy_from_slice(&self.refusing.to_le_bytes());
         match self.address.ip() {
             IpAddr::V4(ip) => {
                 out[1] = 4;
@@ -54,34 +57,36 @@ impl RankAddress {
             6 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(&bytes[8..24]).ok()?)),
             _ => return None,
         };
-        let zero = bytes[3] == 0 && bytes[6..8] == [0; 2];
-        (bytes[0] == RANK_ADDRESS_VERSION && bytes[2] < 2 && zero).then_some(RankAddress {
+        (bytes[0] == RANK_ADDRESS_VERSION && bytes[2] < 2 && bytes[3] == 0).then_some(RankAddress {
             address: SocketAddr::new(ip, u16::from_le_bytes([bytes[4], bytes[5]])),
             incarnation: word(24)?,
             room: word(32)?,
             window: word(40)?,
             full: bytes[2] == 1,
+            refusing: u16::from_le_bytes([bytes[6], bytes[7]]),
             share: bytes[48..].try_into().ok()?,
         })
     }
 }
 
-/// The address to bind: the requested one (an address, or the name of an interface); else the loop-back
-/// address if all ranks are on this host; else that of the first interface that leaves the host.
-pub(crate) fn choose(wanted: Option<&str>, one_host: bool) -> Result<SocketAddr, Error> {
-    pick(wanted, one_host, &interfaces()).map(|ip| SocketAddr::new(ip, 0))
+/// The addresses that this host may use, the first one first: the requested one (an address, or the name of
+/// an interface); else the loop-back address if all ranks are on this host; else those of all interfaces that
+/// leave the host.
+pub(crate) fn candidates(wanted: Option<&str>, one_host: bool) -> Result<Vec<IpAddr>, Error> {
+    pick(wanted, one_host, &interfaces())
 }
 
-fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<IpAddr, Error> {
+fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<Vec<IpAddr>, Error> {
     // Addresses that need no scope; IPv4 first.
     let usable = |i: &&Interface| match i.address {
         IpAddr::V4(_) => true,
         IpAddr::V6(ip) => !ip.is_unicast_link_local(),
     };
-    let best = |filter: &dyn Fn(&Interface) -> bool| {
+    let those = |filter: &dyn Fn(&Interface) -> bool| {
         let mut found: Vec<&Interface> = all.iter().filter(usable).filter(|i| filter(i)).collect();
         found.sort_by_key(|i| i.address.is_ipv6());
-        found.first().map(|i| i.address)
+        let found: Vec<IpAddr> = found.into_iter().map(|i| i.address).collect();
+        (!found.is_empty()).then_some(found)
     };
     let names = || {
         let names: Vec<String> = all.iter().map(|i| format!("{} ({})", i.name, i.address)).collect();
@@ -89,16 +94,16 @@ fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<IpAdd
     };
     match wanted {
         Some(text) => match text.parse::<IpAddr>() {
-            Ok(ip) => Ok(ip),
-            Err(_) => best(&|i| i.name == text).ok_or_else(|| {
+            Ok(ip) => Ok(vec![ip]),
+            Err(_) => those(&|i| i.name == text).ok_or_else(|| {
                 Error::Conduit(format!(
                     "udp: GASNET_UDP_INTERFACE={text}: this is neither an address nor an interface that is up; available: {}",
                     names()
                 ))
             }),
         },
-        None if one_host => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        None => best(&|i| !i.loopback).ok_or_else(|| {
+        None if one_host => Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+        None => those(&|i| !i.loopback).ok_or_else(|| {
             Error::Conduit(format!(
                 "udp: no interface connects this host to others (available: {}): set GASNET_UDP_INTERFACE",
                 names()
@@ -114,10 +119,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cards_survive(v6: bool, ip: [u8; 16], port: u16, incarnation: u64, share: [u8; 16], room: u64, window: u64, full: bool) {
+        fn cards_survive(v6: bool, ip: [u8; 16], port: u16, incarnation: u64, share: [u8; 16], room: u64, window: u64, full: bool, refusing: u16) {
             let four = [ip[0], ip[1], ip[2], ip[3]];
             let ip = if v6 { IpAddr::from(ip) } else { IpAddr::from(four) };
-            let card = RankAddress { address: SocketAddr::new(ip, port), incarnation, share, room, window, full };
+            let card = RankAddress { address: SocketAddr::new(ip, port), incarnation, share, room, window, full, refusing };
             prop_assert_eq!(RankAddress::decode(&card.encode()), Some(card));
         }
 
@@ -126,7 +131,7 @@ mod tests {
             if fix {
                 bytes.resize(RANK_ADDRESS_BYTES, 1);
                 (bytes[0], bytes[1], bytes[2]) = (RANK_ADDRESS_VERSION, 2 + bytes[1] % 6, bytes[2] % 3);
-                (bytes[3], bytes[6], bytes[7]) = (0, 0, 0);
+                bytes[3] = 0;
             }
             if let Some(card) = RankAddress::decode(&bytes) {
                 prop_assert_eq!(RankAddress::decode(&card.encode()), Some(card));
@@ -147,11 +152,11 @@ mod tests {
             i("eth0", "fd00::1", false),
             i("eth1", "10.0.0.1", false),
         ];
-        let ip = |wanted, one_host| pick(wanted, one_host, &all).map(|ip| ip.to_string());
-        assert_eq!(ip(None, true).unwrap(), "127.0.0.1");
-        assert_eq!(ip(None, false).unwrap(), "10.0.0.1");
-        assert_eq!(ip(Some("eth0"), false).unwrap(), "fd00::1");
-        assert_eq!(ip(Some("::1"), false).unwrap(), "::1");
+        let ip = |wanted, one_host| pick(wanted, one_host, &all).map(|ips| format!("{ips:?}"));
+        assert_eq!(ip(None, true).unwrap(), "[127.0.0.1]");
+        assert_eq!(ip(None, false).unwrap(), "[10.0.0.1, fd00::1]");
+        assert_eq!(ip(Some("eth0"), false).unwrap(), "[fd00::1]");
+        assert_eq!(ip(Some("::1"), false).unwrap(), "[::1]");
         let problem = ip(Some("eth7"), false).unwrap_err().to_string();
         assert!(problem.contains("eth1 (10.0.0.1)"), "{problem}");
         assert!(pick(None, false, &all[..2]).is_err());

@@ -9,11 +9,12 @@
 use crate::address::{self, RankAddress};
 use crate::auth::{JobKey, KEY_SHARE_BYTES};
 use crate::disturb::Disturbance;
-use crate::engine::UdpEngine;
+use crate::engine::{Plan, UdpEngine};
 use crate::link::Counters;
 use crate::memory::Arrived;
 use crate::settings::Settings;
-use crate::socket::{Socket, now};
+use crate::socket::{self, MIN_DATAGRAM_BYTES, Socket, now};
+use crate::trial::{self, Chosen};
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -44,14 +45,16 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         return Ok(None);
     }
     let one_host = cx.host.len() == cx.size as usize;
-    let address = address::choose(settings.interface.as_deref(), one_host)?;
-    let socket = Socket::bind(address)?;
+    let candidates = address::candidates(settings.interface.as_deref(), one_host)?;
+    let chosen = if one_host {
+        Chosen { address: candidates[0], least: MIN_DATAGRAM_BYTES }
+    } else {
+        let patience = Duration::from_nanos(settings.timeout_ns);
+        trial::hold(cx.exchange(), (cx.rank.0, cx.host[0]), &candidates, settings.ports, patience)?
+    };
+    let socket = Socket::bind(chosen.address, settings.ports)?;
     let mut random = [0; 8 + KEY_SHARE_BYTES];
-    let mut filled = 0;
-    while filled < random.len() {
-        filled += rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())
-            .map_err(|e| Error::Conduit(format!("udp: no random numbers: {e}")))?;
-    }
+    socket::random(&mut random)?;
     let (incarnation, share) = random.split_at(8);
     let card = RankAddress {
         address: socket.address(),
@@ -60,6 +63,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         room: socket.room() as u64,
         window: settings.window,
         full: settings.auth_full.unwrap_or(!one_host),
+        refusing: socket.refusing(),
     };
     let cards = cx.exchange().all_gather(&card.encode())?;
     let cards: Option<Vec<RankAddress>> = cards.iter().map(|c| RankAddress::decode(c)).collect();
@@ -79,7 +83,8 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         return Err(Error::Conduit(format!("udp: rank {rank}: {differs}")));
     }
     let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
-    let mut engine = UdpEngine::new(cx.rank.0, key, cards, socket, settings.window, settings.timeout_ns);
+    let plan = Plan { window: settings.window, patience: settings.timeout_ns, least: chosen.least };
+    let mut engine = UdpEngine::new(cx.rank.0, key, cards, socket, plan);
     if let Some(plan) = settings.faulty {
         engine.disturbance = Some(Disturbance::new(plan.of_rank(cx.rank.0)));
     }

@@ -29,16 +29,30 @@ const MAX_CONNECTED_SOCKETS: usize = 64;
 /// One in this many glances reads the clock and handles timers.
 const GLANCES_PER_CLOCK_READ: u32 = 16;
 
+/// What may keep ranks from hearing each other.
+const FIREWALL: &str = ". If a firewall drops UDP between the hosts, let it pass to the ports of the ranks; GASNET_UDP_PORTS=LOW-HIGH \
+                        restricts these to a range";
+
 /// How long, in nanoseconds, the system of a peer's host may take to answer an inquiry.
 const INQUIRY_TIMEOUT_NS: Time = 2_000_000_000;
+
+/// What all links have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// Bytes of messages that may wait on each channel of a link.
+    pub(crate) window: u64,
+    /// Silence after which a peer is asked about; 0: never.
+    pub(crate) patience: Time,
+    /// Bytes of datagrams that pass on all paths.
+    pub(crate) least: usize,
+}
 
 /// See the module's documentation.
 pub(crate) struct UdpEngine {
     me: u32,
     key: JobKey,
     cards: Vec<RankAddress>,
-    window: u64,
-    patience: Time,
+    plan: Plan,
     socket: Socket,
     links: Vec<Option<Box<Link>>>,
     /// Sockets connected to peers of this host, and peers that will get one.
@@ -88,6 +102,8 @@ struct Intake<'a> {
     /// Datagrams from peers without a link.
     hello: Vec<Vec<u8>>,
     broken: Option<(u32, String)>,
+    /// A peer that is heard, and does not receive what this rank sends.
+    unheard: Option<u32>,
     refused: u64,
 }
 
@@ -130,6 +146,7 @@ impl Intake<'_> {
         };
         self.memory.from = sender;
         match link.handle(self.now, packet, self.memory) {
+            Ok(()) if link.is_unheard() => self.unheard = Some(sender),
             Ok(()) => {}
             Err(Refused::Drop) => return,
             Err(Refused::Broken(what)) => self.broken = Some((sender, format!("sent {what}"))),
@@ -156,15 +173,13 @@ impl UdpEngine {
         key: JobKey,
         cards: Vec<RankAddress>,
         socket: Socket,
-        window: u64,
-        patience: Time,
+        plan: Plan,
     ) -> UdpEngine {
         let most = socket::largest_batch(&socket.address());
         UdpEngine {
             me,
             key,
-            window,
-            patience,
+            plan,
             links: cards.iter().map(|_| None).collect(),
             direct: cards.iter().map(|_| None).collect(),
             unconnected: Vec::new(),
@@ -199,11 +214,11 @@ impl UdpEngine {
             rank: self.me,
             send_key: self.key.direction(life(self.me), life(peer), coverage),
             receive_key: self.key.direction(life(peer), life(self.me), coverage),
-            window: [self.window; 2],
+            window: [self.plan.window; 2],
             in_flight: on_its_way(card.room),
             first: share::first(on_its_way(card.room), self.cards.len() as u64 - 1),
-            sizes: socket::sizes(&card.address),
-            patience: self.patience,
+            sizes: socket::sizes(&card.address, self.plan.least),
+            patience: self.plan.patience,
         })
     }
 
@@ -391,6 +406,7 @@ impl UdpEngine {
             from: u32::MAX,
             hello: Vec::new(),
             broken: None,
+            unheard: None,
             refused: 0,
         };
         let more = match disturbance {
@@ -402,10 +418,19 @@ impl UdpEngine {
                 more
             }
         };
-        let Intake { hello, broken, refused, .. } = intake;
+        let Intake { hello, broken, unheard, refused, .. } = intake;
         self.refused += refused;
         if broken.is_some() {
             self.broken = broken;
+        }
+        if let Some(peer) = unheard.filter(|_| self.broken.is_none()) {
+            let (own, address) = (self.socket.address(), self.cards[peer as usize].address);
+            let patience = self.plan.patience as f64 / 1e9;
+            let what = format!(
+                "it is heard, and what was sent to it has not arrived for {patience} s (GASNET_UDP_TIMEOUT): datagrams from {own} to \
+                 {address}, or the large ones among them, are lost{FIREWALL}"
+            );
+            self.broken = Some((peer, what));
         }
         for datagram in hello {
             self.hello(now, &datagram);
@@ -471,13 +496,14 @@ impl UdpEngine {
         if self.is_keeper {
             return;
         }
-        let (own, address) = (self.socket.address(), self.cards[peer as usize].address);
+        let (own, card) = (self.socket.address(), &self.cards[peer as usize]);
+        let (address, refusing) = (card.address, card.refusing);
         let at = self.inquiries.iter().position(|(of, ..)| *of == peer).or_else(|| {
-            self.inquiries.push((peer, now, Inquiry::new(own, address).ok()?));
+            self.inquiries.push((peer, now, Inquiry::new(own, address, refusing).ok()?));
             Some(self.inquiries.len() - 1)
         });
         let finding = at.map(|at| (self.inquiries[at].2.look(), self.inquiries[at].1));
-        let patience = self.patience / 1_000_000_000;
+        let patience = self.plan.patience as f64 / 1e9;
         let what = match finding {
             Some((Finding::Unknown, since)) if now < since + INQUIRY_TIMEOUT_NS => return,
             Some((Finding::There, _)) => {
@@ -492,8 +518,8 @@ impl UdpEngine {
                 let complaint =
                     self.socket.complaint().map(|c| format!(" (the last complaint of the system: {c})"));
                 format!(
-                    "nothing was heard of it at {address} for {patience} s, nor of its host{}: it is gone, or cannot be reached \
-                     (GASNET_UDP_TIMEOUT)",
+                    "nothing was heard of it at {address} for {patience} s (GASNET_UDP_TIMEOUT), nor of its host{}: it is gone, or cannot \
+                     be reached{FIREWALL}",
                     complaint.unwrap_or_default()
                 )
             }
@@ -592,10 +618,10 @@ impl UdpEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, SocketAddr};
+    use std::net::Ipv4Addr;
 
     fn pair(full: bool) -> [UdpEngine; 2] {
-        let sockets = [0, 1].map(|_| Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap());
+        let sockets = [0, 1].map(|_| Socket::bind(Ipv4Addr::LOCALHOST.into(), None).unwrap());
         let cards: Vec<RankAddress> = (0..2)
             .map(|i| RankAddress {
                 address: sockets[i].address(),
@@ -604,13 +630,15 @@ mod tests {
                 room: 1 << 20,
                 window: 1 << 20,
                 full,
+                refusing: sockets[i].refusing(),
             })
             .collect();
         let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
         let mut rank = 0;
         sockets.map(|socket| {
             rank += 1;
-            UdpEngine::new(rank - 1, key.clone(), cards.clone(), socket, 1 << 20, 20_000_000_000)
+            let plan = Plan { window: 1 << 20, patience: 20_000_000_000, least: socket::MIN_DATAGRAM_BYTES };
+            UdpEngine::new(rank - 1, key.clone(), cards.clone(), socket, plan)
         })
     }
 

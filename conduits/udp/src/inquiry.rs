@@ -2,15 +2,14 @@
 //!
 //! A peer that is stopped, or has no processor, is silent and still alive. Its host's system can answer for
 //! it: it refuses datagrams for a port that no process has. So two datagrams are sent, one to the peer's own
-//! port and one to a port that no process has. If the peer's port is refused, its process is gone. If the
-//! other port is refused and the peer's is not, the host and the process exist. If neither is refused, the
-//! host is gone, unreachable, or does not answer such datagrams.
+//! port and one to a *refusing* port beside it, which the peer's process keeps others from having and takes
+//! no datagrams at. If the peer's port is refused, its process is gone. If the other port is refused and the
+//! peer's is not, the host and the process exist, and no firewall drops what is for such ports. If neither is
+//! refused, the host is gone, unreachable, or does not answer such datagrams.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The port of a service (tcpmux) that no host offers over UDP.
-const UNUSED_PORT: u16 = 1;
 /// A datagram shorter than a header, which every version of the protocol refuses.
 const QUESTION: [u8; 1] = [0];
 
@@ -35,15 +34,15 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    /// Asks about the peer at this address.
-    pub(crate) fn new(own: SocketAddr, peer: SocketAddr) -> std::io::Result<Inquiry> {
+    /// Asks about the peer at this address, which has also that refusing port.
+    pub(crate) fn new(own: SocketAddr, peer: SocketAddr, refusing: u16) -> std::io::Result<Inquiry> {
         let to = |port| {
             let socket = UdpSocket::bind((own.ip(), 0))?;
             socket.connect(SocketAddr::new(peer.ip(), port))?;
             socket.set_nonblocking(true)?;
             Ok::<UdpSocket, std::io::Error>(socket)
         };
-        Ok(Inquiry { process: to(peer.port())?, host: to(UNUSED_PORT)?, asked: false, refused: false })
+        Ok(Inquiry { process: to(peer.port())?, host: to(refusing)?, asked: false, refused: false })
     }
 
     /// Reads answers, and asks. A host may answer late. The answer about the peer's port must have had as
@@ -70,11 +69,12 @@ impl Inquiry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
+    use crate::socket::Socket;
+    use std::net::{IpAddr, Ipv4Addr};
 
-    fn find(peer: SocketAddr) -> Finding {
+    fn find(peer: SocketAddr, refusing: u16) -> Finding {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut inquiry = Inquiry::new(own, peer).unwrap();
+        let mut inquiry = Inquiry::new(own, peer, refusing).unwrap();
         for _ in 0..1000 {
             match inquiry.look() {
                 Finding::Unknown => std::thread::sleep(std::time::Duration::from_millis(2)),
@@ -87,11 +87,12 @@ mod tests {
     /// Nothing reads from the socket: its process might be stopped.
     #[test]
     fn a_silent_process_is_there_until_its_socket_is_closed() {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = socket.local_addr().unwrap();
-        assert_eq!(find(address), Finding::There);
+        let socket = Socket::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), None).unwrap();
+        let (address, refusing) = (socket.address(), socket.refusing());
+        assert_eq!(find(address, refusing), Finding::There);
+        assert!(UdpSocket::bind((Ipv4Addr::LOCALHOST, refusing)).is_err());
         drop(socket);
-        assert_eq!(find(address), Finding::Gone);
+        assert_eq!(find(address, refusing), Finding::Gone);
     }
 
     /// An address from a network for documentation, which no host has (RFC 5737); this host cannot reach it
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn of_a_host_that_does_not_answer_nothing_is_known() {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let Ok(mut inquiry) = Inquiry::new(own, SocketAddr::from(([192, 0, 2, 1], 9))) else { return };
+        let Ok(mut inquiry) = Inquiry::new(own, SocketAddr::from(([192, 0, 2, 1], 9)), 10) else { return };
         for _ in 0..20 {
             assert_eq!(inquiry.look(), Finding::Unknown);
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! conduit   the interface to the core
+//! trial     which addresses of hosts reach each other
 //! engine    all links of a rank, one socket, timers               socket  address  memory
 //! link      the protocol between two ranks, no input or output    path  window  buf  share
 //! wire      the form of a datagram                                auth
@@ -33,6 +34,7 @@ pub mod path;
 mod settings;
 pub mod share;
 mod socket;
+mod trial;
 pub mod window;
 pub mod wire;
 

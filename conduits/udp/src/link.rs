@@ -23,8 +23,9 @@
 //!
 //! **Death.** A peer is dead ([`Link::is_dead`]) if nothing was heard from it for [`Setup::patience`] while
 //! packets, including probes, were under way to it, unless its host reports that it exists
-//! ([`Link::revive`]). Time during which this end did not look (its process was stopped, or had no processor)
-//! does not count.
+//! ([`Link::revive`]). A peer that is heard all that time and receives nothing ([`Link::is_unheard`]) is
+//! behind something that drops datagrams one way. Time during which this end did not look (its process was
+//! stopped, or had no processor) does not count.
 //!
 //! Calls, in any order: [`Link::handle`] for a datagram, the program's requests, [`Link::timeout`] when
 //! [`Link::deadline`] has passed; after each, [`Link::transmit`] until it returns nothing.
@@ -346,6 +347,12 @@ pub struct Link {
     /// has been silent.
     looked_at: Option<Time>,
     silence: u64,
+    /// The largest packet that the peer says it has received, and for how long it was heard and said no more.
+    heard_by_peer: u64,
+    unheard: u64,
+    /// The first chunk that had not arrived when the peer was last heard, and for how long that has been so.
+    missed: u64,
+    missing_for: u64,
     wants_room: Option<Time>,
     state: PeerState,
     counters: Counters,
@@ -405,6 +412,10 @@ impl Link {
             reordering: 3,
             looked_at: None,
             silence: 0,
+            heard_by_peer: 0,
+            unheard: 0,
+            missed: 0,
+            missing_for: 0,
             wants_room: None,
             state: PeerState::Open,
             counters: Counters::default(),
@@ -597,6 +608,7 @@ impl Link {
         self.counters.received += 1;
         let in_order = self.packets.enter(header.number);
         if header.number == self.packets.largest() {
+            self.note_hearing(now, &header);
             self.received_at = now;
             self.peer_wants = header.flags & WANTS != 0 && header.kind != PacketKind::Close;
             self.allow(share::decode(header.share));
@@ -644,6 +656,35 @@ impl Link {
                 Ok(())
             }
         }
+    }
+
+    /// Notes what the peer says it has received. It goes on sending, so it runs; if it does not receive what
+    /// is sent meanwhile, or the large datagrams of that, they are dropped. Times without a packet count
+    /// little: the peer may be stopped.
+    #[inline]
+    fn note_hearing(&mut self, now: Time, header: &Header) {
+        let passed = match self.received_at {
+            0 => 0,
+            at => now.saturating_sub(at).min(loss::MAX_LOOK_INTERVAL_NS),
+        };
+        let acked = if header.flags & ACK != 0 { expand(header.acked, self.next_packet) } else { 0 };
+        if acked > self.heard_by_peer || acked + 1 >= self.next_packet {
+            (self.heard_by_peer, self.unheard) = (acked, 0);
+        } else {
+            self.unheard += passed;
+        }
+        if self.chunks.is_empty() || self.chunk_base != self.missed {
+            (self.missed, self.missing_for) = (self.chunk_base, 0);
+        } else {
+            self.missing_for += passed;
+        }
+    }
+
+    /// Whether the peer is heard, and has not received what was sent for [`Setup::patience`].
+    #[inline]
+    pub fn is_unheard(&self) -> bool {
+        let patience = self.setup.patience;
+        patience > 0 && self.unheard.max(self.missing_for) > patience && self.state == PeerState::Open
     }
 
     /// Accepts a chunk for the first time.

@@ -14,8 +14,13 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting(
         "GASNET_UDP_INTERFACE",
-        "address or name of an interface; default the loopback interface on one host, else the first that leaves the host",
-        "Interface at which other ranks reach this one (udp conduit).",
+        "address or name of an interface; default the loopback interface on one host, else the first at which hosts reach each other",
+        "Interface at which other ranks reach this one (udp conduit). Without it the hosts of a job try all their addresses when it starts.",
+    ),
+    setting(
+        "GASNET_UDP_PORTS",
+        "range: 50000-50100; default as the system chooses",
+        "Ports that ranks of the udp conduit have, for firewalls that let only some pass. Each rank of a host takes two.",
     ),
     setting(
         "GASNET_UDP_AUTH",
@@ -33,7 +38,8 @@ pub const SETTINGS: &[Setting] = &[
         "GASNET_UDP_TIMEOUT",
         "time: 20s (default), 0: never",
         "Time without a packet from a peer after which the udp conduit asks the system of the peer's host \
-         whether the peer still runs. The job ends if it does not, or if nobody answers.",
+         whether the peer still runs. The job ends if it does not, or if nobody answers. It also ends if for this long a peer is \
+         heard and hears nothing, as behind some firewalls.",
     ),
 ];
 
@@ -43,6 +49,7 @@ pub(crate) struct Settings {
     /// Faults in datagrams.
     pub(crate) faulty: Option<FaultRates>,
     pub(crate) interface: Option<String>,
+    pub(crate) ports: Option<Ports>,
     /// Whether all is authenticated, if that was said.
     pub(crate) auth_full: Option<bool>,
     /// Bytes.
@@ -56,11 +63,21 @@ impl Settings {
         Ok(Settings {
             faulty: gasnet_decorators::plan(&env, "GASNET_UDP_FAULTY")?,
             interface: env.text("GASNET_UDP_INTERFACE"),
+            ports: env.read("GASNET_UDP_PORTS", parse_ports)?,
             auth_full: env.word("GASNET_UDP_AUTH")?.map(|word| word == "full"),
             window: env.size("GASNET_UDP_WINDOW")?.unwrap_or(1 << 20),
             timeout_ns: env.time("GASNET_UDP_TIMEOUT")?.unwrap_or(20_000_000_000),
         })
     }
+}
+
+/// A range of ports, both ends in it.
+pub(crate) type Ports = (u16, u16);
+
+fn parse_ports(text: &str) -> Option<Ports> {
+    let (low, high) = text.split_once('-')?;
+    let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+    (0 < low && low <= high).then_some((low, high))
 }
 
 /// Whether faults in datagrams were asked for.

@@ -3,6 +3,7 @@
 use crate::link::{Batch, LARGE_DATAGRAM_BYTES};
 use crate::memory::Memory;
 use crate::path::Time;
+use crate::settings::Ports;
 use crate::wire::{HEADER_BYTES, Packet};
 use gasnet::Error;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
@@ -23,8 +24,9 @@ const BATCH_BYTES: usize = 65536;
 /// Bytes from one buffer to the next: a little more than a batch, so that the starts of buffers do not
 /// compete for the same lines of a cache.
 const BATCH_STRIDE_BYTES: usize = BATCH_BYTES + 33 * 64;
-/// Bytes of a datagram that any path carries.
-const MIN_DATAGRAM_BYTES: usize = 1232;
+/// Bytes of a datagram that almost any path carries, and that all do.
+pub(crate) const MIN_DATAGRAM_BYTES: usize = 1232;
+pub(crate) const LEAST_DATAGRAM_BYTES: usize = 548;
 /// After this many single batches in a row, a call asks for several.
 const SINGLE_BATCHES_BEFORE_SEVERAL: u32 = 4;
 /// After this many lone datagrams in a row, a call asks for one batch.
@@ -36,12 +38,62 @@ pub(crate) fn largest_batch(of: &SocketAddr) -> usize {
 }
 
 /// Sizes of datagrams in real networks: any IPv6 network, Ethernet, Ethernet with jumbo frames, the
-/// loop-back.
-pub(crate) fn sizes(of: &SocketAddr) -> Vec<usize> {
-    match of {
-        SocketAddr::V4(_) => vec![MIN_DATAGRAM_BYTES, 1472, 8972, 65507],
-        SocketAddr::V6(_) => vec![MIN_DATAGRAM_BYTES, 1452, 8952, 65487],
+/// loop-back; before them the size that is known to pass, `least`, if it is smaller.
+pub(crate) fn sizes(of: &SocketAddr, least: usize) -> Vec<usize> {
+    let headers = if of.is_ipv4() { 28 } else { 48 };
+    let known = [1500, 9000, 65535].map(|packet| packet - headers);
+    let least = if least < MIN_DATAGRAM_BYTES { vec![least] } else { vec![] };
+    least.into_iter().chain([MIN_DATAGRAM_BYTES]).chain(known).collect()
+}
+
+/// Fills memory with random bytes.
+pub(crate) fn random(bytes: &mut [u8]) -> Result<(), Error> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())
+            .map_err(|e| Error::Conduit(format!("udp: no random numbers: {e}")))?;
     }
+    Ok(())
+}
+
+/// The ports that ranks have if no others are asked for, in words.
+pub(crate) fn system_ports() -> String {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let ends: Vec<&str> = range.split_whitespace().collect();
+    if let [low, high] = ends[..] { format!("{low} to {high}") } else { "any".into() }
+}
+
+/// A socket at an address, with one of these ports.
+pub(crate) fn bind(ip: IpAddr, ports: Option<Ports>) -> Result<UdpSocket, Error> {
+    let failed = |e: std::io::Error| Error::Conduit(format!("udp: cannot use the address {ip}: {e}"));
+    let Some((low, high)) = ports else { return UdpSocket::bind((ip, 0)).map_err(failed) };
+    for port in low..=high {
+        match UdpSocket::bind((ip, port)) {
+            Err(e) if e.kind() == ErrorKind::AddrInUse => {}
+            bound => return bound.map_err(failed),
+        }
+    }
+    Err(Error::Conduit(format!(
+        "udp: all ports of GASNET_UDP_PORTS={low}-{high} are in use at {ip}: each rank of a host needs two"
+    )))
+}
+
+/// Prepares a socket for datagrams that must not be fragmented, and of which none may be there.
+pub(crate) fn probing(socket: &UdpSocket) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::Conduit(format!("udp: cannot set up a socket: {e}"));
+    set_fragmenting(socket, &socket.local_addr().map_err(failed)?, false);
+    socket.set_nonblocking(true).map_err(failed)
+}
+
+/// A socket near the port of another that takes no datagrams of others: the system refuses those, as it does
+/// where there is no socket, and nobody else can have the port. See [`crate::inquiry`].
+fn decoy(beside: SocketAddr, ports: Option<Ports>) -> Result<UdpSocket, Error> {
+    let near = |by: u16| UdpSocket::bind((beside.ip(), beside.port().checked_add(by)?)).ok();
+    let next = if ports.is_none() { (1..8).find_map(near) } else { None };
+    let socket = next.map_or_else(|| bind(beside.ip(), ports), Ok)?;
+    let own = socket.local_addr().and_then(|own| socket.connect(own));
+    own.map_err(|e| Error::Conduit(format!("udp: cannot set up a socket at {beside}: {e}")))?;
+    Ok(socket)
 }
 
 /// A socket connected to a peer, for sending only.
@@ -81,6 +133,7 @@ pub(crate) fn now() -> Time {
 
 pub(crate) struct Socket {
     udp: UdpSocket,
+    decoy: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
     room: usize,
@@ -122,9 +175,11 @@ pub(crate) enum Sent {
 }
 
 impl Socket {
-    pub(crate) fn bind(address: SocketAddr) -> Result<Socket, Error> {
-        let failed = |what: &str, e: std::io::Error| Error::Conduit(format!("udp: {what} {address}: {e}"));
-        let udp = UdpSocket::bind(address).map_err(|e| failed("cannot use the address", e))?;
+    pub(crate) fn bind(ip: IpAddr, ports: Option<Ports>) -> Result<Socket, Error> {
+        let udp = bind(ip, ports)?;
+        let failed = |what: &str, e: std::io::Error| Error::Conduit(format!("udp: {what} {ip}: {e}"));
+        let address = udp.local_addr().map_err(|e| failed("no address of", e))?;
+        let decoy = decoy(address, ports)?;
         // The kernel's features are tested on another socket: the test would turn on time stamps for all
         // arriving datagrams, which cannot be turned off again.
         let state = UdpSocket::bind((address.ip(), 0)).and_then(|other| UdpSocketState::new((&other).into()));
@@ -138,7 +193,6 @@ impl Socket {
         enlarge_send_buffer(&udp);
         // The kernel counts its own overhead, and doubles the requested size to make up for it.
         let room = sockopt::socket_recv_buffer_size(&udp).unwrap_or(SOCKET_BUFFER_BYTES) / 2;
-        let address = udp.local_addr().map_err(|e| failed("no address of", e))?;
         let sleep = |e: rustix::io::Errno| failed("no descriptor to wait on for", e.into());
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(sleep)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
@@ -148,6 +202,7 @@ impl Socket {
         }
         Ok(Socket {
             udp,
+            decoy,
             state,
             address,
             room,
@@ -172,6 +227,11 @@ impl Socket {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// A port of this process at which the system refuses all datagrams.
+    pub(crate) fn refusing(&self) -> u16 {
+        self.decoy.local_addr().map_or(0, |address| address.port())
     }
 
     /// Approximate number of bytes that may wait in the socket.

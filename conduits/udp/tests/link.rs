@@ -435,6 +435,50 @@ fn a_dead_peer_is_found_out_in_time_and_a_slow_one_is_not() {
     assert!((SILENCE_LIMIT_NS..SILENCE_LIMIT_NS + SECOND).contains(&took), "{took}");
 }
 
+/// One way drops everything, or all that is long: whoever is heard and does not receive what is sent to it
+/// does not keep the sender waiting.
+#[test]
+fn a_way_that_drops_is_found_out() {
+    for (most, data) in [(0, 80), (400, 1000)] {
+        let mut pair = Pair::new(9, Wire::default(), 1 << 20, 1 << 20);
+        for from in [0, 1] {
+            assert!(pair.try_send(from, Channel::Request, &vec![1; data]));
+        }
+        assert!(pair.run(SECOND, |p| p.ends.iter().all(|end| end.link.is_drained())));
+        pair.passes[0] = most;
+        let cut_at = pair.now;
+        for from in [0, 1] {
+            assert!(pair.try_send(from, Channel::Request, &vec![1; data]));
+        }
+        let ends = |p: &mut Pair| {
+            // Its host says that the other, which hears nothing, has a process.
+            p.ends.iter_mut().for_each(|end| end.link.revive(p.now));
+            p.ends.iter().any(|end| end.link.is_unheard())
+        };
+        assert!(!pair.run(SILENCE_LIMIT_NS - SECOND, ends));
+        assert!(pair.run(3 * SECOND, ends), "datagrams above {most} bytes vanish");
+        assert!(pair.ends[0].link.is_unheard(), "{}", pair.now - cut_at);
+    }
+}
+
+/// A peer that is stopped again and again, and hears little in between, is none behind a firewall.
+#[test]
+fn a_peer_that_is_often_stopped_is_waited_for() {
+    let mut pair = Pair::new(13, Wire::default(), 1 << 20, 1 << 20);
+    for _ in 0..20 {
+        for from in [0, 1] {
+            assert!(pair.try_send(from, Channel::Request, &[1; 80]));
+        }
+        pair.away_until[1] = pair.now + 3 * SILENCE_LIMIT_NS;
+        pair.run(3 * SILENCE_LIMIT_NS, |p| {
+            p.ends[0].link.revive(p.now);
+            false
+        });
+        assert!(pair.run(SECOND, |p| p.ends.iter().all(|end| end.link.is_drained())));
+        assert!(pair.ends.iter().all(|end| !end.link.is_unheard()));
+    }
+}
+
 /// Whoever was stopped has not looked, and must not take that for the peer's silence: both were, perhaps.
 #[test]
 fn who_was_stopped_blames_nobody() {

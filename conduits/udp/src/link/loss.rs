@@ -8,7 +8,7 @@ use crate::wire::{Header, expand};
 const MAX_PROBE_INTERVAL_NS: u64 = 250 * NS_PER_MS;
 /// While packets are under way, this end looks at least this often (to probe, or as the keeper of a rank that
 /// computes), unless it cannot run.
-const MAX_LOOK_INTERVAL_NS: u64 = 4 * MAX_PROBE_INTERVAL_NS;
+pub(super) const MAX_LOOK_INTERVAL_NS: u64 = 4 * MAX_PROBE_INTERVAL_NS;
 /// Most packets that may lie between a lost one and an acknowledged one.
 const MAX_REORDERING_PACKETS: u64 = 256;
 /// Most packets that are remembered: late acknowledgements of older ones are ignored.

@@ -133,6 +133,8 @@ pub struct Pair {
     pub tamper: bool,
     pub refused: u64,
     pub cut: bool,
+    /// The longest datagram that passes from each end.
+    pub passes: [usize; 2],
     /// Until when each end has no processor: what arrives waits, and so do its timers.
     pub away_until: [u64; 2],
 }
@@ -193,6 +195,7 @@ impl Pair {
             tamper: false,
             refused: 0,
             cut: false,
+            passes: [usize::MAX; 2],
             away_until: [0; 2],
         }
     }
@@ -217,7 +220,8 @@ impl Pair {
     pub fn launch(&mut self, from: usize, mut datagram: Vec<u8>) {
         let Wire { one_way, rate, queue, mtu, loss, duplicate, reorder, corrupt } = self.wire;
         let start = self.ends[from].free_at.max(self.now);
-        if self.cut || datagram.len() > mtu || (start - self.now) * rate / 1000 > queue {
+        if self.cut || datagram.len() > mtu.min(self.passes[from]) || (start - self.now) * rate / 1000 > queue
+        {
             return;
         }
         self.ends[from].free_at = start + datagram.len() as u64 * 1000 / rate;

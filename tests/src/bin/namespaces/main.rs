@@ -22,6 +22,11 @@ const TESTS: &[Test] = &[
     ("unequal", unequal::unequal),
     ("ofi", ofi),
     ("loss", loss),
+    ("firewall", firewall),
+    ("narrow", narrow),
+    ("firewall-later", firewall_later),
+    ("no-way", no_way),
+    ("doctor", doctor),
     ("cut-link", cut_link),
     ("dead-host", dead_host),
     ("attacker", attacker),
@@ -91,6 +96,13 @@ fn upc(net: &Net) -> Result<String, String> {
 
 /// The same hosts over libfabric's tcp.
 fn ofi(net: &Net) -> Result<String, String> {
+    net.hosts.docker(false)?;
+    let outcome = over_ofi(net);
+    net.hosts.docker(true)?;
+    outcome
+}
+
+fn over_ofi(net: &Net) -> Result<String, String> {
     let plugins = net.prefix.join("lib");
     let mut remarks = Vec::new();
     for (hosts, ranks, neighborhood) in [(4, 4, "on"), (2, 4, "on"), (4, 5, "off")] {
@@ -135,6 +147,9 @@ fn ends(net: &Net, settings: &[(&str, &str)], says: &str, disturb: impl FnOnce()
     Ok(format!("ended after {:.1} s", took.as_secs_f64()))
 }
 
+/// Bytes of their puts.
+const LARGE: u64 = 10_000;
+
 /// Ranks that work with each other until somebody ends the job; a file says that they have begun.
 fn forever_rank(works: &str) -> ! {
     gasnet_conduits::run(|rank| {
@@ -144,10 +159,88 @@ fn forever_rank(works: &str) -> ! {
         {
             rank.fatal(&format!("{works}: {why}"));
         }
+        let large = rank.allocate(LARGE, 64).expect("room");
+        let (bytes, next) = (vec![1; LARGE as usize], gasnet::RankId((rank.id().0 + 1) % rank.size()));
         loop {
+            rank.write_slice(gasnet::GlobalPtr::<u8>::new(next, large), &bytes);
             rank.barrier();
         }
     })
+}
+
+/// Only some ports pass, which the ranks are told.
+fn firewall(net: &Net) -> Result<String, String> {
+    net.hosts.firewall(1, "udp dport != 50000-50019")?;
+    let mut job = net.conformance(3, 6, SHORT);
+    job.env("GASNET_UDP_PORTS", "50000-50019");
+    let through = passes(job, 200);
+    // Without the setting the job does not start, and says why.
+    let refused =
+        run(net.conformance(3, 6, SHORT), "", Duration::from_secs(60)).map_err(|e| e.to_string())?;
+    net.hosts.firewall(1, "")?;
+    through?;
+    let says = ["but those back arrive", "firewall", "GASNET_UDP_PORTS", "10.77.0.2"];
+    match refused.status {
+        Some(code) if code != 0 && says.iter().all(|part| refused.stderr.contains(part)) => Ok(String::new()),
+        _ => Err(refused.report()),
+    }
+}
+
+/// Datagrams above 1200 bytes vanish.
+fn narrow(net: &Net) -> Result<String, String> {
+    net.hosts.firewall(1, "meta length > 1200")?;
+    let outcome = passes(net.conformance(2, 4, SHORT), 200);
+    net.hosts.firewall(1, "")?;
+    outcome.map(|_| String::new())
+}
+
+/// A firewall comes up during the job: it drops datagrams of some ports one way, or all large ones, while the
+/// host answers for others.
+fn firewall_later(net: &Net) -> Result<String, String> {
+    let mut took = Vec::new();
+    for words in ["udp dport 32768-60999", "meta length > 400"] {
+        let filter = || drop(net.hosts.firewall(1, words));
+        let end = ends(net, &[], "firewall", filter);
+        net.hosts.firewall(1, "")?;
+        took.push(end?);
+    }
+    Ok(took.join(", "))
+}
+
+/// `gasnetrun --doctor` tries the network between hosts.
+fn doctor(net: &Net) -> Result<String, String> {
+    let look = || {
+        let mut doctor = Command::new(net.prefix.join("bin/gasnetrun"));
+        doctor.args(["--doctor", "--hosts", &net.hosts.names()[..3].join(",")]).env("GASNET_SSH", &net.ssh);
+        run(doctor, "", Duration::from_secs(100)).map_err(|e| e.to_string())
+    };
+    let well = look()?;
+    net.hosts.firewall(1, "udp dport != 50000-50019")?;
+    let dropped = look();
+    net.hosts.firewall(1, "")?;
+    let dropped = dropped?;
+    let between = net.hosts.names()[..3].join(",");
+    let fine = well.stdout.contains(&format!("ok       datagrams: pass between each pair of {between}"));
+    let told = dropped.stdout.contains(&format!("TROUBLE  datagrams between {between}: "))
+        && dropped.stdout.contains("GASNET_UDP_PORTS");
+    match (fine, told) {
+        (true, true) => Ok(String::new()),
+        (true, false) => Err(dropped.report()),
+        (false, _) => Err(well.report()),
+    }
+}
+
+/// Two hosts that are not connected, but for an address that both have.
+fn no_way(net: &Net) -> Result<String, String> {
+    net.hosts.link(1, false)?;
+    let outcome = run(net.conformance(2, 2, SHORT), "", Duration::from_secs(60)).map_err(|e| e.to_string());
+    net.hosts.link(1, true)?;
+    let outcome = outcome?;
+    let says = ["no datagram passes between", "172.17.0.1, 10.77.0.1", "GASNET_UDP_INTERFACE"];
+    match outcome.status {
+        Some(code) if code != 0 && says.iter().all(|part| outcome.stderr.contains(part)) => Ok(String::new()),
+        _ => Err(outcome.report()),
+    }
 }
 
 fn cut_link(net: &Net) -> Result<String, String> {
