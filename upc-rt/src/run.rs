@@ -11,7 +11,7 @@ use crate::state::Upc;
 use gasnet::{Config, OneThread, Rank, Threading};
 use gasnet_conduits::BootOptions;
 use std::collections::HashMap;
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 
 /// Runs the program that `image` describes; ends the process.
 ///
@@ -51,7 +51,6 @@ pub unsafe fn start(image: &Image) {
     let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
     let wide = image.struct_pts != 0;
     let rank = boot(threads, &settings);
-    check_threads(rank, threads, wide);
     // SAFETY: (1).
     let records = unsafe { slice(image.shrec_begin, image.shrec_end) };
     let placement = place(records.iter().map(|r| Record {
@@ -59,6 +58,20 @@ pub unsafe fn start(image: &Image) {
         bytes: r.bytes_per_thread,
         align: r.align,
     }));
+    let variables = records.iter().fold(records.len() as u64, |sum, r| {
+        // SAFETY: (1): the name of a variable.
+        let name = if r.name.is_null() { c"" } else { unsafe { CStr::from_ptr(r.name) } };
+        mix(mix(mix(sum, name.to_bytes()), &r.bytes_per_thread.to_le_bytes()), &r.align.to_le_bytes())
+    });
+    check_same(
+        rank,
+        &[
+            ("they were compiled for different numbers of threads (-T)", threads.unwrap_or(0).into()),
+            ("their pointers-to-shared have different forms (-fupc-pts)", wide.into()),
+            ("their shared variables differ", variables),
+        ],
+    );
+    check_threads(rank, threads, wide);
     // SAFETY: (1).
     let linked = unsafe { image.linked.as_ref() };
     let given = |n: u64| (n > 0).then_some(n);
@@ -82,6 +95,39 @@ pub unsafe fn start(image: &Image) {
     crate::exit::arm();
     if upc.settings.freeze == Some(upc.me) {
         crate::debugger::freeze(&format!("thread {}", upc.me));
+    }
+}
+
+/// Adds bytes to a checksum.
+fn mix(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum ^ bytes.len() as u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x2127_599b_f432_5c37).rotate_left(29)
+    })
+}
+
+/// Ends the job if ranks differ in what must be the same on all of them: each number says what it is that
+/// differs. Collective.
+pub fn check_same(rank: &Rank, all: &[(&str, u64)]) {
+    let unlike = |number: u64| rank.unlike(number).unwrap_or_else(|e| fatal_at_start(&e.to_string()));
+    let sum = all.iter().fold(0, |sum, (_, number)| mix(sum, &number.to_le_bytes()));
+    if unlike(sum).is_empty() {
+        return;
+    }
+    // All ranks know that some differ, and look for the difference together.
+    for (what, number) in all {
+        if let Some(other) = unlike(*number).first() {
+            if rank.id().0 != 0 {
+                // One message is enough; thread 0 ends the job.
+                rank.wait_until("thread 0", || false);
+            }
+            rank.fatal_with(
+                "UPC Runtime error: ",
+                &format!(
+                    "threads 0 and {other} run different builds of the program, or have different settings: {what}. Copy one executable to \
+                     all hosts, and start all ranks with the same settings"
+                ),
+            );
+        }
     }
 }
 
@@ -255,6 +301,13 @@ pub fn attach(
             None => bare,
         },
     };
+    check_same(
+        rank,
+        &[(
+            "their shared memory has different sizes (upcc -shared-heap, UPC_SHARED_HEAP_SIZE)",
+            layout.total,
+        )],
+    );
     match Upc::start(rank, layout, max_heap, wide, settings) {
         Ok(upc) => upc,
         Err(e) => {

@@ -89,6 +89,10 @@ fn init(static_threads: c_uint, wide: bool) {
     if BOOTED.set((rank, wide)).is_err() {
         fatal_at_start("upcr_startup_init was called twice");
     }
+    crate::run::check_same(
+        rank,
+        &[("their pointers-to-shared have different forms (-fupc-pts)", wide.into())],
+    );
     crate::run::check_threads(rank, threads, wide);
 }
 

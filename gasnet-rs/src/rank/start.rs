@@ -286,6 +286,19 @@ impl Rank {
         }
     }
 
+    /// The ranks that give another number than rank 0: for what all ranks must have in common before they
+    /// attach segments. It runs no handlers.
+    ///
+    /// # Collective
+    /// Over all ranks; acts as a barrier.
+    ///
+    /// # Errors
+    /// The launcher cannot be reached, or the job is ending.
+    pub fn unlike(&self, mine: u64) -> Result<Vec<RankId>, Error> {
+        let all = self.gather_number(mine)?;
+        Ok(self.ranks().filter(|rank| all[rank.0 as usize] != all[0]).collect())
+    }
+
     /// A number from every rank, by rank; also a barrier. For start-up: it runs no handlers.
     pub(super) fn gather_number(&self, mine: u64) -> Result<Vec<u64>, Error> {
         let Some(exchange) = &self.boot.exchange else {
