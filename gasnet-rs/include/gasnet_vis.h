@@ -22,24 +22,146 @@ extern gex_Event_t gasneti_ex_vis_s(int how, gex_TM_t tm, gex_Rank_t rank, const
                                     const ptrdiff_t *local_strides, size_t elemsz, const size_t *count,
                                     size_t levels, gex_Flags_t flags);
 
+/* Copies pieces of a segment that this process maps: the peer's entry says where it is. 0: they are not as they must be, and the
+ * library says what is wrong with them. Strides and counts as GASNet-EX has them, the length of a run apart. */
+extern int gasneti_vis_near_v(int get, const gasneti_peer_t *peer, size_t remotes, const void *remote, size_t locals,
+                              const void *local);
+extern int gasneti_vis_near_i(int get, const gasneti_peer_t *peer, size_t remotes, void *const *remote,
+                              size_t remote_len, size_t locals, void *const *local, size_t local_len);
+extern int gasneti_vis_near_s(int get, const gasneti_peer_t *peer, const void *remote, const ptrdiff_t *remote_strides,
+                              const void *local, const ptrdiff_t *local_strides, size_t elemsz, const size_t *count,
+                              size_t levels);
+/* Some thread has set a peer completion: from then on the library sees every put. */
+extern int gasneti_vis_armed;
+
+/* The segment of a node, if this process maps it, else NULL. */
+GASNETT_INLINE(gasneti_vis_peer)
+const gasneti_peer_t *gasneti_vis_peer(gasnet_node_t node) {
+  const gasneti_peer_t *peer;
+  if (GASNETT_PREDICT_FALSE(node >= gasneti_abi.size || gasneti_vis_armed)) return NULL;
+  peer = &gasneti_abi.peer[node];
+  return GASNETT_PREDICT_TRUE(peer->near != 0) ? peer : NULL;
+}
+GASNETT_INLINE(gasneti_ex_vis_peer)
+const gasneti_peer_t *gasneti_ex_vis_peer(gex_TM_t tm, gex_Rank_t rank) {
+  return GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm || (uintptr_t)tm == 1) ? gasneti_vis_peer(rank) : NULL;
+}
+
+/* One run. */
+GASNETT_INLINE(gasneti_vis_one)
+int gasneti_vis_one(int get, const gasneti_peer_t *peer, const void *remote, const void *local, size_t nbytes) {
+  const uintptr_t offset = (uintptr_t)remote - peer->base;
+  char *const at = (char *)((uintptr_t)remote + (uintptr_t)peer->delta);
+  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= peer->near || offset > peer->near - nbytes)) return 0;
+  if (get) gasneti_copy((void *)(uintptr_t)local, at, nbytes);
+  else gasneti_copy(at, local, nbytes);
+  return 1;
+}
+
+/* So few runs are copied without a call of the library. */
+#define GASNETI_VIS_FEW 16
+
+/* Runs of nbytes from places that step away from each other on both sides, if all are inside. */
+GASNETT_INLINE(gasneti_vis_row)
+int gasneti_vis_row(int get, const gasneti_peer_t *peer, const void *remote, ptrdiff_t remote_step, const void *local,
+                    ptrdiff_t local_step, size_t nbytes, size_t count) {
+  const uintptr_t offset = (uintptr_t)remote - peer->base, size = peer->near;
+  char *there = (char *)((uintptr_t)remote + (uintptr_t)peer->delta), *here = (char *)(uintptr_t)local;
+  const ptrdiff_t most = PTRDIFF_MAX / GASNETI_VIS_FEW, far = (ptrdiff_t)(count - 1) * remote_step;
+  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= size || remote_step > most || remote_step < -most)) return 0;
+  if (GASNETT_PREDICT_FALSE(offset > size - nbytes || offset + (uintptr_t)far > size - nbytes)) return 0;
+  for (; count > 0; count--, there += remote_step, here += local_step) {
+    if (get) gasneti_copy(here, there, nbytes);
+    else gasneti_copy(there, here, nbytes);
+  }
+  return 1;
+}
+
+/* Few runs at listed places, if all are inside. */
+GASNETT_INLINE(gasneti_vis_few)
+int gasneti_vis_few(int get, const gasneti_peer_t *peer, void *const *remote, void *const *local, size_t nbytes,
+                    size_t count) {
+  const uintptr_t size = peer->near;
+  size_t i;
+  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= size)) return 0;
+  for (i = 0; i < count; i++) {
+    if (GASNETT_PREDICT_FALSE((uintptr_t)remote[i] - peer->base > size - nbytes)) return 0;
+  }
+  for (i = 0; i < count; i++) {
+    char *const at = (char *)((uintptr_t)remote[i] + (uintptr_t)peer->delta);
+    if (get) gasneti_copy(local[i], at, nbytes);
+    else gasneti_copy(at, local[i], nbytes);
+  }
+  return 1;
+}
+
+/* Whether the pieces were copied at once. */
+GASNETT_INLINE(gasneti_vis_v_done)
+int gasneti_vis_v_done(int get, const gasneti_peer_t *peer, size_t remotes, const void *remote, size_t locals,
+                       const void *local) {
+  const gex_Memvec_t *const r = (const gex_Memvec_t *)remote, *const l = (const gex_Memvec_t *)local;
+  size_t i;
+  if (GASNETT_PREDICT_FALSE(!peer)) return 0;
+  if (remotes != locals || remotes > GASNETI_VIS_FEW) return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
+  for (i = 0; i < remotes; i++) {
+    const uintptr_t offset = (uintptr_t)r[i].gex_addr - peer->base;
+    if (r[i].gex_len != l[i].gex_len || r[i].gex_len - 1 >= peer->near || offset > peer->near - r[i].gex_len) {
+      return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
+    }
+  }
+  for (i = 0; i < remotes; i++) (void)gasneti_vis_one(get, peer, r[i].gex_addr, l[i].gex_addr, r[i].gex_len);
+  return 1;
+}
+GASNETT_INLINE(gasneti_vis_i_done)
+int gasneti_vis_i_done(int get, const gasneti_peer_t *peer, size_t remotes, void *const *remote, size_t remote_len,
+                       size_t locals, void *const *local, size_t local_len) {
+  if (GASNETT_PREDICT_FALSE(!peer)) return 0;
+  if (remotes == locals && remote_len == local_len && remotes <= GASNETI_VIS_FEW) {
+    return gasneti_vis_few(get, peer, remote, local, local_len, locals);
+  }
+  return gasneti_vis_near_i(get, peer, remotes, remote, remote_len, locals, local, local_len);
+}
+GASNETT_INLINE(gasneti_vis_s_done)
+int gasneti_vis_s_done(int get, const gasneti_peer_t *peer, const void *remote, const ptrdiff_t *remote_strides,
+                       const void *local, const ptrdiff_t *local_strides, size_t elemsz, const size_t *count,
+                       size_t levels) {
+  size_t run = elemsz, i, row;
+  if (GASNETT_PREDICT_FALSE(!peer)) return 0;
+  for (i = 0; i < levels; i++) {
+    if (count[i] == 1) continue;
+    if ((size_t)remote_strides[i] != run || (size_t)local_strides[i] != run || count[i] - 1 >= peer->near) break;
+    if (__builtin_mul_overflow(run, count[i], &run)) break;
+  }
+  if (i == levels) return gasneti_vis_one(get, peer, remote, local, run);
+  row = i;
+  while (++i < levels && count[i] == 1) continue;
+  if (i == levels && count[row] - 1 < GASNETI_VIS_FEW) {
+    return gasneti_vis_row(get, peer, remote, remote_strides[row], local, local_strides[row], run, count[row]);
+  }
+  return gasneti_vis_near_s(get, peer, remote, remote_strides, local, local_strides, elemsz, count, levels);
+}
+
 /* The form Blocking returns when all is done, NB returns an event, and NBI an int, which is 0. */
-#define GASNETI_VIS_FORMS(name, params, call)                                                            \
+#define GASNETI_VIS_FORMS(name, params, near, call)                                                      \
   GASNETT_INLINE(gex_VIS_##name##Blocking)                                                               \
-  int gex_VIS_##name##Blocking params { return call(0) != GEX_EVENT_INVALID; }                           \
-  GASNETT_INLINE(gex_VIS_##name##NB) gex_Event_t gex_VIS_##name##NB params { return call(2); }           \
+  int gex_VIS_##name##Blocking params { return near ? 0 : call(0) != GEX_EVENT_INVALID; }                \
+  GASNETT_INLINE(gex_VIS_##name##NB)                                                                     \
+  gex_Event_t gex_VIS_##name##NB params { return near ? GEX_EVENT_INVALID : call(2); }                   \
   GASNETT_INLINE(gex_VIS_##name##NBI)                                                                    \
-  int gex_VIS_##name##NBI params { return call(4) != GEX_EVENT_INVALID; }
+  int gex_VIS_##name##NBI params { return near ? 0 : call(4) != GEX_EVENT_INVALID; }
 
 #define GASNETI_VIS_CALL(how) gasneti_ex_vis_v(how, tm, dstrank, dstcount, dstlist, srccount, srclist, flags)
 GASNETI_VIS_FORMS(VectorPut,
                   (gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[], size_t srccount,
                    gex_Memvec_t const srclist[], gex_Flags_t flags),
+                  gasneti_vis_v_done(0, gasneti_ex_vis_peer(tm, dstrank), dstcount, dstlist, srccount, srclist),
                   GASNETI_VIS_CALL)
 #undef GASNETI_VIS_CALL
 #define GASNETI_VIS_CALL(how) gasneti_ex_vis_v((how) | 1, tm, srcrank, srccount, srclist, dstcount, dstlist, flags)
 GASNETI_VIS_FORMS(VectorGet,
                   (gex_TM_t tm, size_t dstcount, gex_Memvec_t const dstlist[], gex_Rank_t srcrank, size_t srccount,
                    gex_Memvec_t const srclist[], gex_Flags_t flags),
+                  gasneti_vis_v_done(1, gasneti_ex_vis_peer(tm, srcrank), srccount, srclist, dstcount, dstlist),
                   GASNETI_VIS_CALL)
 #undef GASNETI_VIS_CALL
 #define GASNETI_VIS_CALL(how) \
@@ -47,6 +169,7 @@ GASNETI_VIS_FORMS(VectorGet,
 GASNETI_VIS_FORMS(IndexedPut,
                   (gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, void *const dstlist[], size_t dstlen,
                    size_t srccount, void *const srclist[], size_t srclen, gex_Flags_t flags),
+                  gasneti_vis_i_done(0, gasneti_ex_vis_peer(tm, dstrank), dstcount, dstlist, dstlen, srccount, srclist, srclen),
                   GASNETI_VIS_CALL)
 #undef GASNETI_VIS_CALL
 #define GASNETI_VIS_CALL(how) \
@@ -54,6 +177,7 @@ GASNETI_VIS_FORMS(IndexedPut,
 GASNETI_VIS_FORMS(IndexedGet,
                   (gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen, gex_Rank_t srcrank,
                    size_t srccount, void *const srclist[], size_t srclen, gex_Flags_t flags),
+                  gasneti_vis_i_done(1, gasneti_ex_vis_peer(tm, srcrank), srccount, srclist, srclen, dstcount, dstlist, dstlen),
                   GASNETI_VIS_CALL)
 #undef GASNETI_VIS_CALL
 /* elements of elemsz bytes, count[i] of them at distance strides[i], which may be negative */
@@ -63,6 +187,8 @@ GASNETI_VIS_FORMS(StridedPut,
                   (gex_TM_t tm, gex_Rank_t dstrank, void *dst, const ptrdiff_t dststrides[], void *src,
                    const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[], size_t stridelevels,
                    gex_Flags_t flags),
+                  gasneti_vis_s_done(0, gasneti_ex_vis_peer(tm, dstrank), dst, dststrides, src, srcstrides, elemsz, count,
+                                     stridelevels),
                   GASNETI_VIS_CALL)
 #undef GASNETI_VIS_CALL
 #define GASNETI_VIS_CALL(how) \
@@ -71,6 +197,8 @@ GASNETI_VIS_FORMS(StridedGet,
                   (gex_TM_t tm, void *dst, const ptrdiff_t dststrides[], gex_Rank_t srcrank, void *src,
                    const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[], size_t stridelevels,
                    gex_Flags_t flags),
+                  gasneti_vis_s_done(1, gasneti_ex_vis_peer(tm, srcrank), src, srcstrides, dst, dststrides, elemsz, count,
+                                     stridelevels),
                   GASNETI_VIS_CALL)
 #undef GASNETI_VIS_CALL
 
@@ -89,114 +217,131 @@ extern gasnet_handle_t gasneti_vis_i(int get, int mode, gasnet_node_t node, size
 extern gasnet_handle_t gasneti_vis_s(int get, int mode, gasnet_node_t node, const void *remote,
                                      const size_t *remote_strides, const void *local, const size_t *local_strides,
                                      const size_t *count, size_t levels);
+#define GASNETI_VIS1_V(get, mode, node, remotes, remote, locals, local)                                          \
+  (gasneti_vis_v_done(get, gasneti_vis_peer(node), remotes, remote, locals, local)                               \
+       ? GASNET_INVALID_HANDLE                                                                                   \
+       : gasneti_vis_v(get, mode, node, remotes, remote, locals, local))
+#define GASNETI_VIS1_I(get, mode, node, remotes, remote, rlen, locals, local, llen)                              \
+  (gasneti_vis_i_done(get, gasneti_vis_peer(node), remotes, remote, rlen, locals, local, llen)                   \
+       ? GASNET_INVALID_HANDLE                                                                                   \
+       : gasneti_vis_i(get, mode, node, remotes, remote, rlen, locals, local, llen))
+#define GASNETI_VIS1_S(get, mode, node, remote, rstrides, local, lstrides, count, levels)                        \
+  (gasneti_vis_s_done(get, gasneti_vis_peer(node), remote, (const ptrdiff_t *)(rstrides), local,                 \
+                      (const ptrdiff_t *)(lstrides), (count)[0], (count) + 1, levels)                            \
+       ? GASNET_INVALID_HANDLE                                                                                   \
+       : gasneti_vis_s(get, mode, node, remote, rstrides, local, lstrides, count, levels))
 
 GASNETT_PLEASE_INLINE(gasnet_putv_bulk)
 void gasnet_putv_bulk(gasnet_node_t node, size_t dstcount, gasnet_memvec_t const dstlist[], size_t srccount,
                       gasnet_memvec_t const srclist[]) {
-  (void)gasneti_vis_v(0, 0, node, dstcount, dstlist, srccount, srclist);
+  (void)GASNETI_VIS1_V(0, 0, node, dstcount, dstlist, srccount, srclist);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_putv_nb_bulk)
 gasnet_handle_t gasnet_putv_nb_bulk(gasnet_node_t node, size_t dstcount, gasnet_memvec_t const dstlist[],
                                     size_t srccount, gasnet_memvec_t const srclist[]) {
-  return gasneti_vis_v(0, 1, node, dstcount, dstlist, srccount, srclist);
+  return GASNETI_VIS1_V(0, 1, node, dstcount, dstlist, srccount, srclist);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_putv_nbi_bulk)
 void gasnet_putv_nbi_bulk(gasnet_node_t node, size_t dstcount, gasnet_memvec_t const dstlist[],
                           size_t srccount, gasnet_memvec_t const srclist[]) {
-  (void)gasneti_vis_v(0, 2, node, dstcount, dstlist, srccount, srclist);
+  (void)GASNETI_VIS1_V(0, 2, node, dstcount, dstlist, srccount, srclist);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_getv_bulk)
 void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t node, size_t srccount,
                       gasnet_memvec_t const srclist[]) {
-  (void)gasneti_vis_v(1, 0, node, srccount, srclist, dstcount, dstlist);
+  (void)GASNETI_VIS1_V(1, 0, node, srccount, srclist, dstcount, dstlist);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_getv_nb_bulk)
 gasnet_handle_t gasnet_getv_nb_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t node,
                                     size_t srccount, gasnet_memvec_t const srclist[]) {
-  return gasneti_vis_v(1, 1, node, srccount, srclist, dstcount, dstlist);
+  return GASNETI_VIS1_V(1, 1, node, srccount, srclist, dstcount, dstlist);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_getv_nbi_bulk)
 void gasnet_getv_nbi_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t node,
                           size_t srccount, gasnet_memvec_t const srclist[]) {
-  (void)gasneti_vis_v(1, 2, node, srccount, srclist, dstcount, dstlist);
+  (void)GASNETI_VIS1_V(1, 2, node, srccount, srclist, dstcount, dstlist);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_puti_bulk)
 void gasnet_puti_bulk(gasnet_node_t node, size_t dstcount, void *const dstlist[], size_t dstlen,
                       size_t srccount, void *const srclist[], size_t srclen) {
-  (void)gasneti_vis_i(0, 0, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+  (void)GASNETI_VIS1_I(0, 0, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_puti_nb_bulk)
 gasnet_handle_t gasnet_puti_nb_bulk(gasnet_node_t node, size_t dstcount, void *const dstlist[], size_t dstlen,
                                     size_t srccount, void *const srclist[], size_t srclen) {
-  return gasneti_vis_i(0, 1, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+  return GASNETI_VIS1_I(0, 1, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_puti_nbi_bulk)
 void gasnet_puti_nbi_bulk(gasnet_node_t node, size_t dstcount, void *const dstlist[], size_t dstlen,
                           size_t srccount, void *const srclist[], size_t srclen) {
-  (void)gasneti_vis_i(0, 2, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+  (void)GASNETI_VIS1_I(0, 2, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_geti_bulk)
 void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t node,
                       size_t srccount, void *const srclist[], size_t srclen) {
-  (void)gasneti_vis_i(1, 0, node, srccount, srclist, srclen, dstcount, dstlist, dstlen);
+  (void)GASNETI_VIS1_I(1, 0, node, srccount, srclist, srclen, dstcount, dstlist, dstlen);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_geti_nb_bulk)
 gasnet_handle_t gasnet_geti_nb_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t node,
                                     size_t srccount, void *const srclist[], size_t srclen) {
-  return gasneti_vis_i(1, 1, node, srccount, srclist, srclen, dstcount, dstlist, dstlen);
+  return GASNETI_VIS1_I(1, 1, node, srccount, srclist, srclen, dstcount, dstlist, dstlen);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_geti_nbi_bulk)
 void gasnet_geti_nbi_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t node,
                           size_t srccount, void *const srclist[], size_t srclen) {
-  (void)gasneti_vis_i(1, 2, node, srccount, srclist, srclen, dstcount, dstlist, dstlen);
+  (void)GASNETI_VIS1_I(1, 2, node, srccount, srclist, srclen, dstcount, dstlist, dstlen);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_puts_bulk)
 void gasnet_puts_bulk(gasnet_node_t node, void *dst, const size_t dststrides[], const void *src,
                       const size_t srcstrides[], const size_t count[], size_t stridelevels) {
-  (void)gasneti_vis_s(0, 0, node, dst, dststrides, src, srcstrides, count, stridelevels);
+  (void)GASNETI_VIS1_S(0, 0, node, dst, dststrides, src, srcstrides, count, stridelevels);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_puts_nb_bulk)
 gasnet_handle_t gasnet_puts_nb_bulk(gasnet_node_t node, void *dst, const size_t dststrides[], const void *src,
                                     const size_t srcstrides[], const size_t count[], size_t stridelevels) {
-  return gasneti_vis_s(0, 1, node, dst, dststrides, src, srcstrides, count, stridelevels);
+  return GASNETI_VIS1_S(0, 1, node, dst, dststrides, src, srcstrides, count, stridelevels);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_puts_nbi_bulk)
 void gasnet_puts_nbi_bulk(gasnet_node_t node, void *dst, const size_t dststrides[], const void *src,
                           const size_t srcstrides[], const size_t count[], size_t stridelevels) {
-  (void)gasneti_vis_s(0, 2, node, dst, dststrides, src, srcstrides, count, stridelevels);
+  (void)GASNETI_VIS1_S(0, 2, node, dst, dststrides, src, srcstrides, count, stridelevels);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_gets_bulk)
 void gasnet_gets_bulk(void *dst, const size_t dststrides[], gasnet_node_t node, const void *src,
                       const size_t srcstrides[], const size_t count[], size_t stridelevels) {
-  (void)gasneti_vis_s(1, 0, node, src, srcstrides, dst, dststrides, count, stridelevels);
+  (void)GASNETI_VIS1_S(1, 0, node, src, srcstrides, dst, dststrides, count, stridelevels);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_gets_nb_bulk)
 gasnet_handle_t gasnet_gets_nb_bulk(void *dst, const size_t dststrides[], gasnet_node_t node, const void *src,
                                     const size_t srcstrides[], const size_t count[], size_t stridelevels) {
-  return gasneti_vis_s(1, 1, node, src, srcstrides, dst, dststrides, count, stridelevels);
+  return GASNETI_VIS1_S(1, 1, node, src, srcstrides, dst, dststrides, count, stridelevels);
 }
 
 GASNETT_PLEASE_INLINE(gasnet_gets_nbi_bulk)
 void gasnet_gets_nbi_bulk(void *dst, const size_t dststrides[], gasnet_node_t node, const void *src,
                           const size_t srcstrides[], const size_t count[], size_t stridelevels) {
-  (void)gasneti_vis_s(1, 2, node, src, srcstrides, dst, dststrides, count, stridelevels);
+  (void)GASNETI_VIS1_S(1, 2, node, src, srcstrides, dst, dststrides, count, stridelevels);
 }
+
+#undef GASNETI_VIS1_V
+#undef GASNETI_VIS1_I
+#undef GASNETI_VIS1_S
 
 /* ---- lists as text, for messages ------------------------------------------------- */
 /* Each writes to a buffer of as many bytes as the function with _bufsz says, and returns the bytes of data that are described. */

@@ -101,10 +101,12 @@ macro_rules! forget {
     };
 }
 
+/// [`store`] and [`load`] of what is no word.
+///
 /// # Safety
 /// As [`store`] or [`load`].
 #[inline]
-unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     if cfg!(miri) {
         // SAFETY: owed by the caller.
         return unsafe { core::ptr::copy(from, to, len) };

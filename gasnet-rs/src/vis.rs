@@ -1,18 +1,24 @@
 //! Transfers of many pieces: vector, indexed and strided put and get.
 //!
 //! Each side of a transfer is a [`Shape`], a sequence of pieces; the bytes of one side in order become those
-//! of the other. Pieces that follow each other on both sides count as one. **Locality** is decided piece by
-//! piece ([`crate::segment`]): what is mapped is copied at once. To other ranks, pieces of
-//! [`MIN_UNPACKED_PIECE_BYTES`] and more go on their own; smaller ones are packed into messages, with a list
-//! of where they belong, and unpacked by a handler.
-#![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
+//! of the other. **Locality** is decided once for a transfer. Memory that is mapped here is copied at once
+//! ([`near`]). To and from other ranks, runs of [`far::MIN_UNPACKED_BYTES`] and more go on their own;
+//! shorter ones are packed into messages, which say where they belong, and unpacked by a handler ([`far`]).
+#![expect(unsafe_code, reason = "declares and forwards the unsafe put and get of many pieces")]
 
-use crate::am::{FIRST_CLIENT_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token};
-use crate::amref::{self, nonsense};
+mod far;
+mod near;
+#[cfg(all(test, not(loom)))]
+mod oracle;
+mod runs;
+mod side;
+
+pub use self::near::Window;
+use self::side::{Fault, MAX_BYTES};
+use crate::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Token};
+use crate::amref::nonsense;
 use crate::conduit::Channel;
 use crate::event::{Event, Implicit, Local};
-use crate::segment::Place;
-use crate::transfer::{Answer, Away, Plan};
 use crate::{Error, Rank, RankId};
 
 /// Messages of this module, as numbers of the core's own messages.
@@ -23,11 +29,6 @@ const DATA: u8 = FIRST + 2;
 const NOTIFY: u8 = FIRST + 3;
 /// The last of them.
 pub(crate) const LAST: u8 = NOTIFY;
-
-/// Pieces of this size are not packed.
-const MIN_UNPACKED_PIECE_BYTES: usize = 4096;
-/// Bytes of an entry in a list: offset and length.
-const ENTRY_BYTES: usize = 12;
 
 /// A range of bytes. C's `gasnet_memvec_t` has this layout.
 #[repr(C)]
@@ -186,31 +187,15 @@ pub fn matched(remote: Shape<'_>, local: Shape<'_>, each: impl FnMut(usize, usiz
     walk(remote.pieces(0), local.pieces(0), each)
 }
 
-/// Small pieces on their way into one message.
-#[derive(Default)]
-struct Packet {
-    list: Vec<u8>,
-    data: Vec<u8>,
-    /// Of a get: where the bytes go.
-    local: Vec<Piece>,
-    count: u32,
-    bytes: usize,
-}
-
-impl Packet {
-    fn enter(&mut self, offset: usize, n: usize) {
-        self.list.extend_from_slice(&(offset as u64).to_le_bytes());
-        self.list.extend_from_slice(&(n as u32).to_le_bytes());
-        self.count += 1;
-        self.bytes += n;
-    }
-}
-
-/// Entry `i` of a list: offset and length.
-fn entry(list: &[u8], i: usize) -> (u64, usize) {
-    let e = &list[i * ENTRY_BYTES..][..ENTRY_BYTES];
-    let word = u64::from_le_bytes([e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]]);
-    (word, u32::from_le_bytes([e[8], e[9], e[10], e[11]]) as usize)
+/// A transfer.
+#[derive(Debug, Clone, Copy)]
+struct Shapes<'a> {
+    way: Way,
+    rank: RankId,
+    remote: Shape<'a>,
+    /// What is subtracted from remote places to give offsets.
+    origin: usize,
+    local: Shape<'a>,
 }
 
 /// Which way the bytes go.
@@ -251,7 +236,9 @@ impl Rank {
         from: Shape<'_>,
         source: Local,
     ) -> Event {
-        self.explicit_shape(|op| self.shapes(Way::Put(source), op, rank, to, origin, from))
+        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from };
+        // SAFETY: owed by the caller.
+        unsafe { self.explicit_shapes(&all) }
     }
 
     /// Starts [`Rank::put_shape`] as an implicit put.
@@ -267,7 +254,13 @@ impl Rank {
         from: Shape<'_>,
         source: Local,
     ) {
-        self.shapes(Way::Put(source), self.ops.implicit(Implicit::Puts), rank, to, origin, from);
+        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from };
+        // SAFETY: owed by the caller.
+        unsafe {
+            if !self.is_near(&all) {
+                self.far_shapes(&all, self.ops.implicit(Implicit::Puts));
+            }
+        }
     }
 
     /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As
@@ -287,7 +280,9 @@ impl Rank {
     /// # Safety
     /// As [`Rank::get_shape`], until the event is done.
     pub unsafe fn get_shape_nb(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) -> Event {
-        self.explicit_shape(|op| self.shapes(Way::Get, op, rank, from, origin, to))
+        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to };
+        // SAFETY: owed by the caller.
+        unsafe { self.explicit_shapes(&all) }
     }
 
     /// Starts [`Rank::get_shape`] as an implicit get.
@@ -295,7 +290,13 @@ impl Rank {
     /// # Safety
     /// As [`Rank::get_shape`], until the implicit gets of this thread (or the region) are synchronised.
     pub unsafe fn get_shape_nbi(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
-        self.shapes(Way::Get, self.ops.implicit(Implicit::Gets), rank, from, origin, to);
+        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to };
+        // SAFETY: owed by the caller.
+        unsafe {
+            if !self.is_near(&all) {
+                self.far_shapes(&all, self.ops.implicit(Implicit::Gets));
+            }
+        }
     }
 
     /// Runs a client's handler on a rank, as if that had been sent a medium reply without arguments: what
@@ -315,186 +316,100 @@ impl Rank {
         unsafe { self.send(Channel::Request, to, out) }
     }
 
-    fn explicit_shape(&self, start: impl FnOnce(u32)) -> Event {
-        let op = self.ops.start(0);
-        start(op);
-        self.ops.started(op)
-    }
-
-    fn shapes(&self, way: Way, op: u32, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) {
-        if rank.0 >= self.size() {
-            self.fatal(&format!("a transfer of pieces with rank {rank}: the job has {} ranks", self.size()));
-        }
-        let most = self.max_frame(rank, 8).min(MAX_MEDIUM);
-        let mut packet = Packet::default();
-        let agree = walk(remote.pieces(origin), local.pieces(0), |offset, at, n| {
-            self.piece(way, op, rank, offset, at as *mut u8, n, most, &mut packet);
-        });
-        self.flush(way, op, rank, &mut packet);
-        if !agree {
-            self.fatal("a transfer of pieces: source and destination have different numbers of bytes");
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one piece and where it goes")]
-    fn piece(
+    /// Copies at once, with `get` from `remote` to `local`, if the segment of `rank` is mapped here and the
+    /// pieces are as they must be; whether it did.
+    ///
+    /// # Safety
+    /// As [`Rank::put_shape`] or [`Rank::get_shape`].
+    #[inline]
+    pub unsafe fn copy_shape(
         &self,
-        way: Way,
-        op: u32,
+        get: bool,
         rank: RankId,
-        offset: usize,
-        at: *mut u8,
-        n: usize,
-        most: usize,
-        packet: &mut Packet,
-    ) {
-        // The local memory is owed by the caller, the remote range is checked here.
-        match (self.segments.mapped_at(rank, offset as u64, n), way) {
-            // SAFETY: see above.
-            (Some(Place::Here(_)), Way::Put(_)) => unsafe { self.put(rank, offset as u64, at, n) },
-            // SAFETY: see above.
-            (Some(Place::Here(_)), Way::Get) => unsafe { self.get(at, rank, offset as u64, n) },
-            (Some(Place::Away), _) if n >= MIN_UNPACKED_PIECE_BYTES => {
-                let away = Away { op, peer: rank, offset: offset as u64, len: n, immediate: false };
-                // Never refused. SAFETY: see above.
-                let _ = unsafe {
-                    match way {
-                        Way::Put(source) => self.away_put(away, at, source),
-                        Way::Get => self.away_get(away, at),
-                    }
-                };
+        remote: Shape<'_>,
+        origin: usize,
+        local: Shape<'_>,
+    ) -> bool {
+        let way = if get { Way::Get } else { Way::Put(Local::Now) };
+        // SAFETY: owed by the caller.
+        unsafe { self.near_shapes(&Shapes { way, rank, remote, origin, local }) == Ok(true) }
+    }
+
+    /// Whether both sides have the same number of bytes, and `remote` is inside the segment of `rank`.
+    pub fn shapes_fit(&self, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) -> bool {
+        let size = self.segments.get(rank).map(|segment| segment.size);
+        size.is_some_and(|size| side::pair(remote, local, origin, size).is_ok())
+    }
+
+    /// # Safety
+    /// As [`Rank::put_shape_nb`] or [`Rank::get_shape_nb`].
+    unsafe fn explicit_shapes(&self, all: &Shapes<'_>) -> Event {
+        // SAFETY: owed by the caller, both.
+        unsafe {
+            if self.is_near(all) {
+                return Event::DONE;
             }
-            (Some(Place::Away), _) => {
-                let (mut offset, mut at, mut n) = (offset, at, n);
-                while n > 0 {
-                    let room = match way {
-                        Way::Put(_) => {
-                            most.saturating_sub(packet.list.len() + packet.data.len() + ENTRY_BYTES)
-                        }
-                        Way::Get if packet.list.len() + ENTRY_BYTES > most => 0,
-                        Way::Get => most - packet.bytes,
-                    };
-                    if room == 0 {
-                        self.flush(way, op, rank, packet);
-                        continue;
-                    }
-                    let now = n.min(room);
-                    packet.enter(offset, now);
-                    match way {
-                        Way::Put(_) => {
-                            let filled = packet.data.len();
-                            packet.data.resize(filled + now, 0);
-                            // SAFETY: see above; as many bytes have just been added. Peers may write the
-                            // source meanwhile.
-                            unsafe { crate::bytes::load(packet.data[filled..].as_mut_ptr(), at, now) };
-                        }
-                        Way::Get => packet.local.push(Piece { at: at as usize, len: now }),
-                    }
-                    (offset, at, n) = (offset + now, at.wrapping_add(now), n - now);
-                }
-            }
-            (None, _) => {
-                let what = if way != Way::Get { "put" } else { "get" };
-                self.fatal_outside(what, rank, offset as u64, n)
-            }
+            let op = self.ops.start_with(all.rank);
+            self.far_shapes(all, op);
+            self.ops.started(op)
         }
     }
 
-    /// Sends what has been packed.
-    fn flush(&self, way: Way, op: u32, rank: RankId, packet: &mut Packet) {
-        let full = core::mem::take(packet);
-        if full.count == 0 {
-            return;
-        }
-        let mut payload = full.list;
-        let (handler, plan) = match way {
-            Way::Put(_) => {
-                payload.extend_from_slice(&full.data);
-                (PUT, Plan::message(rank, op, Answer::Done))
-            }
-            // Taken back by the handler of the reply, which this rank's table of transfers lets in once.
-            Way::Get => {
-                let at = Box::into_raw(Box::new(full.local)).cast();
-                let plan = Plan::message(rank, op, Answer::Pieces);
-                (GET, Plan { at, len: full.bytes, step: full.bytes, ..plan })
-            }
-        };
-        let [name, generation] = self.transfer(&plan).piece(0);
-        let args = [name, generation, full.count];
-        let (src, len) = (payload.as_ptr(), payload.len());
-        // SAFETY: the payload lives until the call returns.
-        let sent = unsafe {
-            self.send(
-                Channel::Request,
-                rank,
-                Outgoing { kind: Kind::Medium, handler, args: &args, src, len, dst: 0 },
-            )
-        };
-        if let Err(e) = sent {
-            self.fatal(&e.to_string());
-        }
+    /// Copies what is mapped here, or ends the job for a transfer that cannot be; `false` where nothing is.
+    ///
+    /// # Safety
+    /// As [`Rank::put_shape`] or [`Rank::get_shape`].
+    unsafe fn is_near(&self, all: &Shapes<'_>) -> bool {
+        // SAFETY: owed by the caller.
+        unsafe { self.near_shapes(all) }.unwrap_or_else(|fault| self.wrong_shapes(all, fault))
     }
-}
 
-/// The list that a request begins with, as offsets and lengths, and what follows it; `None` if it is none.
-fn parse(count: u32, payload: &[u8]) -> Option<(impl Iterator<Item = (u64, usize)>, usize, &[u8])> {
-    let (list, rest) = payload.split_at_checked((count as usize).checked_mul(ENTRY_BYTES)?)?;
-    let entries = move || (0..count as usize).map(move |i| entry(list, i));
-    // As many as there are entries of 32 bits: it does not wrap.
-    Some((entries(), entries().map(|(_, n)| n).sum(), rest))
+    /// Copies what is mapped here; `false` where nothing is.
+    ///
+    /// # Safety
+    /// As [`Rank::put_shape`] or [`Rank::get_shape`].
+    #[inline]
+    unsafe fn near_shapes(&self, all: &Shapes<'_>) -> Result<bool, Fault> {
+        let segment = self.segments.get(all.rank).ok_or(Fault::Outside)?;
+        if segment.local.is_null() {
+            return Ok(false);
+        }
+        let get = all.way == Way::Get;
+        let window = Window { origin: all.origin, size: segment.size, at: segment.local.expose_provenance() };
+        // SAFETY: owed by the caller; the window is the segment.
+        near::ordered(get, || unsafe { near::copy(&window, all.remote, all.local, get) })?;
+        Ok(true)
+    }
+
+    /// Ends the job for a transfer that cannot be.
+    #[cold]
+    fn wrong_shapes(&self, all: &Shapes<'_>, fault: Fault) -> ! {
+        if fault == Fault::Bytes {
+            let bytes = |shape: Shape<'_>| match shape.bytes() {
+                Some(bytes) if bytes <= MAX_BYTES => format!("{bytes} bytes"),
+                _ => format!("more than the most of {MAX_BYTES} bytes"),
+            };
+            let (there, here) = (bytes(all.remote), bytes(all.local));
+            self.fatal(&format!(
+                "a transfer of pieces: source and destination have different numbers of bytes, or too many: {there} of rank {}, {here} \
+                 here",
+                all.rank
+            ));
+        }
+        let (first, end) = all.remote.span().unwrap_or((all.origin as i128, all.origin as i128));
+        let offset = first.wrapping_sub(all.origin as i128) as u64;
+        let what = if all.way == Way::Get { "get" } else { "put" };
+        self.fatal_outside(what, all.rank, offset, usize::try_from(end - first).unwrap_or(usize::MAX))
+    }
 }
 
 /// Serves a message of this module.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
-    let bytes = m.bytes();
     let result = match (index, m.args) {
-        (PUT, &[name, generation, count]) if token.is_request() => {
-            let Some((list, total, data)) =
-                parse(count, bytes).filter(|(_, total, data)| *total == data.len())
-            else {
-                nonsense(rank, token, "a list of pieces that its message does not hold");
-            };
-            let mut at = 0;
-            for (offset, n) in list {
-                let to = rank.own_bytes(token, offset, n);
-                // SAFETY: own_bytes checked the destination, the slice the source.
-                unsafe { crate::bytes::store(to, data[at..at + n].as_ptr(), n) };
-                at += n;
-            }
-            debug_assert_eq!(at, total);
-            token.answer(amref::ACK, &[name, generation])
-        }
-        (GET, &[name, generation, count]) if token.is_request() => {
-            let Some((list, total, [])) = parse(count, bytes).filter(|(_, total, _)| *total <= MAX_MEDIUM)
-            else {
-                nonsense(rank, token, "a list of pieces that no message holds");
-            };
-            let mut data = vec![0; total];
-            let mut at = 0;
-            for (offset, n) in list {
-                let from = rank.own_bytes(token, offset, n);
-                // SAFETY: own_bytes checked the source, the slice the destination.
-                unsafe { crate::bytes::load(data[at..at + n].as_mut_ptr(), from, n) };
-                at += n;
-            }
-            // SAFETY: the vector is valid for its length.
-            unsafe { token.answer_with(DATA, &[name, generation], data.as_ptr(), data.len()) }
-        }
+        (PUT, args) if token.is_request() => far::serve_put(rank, token, args, m.bytes()),
+        (GET, args) if token.is_request() => far::serve_get(rank, token, args, m.bytes()),
         (DATA, &[name, generation]) => {
-            let piece = rank.answered(token, [name, generation], Answer::Pieces, bytes.len());
-            // SAFETY: the list that `flush` put into the plan of a transfer with this kind of answer, which
-            // has one piece and so is answered once.
-            let local = unsafe { Box::from_raw(piece.at.cast::<Vec<Piece>>()) };
-            let mut at = 0;
-            for piece in local.iter() {
-                // SAFETY: the caller of the get keeps its pieces valid until the op is done.
-                unsafe {
-                    let from = bytes[at..at + piece.len].as_ptr();
-                    crate::bytes::store(piece.at as *mut u8, from, piece.len);
-                }
-                at += piece.len;
-            }
-            rank.piece_done(&piece);
+            far::take_data(rank, token, [name, generation], m.bytes());
             Ok(())
         }
         (NOTIFY, &[handler]) if token.is_request() && m.kind == Kind::Medium => {

@@ -182,6 +182,9 @@ const PLACED: u8 = 20;
 const PIECES_PUT: u8 = 24;
 const PIECES_GET: u8 = 25;
 const PIECES: u8 = 26;
+/// How messages for many pieces lay out the places: runs in dimensions, or a list.
+const GRID: u32 = 0;
+const LIST: u32 = 2;
 
 /// An active message, as frames carry it.
 #[derive(Debug, Clone, PartialEq)]
@@ -251,7 +254,7 @@ fn get_pieces(p: &Play) -> Awaited {
     // SAFETY: as above.
     let event = unsafe { p.rank.get_shape_nb(Shape::Vector(&here), RankId(1), Shape::Vector(&there), 0) };
     let asked = p.sent();
-    assert_eq!((asked.handler, &asked.args[2..]), (PIECES_GET, &[2][..]));
+    assert_eq!((asked.handler, &asked.args[2..]), (PIECES_GET, &[LIST, 2, 8][..]));
     Awaited { answer: Message::new(MEDIUM, PIECES, &asked.name(), &[9; 8]), target, event }
 }
 
@@ -367,7 +370,11 @@ fn no_forged_answer_frees_a_buffer() {
 fn requests_stay_inside_the_segment() {
     let p = Play::new();
     let end = SEGMENT as u32;
-    let list = |offset: u64, n: u32| [&offset.to_le_bytes()[..], &n.to_le_bytes()].concat();
+    // Forms of places in messages for many pieces: `vis/far.rs`.
+    let list = |offset: u64, n: u32| [&offset.to_le_bytes()[..], &[0; 4], &n.to_le_bytes()].concat();
+    let grid = |at: u32, len: u32, before: u32, step: u32, count: u32| {
+        [at, len, before, count, step].map(|word| u64::from(word).to_le_bytes()).concat()
+    };
     let requests = [
         Message::new(MEDIUM, PUT, &[0, 0, end - 7, 0], &[1; 8]),
         Message::new(MEDIUM, PUT, &[0, 0, 0, 1], &[1; 8]),
@@ -380,14 +387,27 @@ fn requests_stay_inside_the_segment() {
         Message::new(SHORT, ATOMIC, &[0, 0, end, 0, 0, 1, 0, 1, 0], &[]),
         Message::new(SHORT, ATOMIC, &[0, 0, 3, 0, 0, 1, 0, 1, 0], &[]),
         Message::new(SHORT, ATOMIC, &[0, 0, 0, 0, u32::MAX, 1, 0, 1, 0], &[]),
-        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 1], &[list(0, 8), vec![1; 7]].concat()),
-        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 1], &[list(0, 8), vec![1; 9]].concat()),
-        Message::new(MEDIUM, PIECES_PUT, &[0, 0, u32::MAX], &[list(0, 8), vec![1; 8]].concat()),
-        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 1], &[list(u64::MAX, 8), vec![1; 8]].concat()),
-        Message::new(SHORT, PIECES_PUT, &[0, 0, 1], &[]),
-        Message::new(MEDIUM, PIECES_GET, &[0, 0, 2], &[list(0, u32::MAX), list(0, u32::MAX)].concat()),
-        Message::new(MEDIUM, PIECES_GET, &[0, 0, 1], &[list(0, 8), vec![0]].concat()),
-        Message::new(MEDIUM, PIECES_GET, &[0, 0, 1], &list(SEGMENT as u64, 1)),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, LIST, 1, 8], &[list(0, 8), vec![1; 7]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, LIST, 1, 8], &[list(0, 8), vec![1; 9]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, LIST, 1, 9], &[list(0, 8), vec![1; 9]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, LIST, u32::MAX, 8], &[list(0, 8), vec![1; 8]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, LIST, 1, 8], &[list(u64::MAX, 8), vec![1; 8]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 3, 1, 8], &[list(0, 8), vec![1; 8]].concat()),
+        Message::new(SHORT, PIECES_PUT, &[0, 0, LIST, 1, 0], &[]),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, LIST, 1], &[list(0, 8), vec![1; 8]].concat()),
+        Message::new(
+            MEDIUM,
+            PIECES_PUT,
+            &[0, 0, GRID, 1, 8],
+            &[grid(end - 8, 4, 0, 8, 2), vec![1; 8]].concat(),
+        ),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, GRID, 1, 8], &[grid(0, 4, 1, 8, 2), vec![1; 8]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, GRID, 1, 8], &[grid(0, 0, 0, 8, 2), vec![1; 8]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, GRID, 2, 8], &[grid(0, 4, 0, 8, 2), vec![1; 8]].concat()),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, LIST, 1, u32::MAX], &list(0, u32::MAX)),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, LIST, 1, 8], &[list(0, 8), vec![0]].concat()),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, LIST, 1, 1], &list(SEGMENT as u64, 1)),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, GRID, 1, 1 << 20], &grid(0, 1 << 10, 0, 0, 1 << 10)),
         Message::new(SHORT, ROUND, &[0, 0, 1, 1 << 31], &[]),
         Message::new(SHORT, ROUND, &[2, 0, 1, 0], &[]),
         Message::new(SHORT, ROUND, &[0, 9, 1, 0], &[]),

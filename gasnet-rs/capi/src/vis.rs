@@ -3,10 +3,12 @@
 #![expect(unsafe_code, reason = "exported to C by name; moves the caller's bytes")]
 
 use std::ffi::c_int;
+use std::sync::atomic::AtomicI32;
 
-use gasnet::vis::{Piece, Shape};
+use gasnet::vis::{Piece, Shape, Window};
 use gasnet::{Local, RankId};
 
+use crate::abi::Peer;
 use crate::{abi, context, fatal::die, state};
 
 /// A list that C passes, as a slice.
@@ -42,22 +44,12 @@ pub(crate) unsafe fn transfer(
     }
     let (rank, to) = (state.rank, RankId(node));
     let (base, size) = rank.table().get(to).map_or((0, 0), |entry| (entry.addr, entry.size));
-    let bytes = remote.bytes();
-    if bytes.is_none() || bytes != local.bytes() {
-        let count = |shape: Shape<'_>| shape.bytes().map_or("too many".to_string(), |n| n.to_string());
-        die(&format!(
-            "{call}: source and destination have different numbers of bytes: {} on node {node}, {} here",
-            count(remote),
-            count(local)
-        ));
+    // SAFETY: the caller's promise.
+    if unsafe { rank.copy_shape(get, to, remote, base, local) } {
+        return 0;
     }
-    if let Some((first, end)) = remote.span()
-        && (first < base as i128 || end > base as i128 + size as i128)
-    {
-        die(&format!(
-            "{call}: pieces from address {first:#x} to {end:#x} are outside the segment of node {node}, which is [{base:#x}, {:#x}), {size} bytes",
-            base.wrapping_add(size)
-        ));
+    if !rank.shapes_fit(to, remote, base, local) {
+        refuse(call, node, (base, size), remote, local);
     }
     // SAFETY: the caller's promise.
     unsafe {
@@ -71,6 +63,27 @@ pub(crate) unsafe fn transfer(
         }
     }
     0
+}
+
+/// Ends the job for a transfer that cannot be.
+#[cold]
+fn refuse(call: &str, node: u32, (base, size): (usize, usize), remote: Shape<'_>, local: Shape<'_>) -> ! {
+    let most = isize::MAX as usize;
+    let (there, here) = (remote.bytes().filter(|n| *n <= most), local.bytes().filter(|n| *n <= most));
+    if there.is_none() || there != here {
+        let count = |n: Option<usize>| n.map_or("too many".to_string(), |n| n.to_string());
+        die(&format!(
+            "{call}: source and destination have different numbers of bytes, or more than {most}: {} on node {node}, {} here",
+            count(there),
+            count(here)
+        ));
+    }
+    let (first, end) = remote.span().unwrap_or_default();
+    die(&format!(
+        "{call}: pieces from address {first:#x} to {end:#x} are outside the segment of node {node}, which is [{base:#x}, {:#x}), {size} \
+         bytes",
+        base.wrapping_add(size)
+    ));
 }
 
 /// Vector put or get.
@@ -143,5 +156,80 @@ pub unsafe extern "C" fn gasneti_vis_s(
         let r = Shape::Strided { at: remote, strides: list(remote_strides, levels), count };
         let l = Shape::Strided { at: local, strides: list(local_strides, levels), count };
         transfer(call, get != 0, mode, node, r, l, Local::Defer)
+    }
+}
+
+/// Set by [`crate::ex::vis::gex_VIS_SetPeerCompletionHandler`]: inline code does no puts any more.
+#[unsafe(no_mangle)]
+pub static gasneti_vis_armed: AtomicI32 = AtomicI32::new(0);
+
+/// Where the pieces of a peer are that this process maps.
+fn window(peer: &Peer) -> Window {
+    Window { origin: peer.base, size: peer.near, at: peer.base.wrapping_add_signed(peer.delta) }
+}
+
+/// Vector put or get with memory that this process maps; whether it could be.
+///
+/// # Safety
+/// As [`gasneti_vis_v`]; `peer` is an entry of the table that C reads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_vis_near_v(
+    get: c_int,
+    peer: &Peer,
+    remotes: usize,
+    remote: *const Piece,
+    locals: usize,
+    local: *const Piece,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (r, l) = (list(remote, remotes), list(local, locals));
+        window(peer).copy(get != 0, Shape::Vector(r), Shape::Vector(l)).into()
+    }
+}
+
+/// Indexed put or get with memory that this process maps; whether it could be.
+///
+/// # Safety
+/// As [`gasneti_vis_near_v`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_vis_near_i(
+    get: c_int,
+    peer: &Peer,
+    remotes: usize,
+    remote: *const usize,
+    remote_len: usize,
+    locals: usize,
+    local: *const usize,
+    local_len: usize,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let r = Shape::Indexed(list(remote, remotes), remote_len);
+        window(peer).copy(get != 0, r, Shape::Indexed(list(local, locals), local_len)).into()
+    }
+}
+
+/// Strided put or get with memory that this process maps; whether it could be. Distances are signed.
+///
+/// # Safety
+/// As [`gasneti_vis_near_v`]; the lists have `levels` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_vis_near_s(
+    get: c_int,
+    peer: &Peer,
+    remote: usize,
+    remote_strides: *const usize,
+    local: usize,
+    local_strides: *const usize,
+    element: usize,
+    count: *const usize,
+    levels: usize,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (there, here) = (list(remote_strides, levels), list(local_strides, levels));
+        let count = list(count, levels);
+        window(peer).copy_grid(get != 0, (remote, there), (local, here), element, count).into()
     }
 }

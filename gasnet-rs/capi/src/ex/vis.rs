@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::Ordering::Relaxed;
 
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::vis::{Piece, Shape};
@@ -12,7 +13,7 @@ use gasnet::{Local, RankId};
 use crate::ex::ep::{RemoteAddress, locate};
 use crate::objects::{Object, Team, Tm};
 use crate::state;
-use crate::vis::{list, transfer};
+use crate::vis::{gasneti_vis_armed, list, transfer};
 use crate::{context, fatal::die};
 
 /// Most bytes of a peer completion: `GEX_VIS_MAX_PEERCOMPLETION`.
@@ -51,6 +52,8 @@ pub unsafe extern "C" fn gex_VIS_SetPeerCompletionHandler(
             "{CALL}: a payload of {n} bytes; the most is {MAX_PEER_COMPLETION} (GEX_VIS_MAX_PEERCOMPLETION)"
         ));
     }
+    // Relaxed: this thread's next put sees it; of others it is none of their business.
+    gasneti_vis_armed.store(1, Relaxed);
     // SAFETY: the caller's promise.
     PEER_COMPLETION.set(Some((handler, unsafe { list(source.cast::<u8>(), n) }.to_vec())));
 }

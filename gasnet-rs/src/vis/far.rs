@@ -1,0 +1,680 @@
+//! Transfers of many pieces with memory that is reached by messages.
+//!
+//! A frame holds as many runs as fit: a put's request the bytes and where they belong, a get's request where
+//! they are, and the answer the bytes. Frames do not wait for each other. Each side is walked by a [`Cursor`]
+//! of its own, so they may be cut up in different ways. A place in a frame is one of these forms:
+//!
+//! | Form | Words | What they say |
+//! |---|---|---|
+//! | [`GRID`] | place, length of a run, bytes before the first one here, and for each level extent and distance | all runs of the grid, of which the frame has a part |
+//! | [`PLACES`] | place, length, bytes of the first run that are not meant, and a list of distances from the place | runs of one length |
+//! | [`PIECES`] | place, and a list of distances and lengths | any runs |
+//!
+//! Distances in lists have 4 bytes, or 8 where some need it ([`WIDE`]). The target looks at all places before
+//! it touches one. The answer to a get names a transfer, whose entry here says where the bytes go.
+#![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
+
+use super::runs::{self, Even};
+use super::side::{self, Addresses, Boxes, Fault, Grid, Side, are_inside, is_inside};
+use super::{DATA, GET, PUT, Piece, Shapes, Way};
+use crate::am::{Kind, MAX_MEDIUM, Outgoing, Token};
+use crate::amref::{self, nonsense};
+use crate::conduit::Channel;
+use crate::transfer::{Answer, Away, Plan};
+use crate::{Error, Rank};
+
+/// Runs of this size are not packed.
+pub(super) const MIN_UNPACKED_BYTES: usize = 4096;
+
+const GRID: u32 = 0;
+const PLACES: u32 = 1;
+const PIECES: u32 = 2;
+/// Added to a form: distances in the list have 8 bytes.
+const WIDE: u32 = 4;
+
+/// Extent and distance of a level.
+type Level = (usize, usize);
+
+/// How runs are laid out.
+#[derive(Debug)]
+enum Form<'a> {
+    /// Runs of one length; extents are not 0.
+    Grid { at: usize, len: usize, levels: Vec<Level> },
+    /// Runs of one length, at listed places.
+    Places { list: List<'a>, len: usize },
+    /// Runs of any lengths.
+    Pieces(Vec<Piece>),
+}
+
+/// A list of places, of the caller's or of our own.
+#[derive(Debug)]
+enum List<'a> {
+    Given(Addresses<'a>),
+    Own(Vec<usize>),
+}
+
+impl List<'_> {
+    fn addresses(&self) -> Addresses<'_> {
+        match self {
+            List::Given(list) => *list,
+            List::Own(list) => Addresses::Bare(list),
+        }
+    }
+}
+
+/// Where a walk along the bytes of a side is.
+#[derive(Debug)]
+struct Cursor<'a> {
+    form: Form<'a>,
+    /// Number of the run it is in.
+    run: usize,
+    /// Bytes of that run that lie behind it.
+    within: usize,
+}
+
+/// What a frame has room for.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    /// Most bytes of its payload.
+    most: usize,
+    /// Bytes that are left to be sent.
+    left: usize,
+    /// Whether the places have a frame of their own, without the bytes.
+    alone: bool,
+}
+
+/// Places in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Described {
+    form: u32,
+    /// Levels of a grid, entries of a list.
+    entries: u32,
+    /// Bytes that are there.
+    n: usize,
+}
+
+/// Direction of [`Cursor::copy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    /// From the runs to where they are packed.
+    Pack,
+    Unpack,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(form: Form<'a>) -> Cursor<'a> {
+        Cursor { form, run: 0, within: 0 }
+    }
+
+    fn of(side: &Side<'a>) -> Cursor<'a> {
+        Cursor::new(match *side {
+            Side::Nothing => Form::Pieces(Vec::new()),
+            Side::Grid(grid) => folded(grid.at, grid.len, grid.levels()),
+            Side::Places { list, len } => Form::Places { list: List::Given(list), len },
+            Side::Pieces(list) => Form::Pieces(list.iter().copied().filter(|piece| piece.len > 0).collect()),
+        })
+    }
+
+    /// The run it is in: place and length, or nothing at the end of a list.
+    fn here(&self) -> Piece {
+        match &self.form {
+            Form::Grid { at, len, levels } => {
+                let (mut at, mut rest) = (*at, self.run);
+                for (count, step) in levels {
+                    at = at.wrapping_add((rest % count).wrapping_mul(*step));
+                    rest /= count;
+                }
+                Piece { at, len: *len }
+            }
+            Form::Places { list, len } => {
+                let list = list.addresses();
+                if self.run < list.len() { Piece { at: list.get(self.run), len: *len } } else { NO_PIECE }
+            }
+            Form::Pieces(list) => list.get(self.run).copied().unwrap_or(NO_PIECE),
+        }
+    }
+
+    /// What of that run is ahead.
+    fn ahead(&self) -> Piece {
+        let piece = self.here();
+        Piece { at: piece.at.wrapping_add(self.within), len: piece.len.saturating_sub(self.within) }
+    }
+
+    /// Goes on within a run.
+    fn step(&mut self, n: usize, run: usize) {
+        self.within += n;
+        if self.within == run {
+            (self.run, self.within) = (self.run + 1, 0);
+        }
+    }
+
+    /// Goes on by `n` bytes, which are there.
+    fn advance(&mut self, mut n: usize) {
+        match &self.form {
+            Form::Grid { len, .. } | Form::Places { len, .. } => {
+                let all = self.within + n;
+                self.run += all / len;
+                self.within = all % len;
+            }
+            Form::Pieces(_) => {
+                while n > 0 {
+                    let (run, ahead) = (self.here().len, self.ahead().len);
+                    let now = n.min(ahead);
+                    self.step(now, run);
+                    n -= now;
+                }
+            }
+        }
+    }
+
+    /// Copies the next `n` bytes, all of which are there, to or from where they are packed.
+    ///
+    /// # Safety
+    /// 1. `shift` added to the places of the runs gives addresses where they are valid, and others access
+    ///    them as [`crate::bytes`] says (owed by the caller). 2. `packed` is valid for `n` bytes, which
+    ///    nobody else uses (owed by the caller).
+    unsafe fn copy(&mut self, direction: Direction, packed: *mut u8, n: usize, shift: usize) {
+        let pack = direction == Direction::Pack;
+        let mut done = 0;
+        while done < n {
+            let (run, rest) = (self.here(), n - done);
+            debug_assert!(run.len > 0, "there are as many bytes");
+            let tight = Even { at: packed.expose_provenance() + done, step: run.len };
+            // SAFETY, of all: (1), (2).
+            if self.within > 0 || rest < run.len {
+                let now = rest.min(run.len - self.within);
+                let at = run.at.wrapping_add(self.within).wrapping_add(shift);
+                let (at, packed) = (core::ptr::with_exposed_provenance_mut(at), packed.wrapping_add(done));
+                let (to, from) = if pack { (packed, at) } else { (at, packed) };
+                // SAFETY: see above.
+                unsafe { runs::run_of(now, to, from, pack) };
+                self.step(now, run.len);
+                done += now;
+                continue;
+            }
+            let whole = rest / run.len;
+            let count = match &self.form {
+                Form::Grid { levels, .. } => {
+                    let (all, step) = levels.first().copied().unwrap_or((1, 0));
+                    let count = whole.min(all - self.run % all);
+                    let row = Even { at: run.at.wrapping_add(shift), step };
+                    // SAFETY: see above.
+                    unsafe {
+                        match direction {
+                            Direction::Pack => runs::copy(tight, row, count, run.len, true),
+                            Direction::Unpack => runs::copy(row, tight, count, run.len, false),
+                        }
+                    };
+                    count
+                }
+                Form::Places { list, .. } => {
+                    let places = list.addresses().part(self.run, whole).listed(shift);
+                    // SAFETY: see above; the list has as many entries.
+                    unsafe {
+                        match direction {
+                            Direction::Pack => runs::copy(tight, places, whole, run.len, true),
+                            Direction::Unpack => runs::copy(places, tight, whole, run.len, false),
+                        }
+                    };
+                    whole
+                }
+                Form::Pieces(_) => {
+                    let one = Even { at: run.at.wrapping_add(shift), step: 0 };
+                    // SAFETY: see above.
+                    unsafe {
+                        match direction {
+                            Direction::Pack => runs::copy(tight, one, 1, run.len, true),
+                            Direction::Unpack => runs::copy(one, tight, 1, run.len, false),
+                        }
+                    };
+                    1
+                }
+            };
+            self.run += count;
+            done += count * run.len;
+        }
+    }
+
+    /// A cursor of its own for the next `n` bytes, all of which are there: it outlives the caller's lists.
+    fn own_part(&self, n: usize) -> Cursor<'static> {
+        let (run, within) = (self.run, self.within);
+        match &self.form {
+            Form::Grid { at, len, levels } => {
+                Cursor { form: Form::Grid { at: *at, len: *len, levels: levels.clone() }, run, within }
+            }
+            Form::Places { list, len } => {
+                let list = list.addresses().part(run, (within + n).div_ceil(*len));
+                let list = List::Own((0..list.len()).map(|i| list.get(i)).collect());
+                Cursor { form: Form::Places { list, len: *len }, run: 0, within }
+            }
+            Form::Pieces(list) => {
+                let mut left = n + within;
+                let part = list[run..].iter().take_while(|piece| {
+                    let more = left > 0;
+                    left = left.saturating_sub(piece.len);
+                    more
+                });
+                Cursor { form: Form::Pieces(part.copied().collect()), run: 0, within }
+            }
+        }
+    }
+
+    /// Writes where the next bytes are to `head`, as distances from `origin`, and goes on by as many as fit
+    /// the frame.
+    fn describe(&mut self, head: &mut Vec<u8>, origin: usize, frame: Frame) -> Described {
+        head.clear();
+        let Frame { most, left, alone } = frame;
+        let room = |head: usize| if alone { most } else { most - head };
+        match &self.form {
+            Form::Grid { at, len, levels } if (3 + 2 * levels.len()) * WORD_BYTES <= most / 2 => {
+                let before = self.run * len + self.within;
+                let at = at.wrapping_sub(origin);
+                for word in [at, *len, before].into_iter().chain(levels.iter().flat_map(|l| [l.0, l.1])) {
+                    head.extend_from_slice(&(word as u64).to_le_bytes());
+                }
+                let (n, entries) = (left.min(room(head.len())), levels.len() as u32);
+                self.advance(n);
+                Described { form: GRID, entries, n }
+            }
+            Form::Places { list, len } if self.within + len < most / 2 => {
+                let (list, len, run, within) = (list.addresses(), *len, self.run, self.within);
+                let fit = |entry: usize| {
+                    let head = 3 * WORD_BYTES;
+                    let by_frame = if alone {
+                        ((most - head) / entry).min((most + within) / len)
+                    } else {
+                        (most - head + within) / (entry + len)
+                    };
+                    list.part(run, by_frame.min((within + left).div_ceil(len)).max(1))
+                };
+                let places = fit(4);
+                let (low, high) = ends(places);
+                let wide = high - low > u32::MAX as usize;
+                let places = if wide { fit(8) } else { places };
+                for word in [low.wrapping_sub(origin), len, within] {
+                    head.extend_from_slice(&(word as u64).to_le_bytes());
+                }
+                for i in 0..places.len() {
+                    put_distance(head, places.get(i) - low, wide);
+                }
+                let (n, entries) = ((places.len() * len - within).min(left), places.len() as u32);
+                self.advance(n);
+                Described { form: PLACES + if wide { WIDE } else { 0 }, entries, n }
+            }
+            _ => self.describe_pieces(head, origin, frame),
+        }
+    }
+
+    /// [`Cursor::describe`] run by run.
+    fn describe_pieces(&mut self, head: &mut Vec<u8>, origin: usize, frame: Frame) -> Described {
+        let Frame { most, left, alone } = frame;
+        let mut pieces = Vec::new();
+        let (mut n, mut size) = (0, WORD_BYTES);
+        let entry = 2 * WORD_BYTES;
+        while n < left && size + entry < most {
+            let (run, piece) = (self.here().len, self.ahead());
+            if !pieces.is_empty() && piece.len >= MIN_UNPACKED_BYTES {
+                break;
+            }
+            let room = if alone { most - n } else { (most - size - entry).saturating_sub(n) };
+            let len = piece.len.min(left - n).min(room);
+            if len == 0 {
+                break;
+            }
+            pieces.push(Piece { len, ..piece });
+            self.step(len, run);
+            (n, size) = (n + len, size + entry);
+        }
+        let low = pieces.iter().map(|piece| piece.at).min().unwrap_or(0);
+        let wide = pieces.iter().any(|piece| piece.at - low > u32::MAX as usize);
+        head.extend_from_slice(&(low.wrapping_sub(origin) as u64).to_le_bytes());
+        for piece in &pieces {
+            put_distance(head, piece.at - low, wide);
+            put_distance(head, piece.len, wide);
+        }
+        Described { form: PIECES + if wide { WIDE } else { 0 }, entries: pieces.len() as u32, n }
+    }
+}
+
+const NO_PIECE: Piece = Piece { at: 0, len: 0 };
+const WORD_BYTES: usize = 8;
+
+/// The lowest of some places and the highest.
+fn ends(places: Addresses<'_>) -> (usize, usize) {
+    (0..places.len())
+        .map(|i| places.get(i))
+        .fold((usize::MAX, 0), |(low, high), at| (low.min(at), high.max(at)))
+}
+
+fn put_distance(to: &mut Vec<u8>, distance: usize, wide: bool) {
+    if wide {
+        to.extend_from_slice(&(distance as u64).to_le_bytes());
+    } else {
+        to.extend_from_slice(&(distance as u32).to_le_bytes());
+    }
+}
+
+/// A grid with as few levels as it can have.
+fn folded<'a>(at: usize, mut len: usize, levels: impl Iterator<Item = Level>) -> Form<'a> {
+    let mut kept: Vec<Level> = Vec::new();
+    for (count, step) in levels {
+        match kept.last_mut() {
+            _ if count == 1 => {}
+            None if step == len => len *= count,
+            Some(last) if step == last.0.wrapping_mul(last.1) => last.0 *= count,
+            _ => kept.push((count, step)),
+        }
+    }
+    Form::Grid { at, len, levels: kept }
+}
+
+/// Cursors along both sides, and the number of bytes.
+fn cursors<'a>(all: &Shapes<'a>, size: usize) -> Result<(Cursor<'a>, Cursor<'a>, usize), Fault> {
+    let (there, here, bytes) = side::pair(all.remote, all.local, all.origin, size)?;
+    let get = all.way == Way::Get;
+    let grids = |remote: Grid<'a>, local: Grid<'a>| {
+        let boxes = if get { Boxes::of(local, remote) } else { Boxes::of(remote, local) }?;
+        let to = folded(boxes.to, boxes.len, boxes.levels().iter().map(|level| (level.count, level.to)));
+        let from =
+            folded(boxes.from, boxes.len, boxes.levels().iter().map(|level| (level.count, level.from)));
+        let bytes = boxes.levels().iter().map(|level| level.count).product::<usize>() * boxes.len;
+        let (remote, local) = if get { (from, to) } else { (to, from) };
+        Some((Cursor::new(remote), Cursor::new(local), bytes))
+    };
+    if let (Side::Grid(remote), Side::Grid(local)) = (there, here)
+        && let Some(grids) = grids(remote, local)
+    {
+        return Ok(grids);
+    }
+    Ok((Cursor::of(&there), Cursor::of(&here), bytes))
+}
+
+impl Rank {
+    /// Starts a transfer with a rank that is reached by messages. It counts in an op.
+    ///
+    /// # Safety
+    /// As [`Rank::put_shape`] or [`Rank::get_shape`], until the op is complete, or its sources are.
+    pub(super) unsafe fn far_shapes(&self, all: &Shapes<'_>, op: u32) {
+        let size = self.segments.get(all.rank).map_or(0, |segment| segment.size);
+        let (mut there, mut here, mut left) =
+            cursors(all, size).unwrap_or_else(|fault| self.wrong_shapes(all, fault));
+        let most = self.max_frame(all.rank, 8).min(MAX_MEDIUM);
+        let mut payload = Vec::new();
+        while left > 0 {
+            let (remote, local) = (there.ahead(), here.ahead());
+            let n = remote.len.min(local.len);
+            if n >= MIN_UNPACKED_BYTES {
+                let offset = remote.at.wrapping_sub(all.origin) as u64;
+                let away = Away { op, peer: all.rank, offset, len: n, immediate: false };
+                let at = core::ptr::with_exposed_provenance_mut::<u8>(local.at);
+                // Never refused. SAFETY: owed by the caller; the range was checked.
+                let _ = unsafe {
+                    match all.way {
+                        Way::Put(source) => self.away_put(away, at, source),
+                        Way::Get => self.away_get(away, at),
+                    }
+                };
+                there.advance(n);
+                here.advance(n);
+                left -= n;
+                continue;
+            }
+            let frame = Frame { most, left, alone: all.way == Way::Get };
+            // SAFETY: owed by the caller.
+            left -= unsafe { self.send_runs(all, op, (&mut there, &mut here), frame, &mut payload) };
+        }
+    }
+
+    /// Sends what fits one frame; how many bytes.
+    ///
+    /// # Safety
+    /// As [`Rank::far_shapes`].
+    unsafe fn send_runs(
+        &self,
+        all: &Shapes<'_>,
+        op: u32,
+        (there, here): (&mut Cursor<'_>, &mut Cursor<'_>),
+        frame: Frame,
+        payload: &mut Vec<u8>,
+    ) -> usize {
+        let Described { form, entries, n } = there.describe(payload, all.origin, frame);
+        let plan = |answer| Plan::message(all.rank, op, answer);
+        let (handler, plan) = match all.way {
+            Way::Put(_) => {
+                let head = payload.len();
+                payload.resize(head + n, 0);
+                // SAFETY: the caller's pieces are valid; the buffer has just got as many bytes.
+                unsafe { here.copy(Direction::Pack, payload[head..].as_mut_ptr(), n, 0) };
+                (PUT, plan(Answer::Done))
+            }
+            // Taken back by the handler of the answer, which this rank's table of transfers lets in once.
+            Way::Get => {
+                let at = Box::into_raw(Box::new(here.own_part(n))).cast();
+                here.advance(n);
+                (GET, Plan { at, len: n, step: n, ..plan(Answer::Pieces) })
+            }
+        };
+        let [name, generation] = self.transfer(&plan).piece(0);
+        let args = [name, generation, form, entries, n as u32];
+        let (src, len) = (payload.as_ptr(), payload.len());
+        let out = Outgoing { kind: Kind::Medium, handler, args: &args, src, len, dst: 0 };
+        // SAFETY: the payload lives until the call returns.
+        if let Err(e) = unsafe { self.send(Channel::Request, all.rank, out) } {
+            self.fatal(&e.to_string());
+        }
+        n
+    }
+}
+
+/// Words of 4 or 8 bytes in a message; `None` behind its end.
+struct Words<'a>(&'a [u8]);
+
+impl Words<'_> {
+    fn next(&mut self, wide: bool) -> Option<usize> {
+        if wide {
+            let (word, rest) = self.0.split_first_chunk()?;
+            self.0 = rest;
+            Some(u64::from_le_bytes(*word) as usize)
+        } else {
+            let (word, rest) = self.0.split_first_chunk()?;
+            self.0 = rest;
+            Some(u32::from_le_bytes(*word) as usize)
+        }
+    }
+}
+
+/// The places that a request begins with, as a cursor along `n` bytes of a segment of `size` bytes, and what
+/// follows them; `None` if they are none, or are not in the segment.
+fn parse(form: u32, entries: u32, n: usize, payload: &[u8], size: usize) -> Option<(Cursor<'static>, &[u8])> {
+    let (wide, entries, mut words) = (form & WIDE != 0, entries as usize, Words(payload));
+    // An entry has 4 bytes at least.
+    if entries > payload.len() {
+        return None;
+    }
+    let at = words.next(true)?;
+    let cursor = match form & !WIDE {
+        GRID => {
+            let (len, before) = (words.next(true)?, words.next(true)?);
+            let level = |_| Some((words.next(true)?, words.next(true)?));
+            let levels: Vec<Level> = (0..entries).map(level).collect::<Option<_>>()?;
+            let bytes = levels.iter().try_fold(len, |all, level| all.checked_mul(level.0))?;
+            if bytes == 0
+                || before > bytes
+                || n > bytes - before
+                || !is_inside(at, len, levels.iter().copied(), size)
+            {
+                return None;
+            }
+            let (run, within) = (before / len, before % len);
+            Cursor { form: Form::Grid { at, len, levels }, run, within }
+        }
+        PLACES => {
+            let (len, within) = (words.next(true)?, words.next(true)?);
+            let place = |_| Some(at.wrapping_add(words.next(wide)?));
+            let list: Vec<usize> = (0..entries).map(place).collect::<Option<_>>()?;
+            let bytes = entries.checked_mul(len)?;
+            if within >= len || n > bytes - within || !Addresses::Bare(&list).are_inside(0, size, len) {
+                return None;
+            }
+            Cursor { form: Form::Places { list: List::Own(list), len }, run: 0, within }
+        }
+        PIECES => {
+            let piece = |_| Some(Piece { at: at.wrapping_add(words.next(wide)?), len: words.next(wide)? });
+            let list: Vec<Piece> = (0..entries).map(piece).collect::<Option<_>>()?;
+            let bytes = list.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len))?;
+            if n > bytes || list.iter().any(|piece| piece.len == 0) || !are_inside(&list, 0, size) {
+                return None;
+            }
+            Cursor::new(Form::Pieces(list))
+        }
+        _ => return None,
+    };
+    Some((cursor, words.0))
+}
+
+/// The own segment's first address and length, for a rank that asks for pieces of it.
+fn own_segment(rank: &Rank) -> (usize, usize) {
+    match rank.segments.get(rank.id()) {
+        Some(own) if !own.local.is_null() => (own.local.expose_provenance(), own.size),
+        _ => (0, 0),
+    }
+}
+
+/// Serves a put.
+pub(super) fn serve_put(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &[u8]) -> Result<(), Error> {
+    let (at, size) = own_segment(rank);
+    let parsed = match *args {
+        [name, generation, form, entries, n] => parse(form, entries, n as usize, payload, size)
+            .filter(|(_, data)| data.len() == n as usize)
+            .map(|(to, data)| ([name, generation], to, data)),
+        _ => None,
+    };
+    let Some((name, mut to, data)) = parsed else {
+        nonsense(rank, token, "a put of pieces that its message does not hold, or not to this segment");
+    };
+    // SAFETY: `parse` looked at all places. The payload is only read.
+    unsafe { to.copy(Direction::Unpack, data.as_ptr().cast_mut(), data.len(), at) };
+    token.answer(amref::ACK, &name)
+}
+
+/// Serves a get.
+pub(super) fn serve_get(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &[u8]) -> Result<(), Error> {
+    let (at, size) = own_segment(rank);
+    let parsed = match *args {
+        [name, generation, form, entries, n] if n as usize <= MAX_MEDIUM => {
+            parse(form, entries, n as usize, payload, size)
+                .filter(|(_, rest)| rest.is_empty())
+                .map(|(from, _)| ([name, generation], from, n as usize))
+        }
+        _ => None,
+    };
+    let Some((name, mut from, n)) = parsed else {
+        nonsense(rank, token, "a get of pieces that no message holds, or not of this segment");
+    };
+    let mut data = Vec::<u8>::with_capacity(n);
+    // SAFETY: `parse` looked at all places; the vector has room for as many bytes, which are set then.
+    unsafe {
+        from.copy(Direction::Pack, data.as_mut_ptr(), n, at);
+        data.set_len(n);
+        token.answer_with(DATA, &name, data.as_ptr(), n)
+    }
+}
+
+/// Takes the answer to a get.
+pub(super) fn take_data(rank: &Rank, token: &Token<'_>, name: [u32; 2], data: &[u8]) {
+    let piece = rank.answered(token, name, Answer::Pieces, data.len());
+    // SAFETY: what `send_runs` put into the plan of a transfer with this kind of answer, which has one piece
+    // and so is answered once.
+    let mut to = unsafe { Box::from_raw(piece.at.cast::<Cursor<'static>>()) };
+    // SAFETY: the caller of the get keeps its pieces valid until the op is done. The payload is only read.
+    unsafe { to.copy(Direction::Unpack, data.as_ptr().cast_mut(), data.len(), 0) };
+    rank.piece_done(&piece);
+}
+
+#[cfg(all(test, not(loom)))]
+pub(super) mod tests {
+    use super::super::near::Window;
+    use super::super::{Local, Shape};
+    use super::*;
+    use crate::RankId;
+
+    /// Does a transfer by frames of up to `most` bytes, as both ranks do it, without a network.
+    ///
+    /// # Safety
+    /// As [`super::super::near::copy`].
+    pub(in crate::vis) unsafe fn by_frames(
+        window: &Window,
+        remote: Shape<'_>,
+        local: Shape<'_>,
+        get: bool,
+        most: usize,
+    ) -> Result<(), Fault> {
+        let way = if get { Way::Get } else { Way::Put(Local::Defer) };
+        let all = Shapes { way, rank: RankId(0), remote, origin: window.origin, local };
+        let (mut there, mut here, mut left) = cursors(&all, window.size)?;
+        let mut head = Vec::new();
+        while left > 0 {
+            let at = there.describe(&mut head, all.origin, Frame { most, left, alone: get });
+            assert!(at.n > 0 && at.n <= most && head.len() + if get { 0 } else { at.n } <= most, "{at:?}");
+            let (mut target, rest) =
+                parse(at.form, at.entries, at.n, &head, window.size).expect("what was written can be read");
+            assert!(rest.is_empty());
+            let mut packed = vec![0u8; at.n];
+            let bytes = packed.as_mut_ptr();
+            // SAFETY: owed by the caller.
+            unsafe {
+                if get {
+                    target.copy(Direction::Pack, bytes, at.n, window.at);
+                    here.own_part(at.n).copy(Direction::Unpack, bytes, at.n, 0);
+                    here.advance(at.n);
+                } else {
+                    here.copy(Direction::Pack, bytes, at.n, 0);
+                    target.copy(Direction::Unpack, bytes, at.n, window.at);
+                }
+            }
+            left -= at.n;
+        }
+        Ok(())
+    }
+
+    /// Whatever a message says, what is read from it lies in the segment; most of what is not written by
+    /// [`Cursor::describe`] is refused.
+    #[test]
+    fn forged_places_are_refused() {
+        const SIZE: usize = 1000;
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let list: Vec<usize> = [300, 7, 960, 512, 40].into();
+        let pieces = [Piece { at: 5, len: 40 }, Piece { at: 900, len: 100 }];
+        for _ in 0..if cfg!(miri) { 50 } else { 20_000 } {
+            let form = match rng.u32(..3) {
+                0 => Form::Grid { at: 100, len: 8, levels: vec![(5, 16), (3, 200)] },
+                1 => Form::Places { list: List::Own(list.clone()), len: 40 },
+                _ => Form::Pieces(pieces.to_vec()),
+            };
+            let mut head = Vec::new();
+            let mut at =
+                Cursor::new(form).describe(&mut head, 0, Frame { most: 300, left: 120, alone: true });
+            assert!(parse(at.form, at.entries, at.n, &head, SIZE).is_some());
+            match rng.u32(..4) {
+                0 => at.form = rng.u32(..9),
+                1 => at.entries = [0, 1, 6, 7, u32::MAX][rng.usize(..5)],
+                2 => at.n = [121, 200, 1000, u32::MAX as usize][rng.usize(..4)],
+                _ => {
+                    let i = rng.usize(..head.len());
+                    head[i] ^= 1 << rng.u32(..8);
+                }
+            }
+            let Some((mut cursor, _)) = parse(at.form, at.entries, at.n, &head, SIZE) else { continue };
+            let mut left = at.n;
+            while left > 0 {
+                let piece = cursor.ahead();
+                assert!(piece.len > 0 && piece.at <= SIZE && piece.len <= SIZE - piece.at, "{at:?} {head:?}");
+                let n = piece.len.min(left);
+                cursor.advance(n);
+                left -= n;
+            }
+        }
+    }
+}
