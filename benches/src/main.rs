@@ -22,42 +22,64 @@ use options::Options;
 use probe::Group;
 
 const HELP: &str = "\
-Prints figures of the runtime and the compiler, each beside a floor measured in the same run.
+Prints figures of the runtime and the compiler, each beside a floor measured in
+the same run.
 
 usage: pgas-bench [SET]... [options]
 
 Sets that are measured on this machine (default: smp and upc)
-  smp                puts, gets, messages, barriers, atomics of one host: beside loads, stores, memcpy, a cache line passed to and fro
-  upc                compiled UPC (triad, gather, random updates, stencil) beside C on private arrays; compile times
-  coll               collectives, locks and semaphores: beside a barrier, a cache line passed to and fro
+  smp                puts, gets, messages, barriers, atomics of one host: beside
+                     loads, stores, memcpy, a cache line passed to and fro
+  upc                compiled UPC (triad, gather, random updates, stencil)
+                     beside C on private arrays; compile times
+  coll               collectives, locks and semaphores: beside a barrier, a
+                     cache line passed to and fro
   udp                the udp conduit on one host: beside raw datagrams
-  udp-loss           puts over udp between two network namespaces that lose packets: beside TCP (needs root)
-  mpi                the mpi conduit: beside the same operations in C on each installed MPI
-  ofi                the ofi conduit over libfabric's tcp and shm: beside the same operations in C on libfabric
-  ofi-registration   ways to register memory outside the segment: beside memory that is already registered
-  pgas               remote calls and updates of the crate pgas: beside the messages and stores that they consist of
-  ex                 GASNet-EX in C: beside loads, stores, a cache line passed to and fro, raw datagrams, and the calls of GASNet-1
-  clan               streams and virtual interfaces: beside puts and active messages; pages at peers: beside reads by the NIC
+  udp-loss           puts over udp between two network namespaces that lose
+                     packets: beside TCP (needs root)
+  mpi                the mpi conduit: beside the same operations in C on each
+                     installed MPI
+  ofi                the ofi conduit over libfabric's tcp and shm: beside the
+                     same operations in C on libfabric
+  ofi-registration   ways to register memory outside the segment: beside memory
+                     that is already registered
+  pgas               remote calls and updates of the crate pgas: beside the
+                     messages and stores that they consist of
+  ex                 GASNet-EX in C: beside loads, stores, a cache line passed
+                     to and fro, raw datagrams, and the calls of GASNet-1
+  clan               streams and virtual interfaces: beside puts and active
+                     messages; pages at peers: beside reads by the NIC
   attentiveness      puts and gets to a rank that computes, over every conduit
-  netvm-live         registration modes on real memory with paging: beside predictions for this host
+  netvm-live         registration modes on real memory with paging: beside
+                     predictions for this host
 
-Sets that are simulated in virtual time, beside the figures that the papers published
-  registration       Firehose and its rivals: Table 3, Figures 3 to 5, and all modes on the same puts
+Sets that are simulated in virtual time, beside the figures that the papers
+published
+  registration       Firehose and its rivals: Table 3, Figures 3 to 5, and all
+                     modes on the same puts
   netvm              NetVM: Tables 24 to 31, Figures 9 and 22 to 28
-  clan-paper         CLAN: Tables 4.1, 5.1, 5.2 and 6.1, rates, crossovers, the switch (the set clan prints these, too)
+  clan-paper         CLAN: Tables 4.1, 5.1, 5.2 and 6.1, rates, crossovers, the
+                     switch (the set clan prints these, too)
   trapeze            Trapeze: Table 1, cut-through delivery, Figures 4 and 5
 
-      --filter TEXT  measure only figures whose name contains TEXT; may be repeated
+      --filter TEXT  measure only figures whose name contains TEXT; may be
+                     repeated
       --list         print the names of the figures that would be measured
-      --rounds N     number of runs of each program (default 5, or 1 with --quick)
-      --quick        use small arrays and few rounds, to see that everything runs
-      --json         print one JSON object per line: name, value, unit, floor, ratio, ranks
-      --prefix DIR   directory of upcc, gasnetrun and the libraries (default target/stage, made by cargo xtask stage)
-      --scratch DIR  directory for built programs, and for plots under plots/ (default target/bench)
+      --rounds N     number of runs of each program (default 5, or 1 with
+                     --quick)
+      --quick        use small arrays and few rounds, to see that everything
+                     runs
+      --json         print one JSON object per line: name, value, unit, floor,
+                     ratio, ranks
+      --prefix DIR   directory of upcc, gasnetrun and the libraries (default
+                     target/stage, made by cargo xtask stage)
+      --scratch DIR  directory for built programs, and for plots under plots/
+                     (default target/bench)
   -h, --help         print this text
 
-Figures are medians; a ratio is figure / floor. Measure on an idle machine: if it is busy, a warning is printed.
-The exit status is 1 if a figure is missing, or differs from a paper by more than 10 % without an explanation.
+Figures are medians; a ratio is figure / floor. Measure on an idle machine: if
+it is busy, a warning is printed. The exit status is 1 if a figure is missing,
+or differs from a paper by more than 10 % without an explanation.
 ";
 
 /// The sets of [`sim`].

@@ -738,6 +738,93 @@ fn what_all_ranks_refuse_is_said_once() {
 }
 
 #[test]
+fn labels_name_the_rank_of_each_line() {
+    for (hosts, ranks) in [(false, 3), (true, 3), (false, 1)] {
+        let mut command = Command::new(RUN);
+        if hosts {
+            command.args(["-H", "one,two"]).env("GASNET_SSH", SSH);
+        }
+        command.args(["--label", "-n", &ranks.to_string(), RANK, "lines", "20"]);
+        let output = command.output().unwrap();
+        assert_status(&output, 0);
+        for (all, word) in [(&output.stdout, "out"), (&output.stderr, "err")] {
+            let lines: Vec<&str> = text(all).lines().filter(|line| !line.contains("ssh.sh")).collect();
+            assert_eq!(lines.len(), 20 * ranks, "{output:?}");
+            for line in lines {
+                let rank = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).expect(line);
+                assert!(rank.1.starts_with(&format!("{word} {} ", rank.0)), "{line}");
+            }
+        }
+    }
+    // In colour on a terminal, unless people want none.
+    for (variable, expected) in [("", "\x1b[36m[0]\x1b[0m hello 0"), ("1", "[0] hello 0")] {
+        let job = format!("{RUN} -l -n 2 {RANK} hello");
+        let mut command = Command::new("script");
+        command.args(["-qefc", &job, "/dev/null"]).stdin(Stdio::null()).env("NO_COLOR", variable);
+        let output = command.output().unwrap();
+        assert_status(&output, 0);
+        assert!(text(&output.stdout).lines().any(|line| line.starts_with(expected)), "{output:?}");
+    }
+}
+
+/// In a batch job neither ranks nor hosts have to be named.
+#[test]
+fn a_batch_job_says_ranks_and_hosts() {
+    let batch = |arguments: &[&str], list: &str, tasks: &str| {
+        let mut command = Command::new(RUN);
+        command.args(arguments).args([RANK, "hello"]).env("GASNET_SSH", SSH);
+        command.env("SLURM_JOB_NODELIST", list).env("SLURM_TASKS_PER_NODE", tasks);
+        command.output().unwrap()
+    };
+    let output = batch(&["-v"], "n[1-2]", "2,1");
+    assert_status(&output, 0);
+    assert_eq!(text(&output.stdout).lines().filter(|l| l.contains(" of 3 job ")).count(), 3, "{output:?}");
+    for (rank, host) in [(0, "n1"), (1, "n1"), (2, "n2")] {
+        let on = |line: &str| {
+            line.contains(&format!("rank {rank} (pid ")) && line.contains(&format!(" on {host})"))
+        };
+        assert!(text(&output.stderr).lines().any(on), "{output:?}");
+    }
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let output = batch(&["--dry-run"], own.trim(), "2");
+    assert_status(&output, 0);
+    assert!(text(&output.stdout).contains("rank 1: this host"), "{output:?}");
+    let output = batch(&[], "n[1-", "2");
+    assert_status(&output, 2);
+    assert!(text(&output.stderr).contains("give -n N --hosts A,B"), "{output:?}");
+}
+
+/// `gasnetrun sum` hardly means coreutils' program.
+#[test]
+fn a_program_of_the_current_directory_comes_first() {
+    let dir = scratch("here");
+    let program = dir.join("sum");
+    std::fs::write(&program, "#!/bin/sh\necho from here\n").unwrap();
+    let run = |name: &str| Command::new(RUN).args(["-n", "2", name]).current_dir(&dir).output().unwrap();
+    let output = run("sum");
+    assert!(!text(&output.stdout).contains("from here"), "it is not executable: {output:?}");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(text(&run("sum").stdout), "from here\nfrom here\n");
+    std::fs::rename(&program, dir.join("my-sum")).unwrap();
+    std::fs::set_permissions(dir.join("my-sum"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = run("my-sum");
+    assert_status(&output, 126);
+    assert!(text(&output.stderr).contains("./my-sum: is not executable"), "{output:?}");
+    let output = run("his-sum");
+    assert_status(&output, 127);
+    assert!(text(&output.stderr).contains("there is no ./his-sum, and PATH ("), "{output:?}");
+    if std::os::unix::fs::chown(dir.join("my-sum"), Some(1), None).is_ok() {
+        std::fs::set_permissions(dir.join("my-sum"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let output = run("my-sum");
+        assert_status(&output, 127);
+        assert!(
+            text(&output.stderr).contains("did you mean ./my-sum, which belongs to another user?"),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
 fn programs_that_cannot_run() {
     let dir = scratch("cannot");
     let plain = dir.join("plain");

@@ -160,6 +160,30 @@ fn files_with_methods_of_rank_are_on_the_front_page() {
     assert!(found > 10);
 }
 
+/// What `--help` prints fits a terminal of 80 columns.
+#[test]
+fn helps_fit_a_terminal() {
+    const COLUMNS: usize = 80;
+    let mut files = Vec::new();
+    for folder in ["benches", "conduits", "pgas", "upcc", "xtask"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let (mut found, mut wide) = (0, Vec::new());
+    for path in &files {
+        let text = std::fs::read_to_string(path).expect("readable");
+        let mut inside = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            found += u32::from(line.ends_with("HELP: &str = \"\\"));
+            inside = (inside || line.ends_with("HELP: &str = \"\\")) && line != "\";";
+            if inside && line.chars().count() > COLUMNS {
+                wide.push(format!("{}:{number}", path.display()));
+            }
+        }
+    }
+    assert!(found >= 11, "{found}");
+    assert!(wide.is_empty(), "help wider than {COLUMNS} columns: {wide:#?}");
+}
+
 /// Comments are not wider than code, which the formatter keeps at 110 columns. Rows of tables and what stands
 /// between fences cannot be broken.
 #[test]

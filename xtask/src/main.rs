@@ -29,16 +29,22 @@ use lexopt::prelude::*;
 const HELP: &str = "\
 usage: cargo xtask TASK [options]
 
-  run [--conduit C] -n N FILE [arguments]   builds and runs a program: a .upc file, a .c file
-                                            that includes gasnet.h, or the name of a Rust example
-  test [STEP]... [--quick]                  runs all tests
-  stage                                     updates target/stage: bin, include, lib
-  install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries, manual pages
-  package deb                               makes a Debian package of the same files
-  bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex [--json]  measures
-  bench registration|netvm|clan-paper|trapeze [--json]  simulates the measurements of the papers
-  bench netvm-live [--json]                 registration modes on real memory, beside predictions
-  soak [--minutes M]                        runs random and long tests
+  run [--conduit C] -n N FILE [arguments]
+                           builds and runs a program: a .upc file, a .c file
+                           that includes gasnet.h, or the name of a Rust example
+  test [STEP]... [--quick] runs all tests
+  stage                    updates target/stage: bin, include, lib
+  install --prefix DIR     installs upcc, upcrun, gasnetrun, headers, libraries,
+                           manual pages
+  uninstall --prefix DIR   removes what install has put there
+  package deb              makes a Debian package of the same files
+  bench SET [--json]       measures, beside floors: smp, upc, coll, udp,
+                           udp-loss, mpi, ofi, ofi-registration, attentiveness,
+                           clan, pgas, ex; simulates the measurements of the
+                           papers: registration, netvm, clan-paper, trapeze;
+                           compares registration modes on real memory:
+                           netvm-live
+  soak [--minutes M]       runs random and long tests
 
 'cargo xtask TASK --help' describes the options of a task.
 ";
@@ -50,26 +56,37 @@ usage: cargo xtask stage
 ";
 
 const INSTALL_HELP: &str = "\
-Builds and installs upcc, upcrun, gasnetrun, headers, libraries, manual pages, and files for the builds of clients:
-pkg-config files, fragments for make, a package for CMake.
+Builds and installs upcc, upcrun, gasnetrun, headers, libraries, manual pages,
+and files for the builds of clients: pkg-config files, fragments for make, a
+package for CMake.
 
-usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdir DIR]
+usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM]
+           [--destdir DIR]
 
   --prefix DIR    directory under which the files will be used (required)
-  --cc PROGRAM    C compiler for the builds of clients (default cc); one library serves all compilers
+  --cc PROGRAM    C compiler for the builds of clients (default cc); one library
+                  serves all compilers
   --cxx PROGRAM   C++ compiler for the builds of clients (default c++)
-  --destdir DIR   put the files under DIR/PREFIX, for packaging (default: no DIR)
+  --destdir DIR   put the files under DIR/PREFIX, for packaging (default: no
+                  DIR)
 ";
 
 const BENCH_HELP: &str = "\
-Runs the benchmarks (program pgas-bench in benches/). Each figure is printed beside a floor measured in the same run.
+Runs the benchmarks (program pgas-bench in benches/). Each figure is printed
+beside a floor measured in the same run.
 
-usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|clan|pgas|ex|registration|netvm|netvm-live|clan-paper|trapeze [--json] [options of pgas-bench]
+usage: cargo xtask bench SET [--json] [options of pgas-bench]
 
-registration, netvm, clan-paper and trapeze simulate the measurements of the papers, print paper | here | difference,
-and write plots and values under target/bench/plots. clan prints what clan-paper does before its own figures. netvm-live measures the same modes on real memory.
+SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness,
+clan, pgas, ex, registration, netvm, netvm-live, clan-paper or trapeze.
 
-'cargo xtask bench smp --help' describes each set and the options: --list, --filter TEXT, --quick, --rounds N, ...
+registration, netvm, clan-paper and trapeze simulate the measurements of the
+papers, print paper | here | difference, and write plots and values under
+target/bench/plots. clan prints what clan-paper does before its own figures.
+netvm-live measures the same modes on real memory.
+
+'cargo xtask bench smp --help' describes each set and the options: --list,
+--filter TEXT, --quick, --rounds N, ...
 ";
 
 fn main() -> ExitCode {

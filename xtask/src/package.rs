@@ -18,7 +18,8 @@ Makes a Debian package of the files that 'cargo xtask install' installs.
 usage: cargo xtask package deb [--output DIR] [--no-plugins]
 
   --output DIR   directory for the package (default target/package)
-  --no-plugins   leave out the conduits mpi and ofi (default: include those that can be built here)
+  --no-plugins   leave out the conduits mpi and ofi (default: include those that
+                 can be built here)
 
 To install it, as root: apt install DIR/gasnet-rs_VERSION_ARCHITECTURE.deb
 To remove it, as root: apt remove gasnet-rs

@@ -13,13 +13,15 @@ use crate::sh;
 use crate::stage::{self, Parts};
 
 pub const HELP: &str = "\
-Builds a program and the tools that it needs, and runs it on N ranks of this host.
+Builds a program and the tools that it needs, and runs it on N ranks of this
+host.
 
 usage: cargo xtask run [--conduit NAME] -n N FILE [arguments]
 
 FILE is one of
   a UPC program (.upc)               compiled by upcc, run by upcrun
-  a C program with gasnet.h (.c)     compiled against libgasnet, run by gasnetrun
+  a C program with gasnet.h (.c)     compiled against libgasnet, run by
+                                     gasnetrun
   the name of an example in examples/rust
 
   -n N              number of ranks

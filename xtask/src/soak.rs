@@ -32,17 +32,21 @@ use crate::stage::{self, Parts};
 const HELP: &str = "\
 Runs random and long tests. Inputs that fail are kept under target/soak.
 
-usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant] [--record]
+usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS |
+           --giant] [--record]
 
   --minutes M   duration in minutes (default 10)
   --seed S      seed of the random numbers (default: from the clock)
   --record      add the result to docs/soak.md
 
 Instead of the random tests:
-  --stale N     N simulated accesses to pages whose mappings change (a million takes about a second)
-  --flood S     floods of messages between all pairs of 16 ranks over udp for at least S seconds, with the smallest windows;
-                the job must not hang, and memory must not grow
-  --giant       a put, a get and a fill of more than 4 GiB over each conduit that is built; needs 10 GiB of memory
+  --stale N     N simulated accesses to pages whose mappings change (a million
+                takes about a second)
+  --flood S     floods of messages between all pairs of 16 ranks over udp for at
+                least S seconds, with the smallest windows; the job must not
+                hang, and memory must not grow
+  --giant       a put, a get and a fill of more than 4 GiB over each conduit
+                that is built; needs 10 GiB of memory
 ";
 
 /// Longest time for one compile.

@@ -115,6 +115,7 @@ fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet
         environment: task.environment.chunks_exact(2).map(|pair| (os(&pair[0]), os(&pair[1]))).collect(),
         bind: task.bind,
         verbose: false,
+        label: false,
         limit: None,
         hosts: None,
     };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
+use crate::allocation::{self, Allocation};
 use crate::bind::Bind;
 use crate::boot::parse_ranks;
 use crate::command::Command;
@@ -20,32 +21,46 @@ Runs a program on N ranks, on this host or on several.
 usage: gasnetrun -n N [options] PROGRAM [arguments]
        gasnetrun --doctor [--hosts A,B]
 
-  -n, --ranks N         number of ranks (-np works too)
-  -H, --hosts A,B:2     hosts on which to start ranks, by ssh; HOST:N gives the host N slots for ranks,
-                        and without slots all hosts get the same share (variable GASNET_HOSTS)
+  -n, --ranks N         number of ranks (-np works too); default in a batch job:
+                        the number of its tasks
+  -H, --hosts A,B:2     hosts on which to start ranks, by ssh; HOST:N gives the
+                        host N slots for ranks, and without slots all hosts get
+                        the same share (variable GASNET_HOSTS); default in a
+                        batch job: its hosts, if there are several
       --nodes N         use only the first N of these hosts
-      --hostfile FILE   file with the hosts, one per line, each with an optional 'slots=N'
-                        (variable GASNET_HOSTFILE)
-      --bind=core|none  placement: 'core' (default) binds each rank to a core of its own if there are
-                        enough cores; 'none' leaves the placement to the system
-      --conduit NAME    network: smp (default on one host), udp (default on several), mpi, ofi or netvm
-                        (sets GASNET_CONDUIT)
+      --hostfile FILE   file with the hosts, one per line, each with an optional
+                        'slots=N' (variable GASNET_HOSTFILE)
+      --bind=core|none  placement: 'core' (default) binds each rank to a core of
+                        its own if there are enough cores; 'none' leaves the
+                        placement to the system
+      --conduit NAME    network: smp (default on one host), udp (default on
+                        several), mpi, ofi or netvm (sets GASNET_CONDUIT)
   -e, --env NAME=VALUE  set a variable for the ranks; may be repeated
-  -t, --timeout SECS    end the job after this time in seconds, with status 124 (default: no limit)
+  -l, --label           write the number of the rank before each line, on a
+                        terminal in colour (unless NO_COLOR is set)
+  -t, --timeout SECS    end the job after this time in seconds, with status 124
+                        (default: no limit)
   -v, --verbose         print the host, process and processor of each rank
       --dry-run         print what would be run where, and run nothing
-      --doctor          look for problems that prevent jobs from running here, and print what to do
+      --doctor          look for problems that prevent jobs from running here,
+                        and print what to do
   -q, --quiet           print no warnings of the runtime (sets GASNET_QUIET)
   -h, --help            print this text
   -V, --version         print the version
 
-The output of the ranks is printed in whole lines. Rank 0 reads standard input; for the other ranks it is empty.
-The exit status is that of the first rank that ends with a status other than 0, or 128 + S if a signal S
-ended a rank or the job.
+A PROGRAM without a slash is looked for in the current directory and in PATH.
+The output of the ranks is printed in whole lines. Rank 0 reads standard input;
+for the other ranks it is empty. The exit status is that of the first rank that
+ends with a status other than 0, or 128 + S if a signal S ended a rank or the
+job.
 
-On other hosts the program runs in the same directory, with the same path and environment. gasnetrun must be
-installed there under the same path as here. The variable GASNET_SSH names the command to use in place of ssh; its
-last two arguments are the host and the command to run there.
+On other hosts the program runs in the same directory, with the same path and
+environment. gasnetrun must be installed there under the same path as here. The
+variable GASNET_SSH names the command to use in place of ssh; its last two
+arguments are the host and the command to run there.
+
+The batch systems whose jobs are known are Slurm, PBS, LSF, Grid Engine and
+Flux.
 ";
 
 /// The request on the command line.
@@ -62,7 +77,7 @@ pub enum CommandLine {
 }
 
 /// The long options.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 15] = [
     "--ranks",
     "--hosts",
     "--hostfile",
@@ -70,6 +85,7 @@ const OPTIONS: [&str; 14] = [
     "--bind",
     "--conduit",
     "--env",
+    "--label",
     "--timeout",
     "--verbose",
     "--quiet",
@@ -83,7 +99,10 @@ const OPTIONS: [&str; 14] = [
 ///
 /// # Errors
 /// A message for the user.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, String> {
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    surroundings: &Surroundings<'_>,
+) -> Result<CommandLine, String> {
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut command = Command {
         ranks: 0,
@@ -92,6 +111,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
         environment: Vec::new(),
         bind: Bind::default(),
         verbose: false,
+        label: false,
         limit: None,
         hosts: None,
     };
@@ -113,6 +133,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
             }
             Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
             Long("nodes") => nodes = Some(number_of_hosts(&mut parser)?),
+            Short('l') | Long("label") => command.label = true,
             Long("dry-run") => dry_run = true,
             Long("doctor") => doctor = true,
             Short('v') | Long("verbose") => command.verbose = true,
@@ -138,16 +159,66 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
     if command.program.is_empty() {
         return Err("which program? usage: gasnetrun -n N [options] PROGRAM [arguments]".to_string());
     }
-    if command.ranks == 0 {
-        return Err(format!("how many ranks? Give -n N, with N from 1 to {MAX_RANKS}"));
-    }
     if command.hosts.is_none() {
         command.hosts = hosts_from_settings()?;
     }
+    check_conduit(&command, surroundings)?;
+    fill_in(&mut command, surroundings)?;
     if let Some(nodes) = nodes {
         keep_hosts(&mut command.hosts, nodes)?;
     }
     Ok(if dry_run { CommandLine::Describe(command) } else { CommandLine::Run(command) })
+}
+
+/// What the command line is understood by.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The names of all conduits.
+    pub conduits: &'a [&'a str],
+    /// The batch job that this process is in.
+    pub allocation: &'a dyn Fn() -> Result<Option<Allocation>, String>,
+    /// The name of this host.
+    pub host: &'a str,
+}
+
+/// Ranks and hosts that were not given, from the batch job.
+fn fill_in(command: &mut Command, surroundings: &Surroundings<'_>) -> Result<(), String> {
+    let found = match (surroundings.allocation)() {
+        Err(why) if command.ranks == 0 => return Err(why),
+        found => found.unwrap_or_default(),
+    };
+    if let Some(job) = found {
+        if command.ranks == 0 {
+            command.ranks = job.tasks;
+        }
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_string();
+        let here = |hosts: &[Host]| hosts.len() == 1 && short(&hosts[0].name) == short(surroundings.host);
+        if command.hosts.is_none() && !job.hosts.is_empty() && !here(&job.hosts) {
+            let mut hosts = job.hosts;
+            // More ranks than the job has tasks are dealt out evenly.
+            if command.ranks > job.tasks {
+                hosts.iter_mut().for_each(|host| host.slots = None);
+            }
+            command.hosts = Some(hosts);
+        }
+    }
+    if command.ranks == 0 {
+        return Err(format!("how many ranks? Give -n N, with N from 1 to {MAX_RANKS}"));
+    }
+    Ok(())
+}
+
+/// Refuses a network that no rank would find.
+fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(), String> {
+    let given = command.environment.iter().rev().find(|(name, _)| name == "GASNET_CONDUIT");
+    let value = given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os("GASNET_CONDUIT"));
+    let name = value.map(|value| value.to_string_lossy().trim().to_ascii_lowercase()).unwrap_or_default();
+    let conduits = surroundings.conduits;
+    if name.is_empty() || conduits.contains(&name.as_str()) {
+        return Ok(());
+    }
+    let meant = nearest(&name, conduits).map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+    Err(format!("--conduit {name}: no such conduit; known are: {}{meant}", conduits.join(", ")))
 }
 
 /// The value of `-n`, which other launchers spell `-np`.
@@ -260,11 +331,15 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The main function of `gasnetrun`: returns its exit status.
-pub fn main(unknown_settings: fn() -> Vec<String>) -> i32 {
+pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
     if std::env::args_os().nth(1).is_some_and(|word| word == "--agent") {
         return crate::agent::main();
     }
-    let outcome = match parse(std::env::args_os().skip(1)) {
+    let variable = |name: &str| std::env::var(name).ok();
+    let allocation = || allocation::find(variable, |path| std::fs::read_to_string(path));
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let surroundings = Surroundings { conduits, allocation: &allocation, host: host.trim() };
+    let outcome = match parse(std::env::args_os().skip(1), &surroundings) {
         Ok(CommandLine::Print(text)) => {
             use std::io::Write;
             let _ = std::io::stdout().write_all(text.as_bytes());
@@ -293,8 +368,54 @@ pub fn main(unknown_settings: fn() -> Vec<String>) -> i32 {
 mod tests {
     use super::*;
 
+    const CONDUITS: [&str; 5] = ["smp", "udp", "mpi", "ofi", "netvm"];
+
+    fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, String> {
+        let nowhere = Surroundings { conduits: &CONDUITS, allocation: &|| Ok(None), host: "here" };
+        super::parse(arguments, &nowhere)
+    }
+
     fn words(line: &str) -> Result<CommandLine, String> {
         parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn a_batch_job_gives_what_the_command_line_does_not() {
+        let host = |name: &str, slots| Host { name: name.into(), slots };
+        let two = vec![host("a.cluster", Some(3)), host("b.cluster", Some(1))];
+        let case = |line: &str, hosts: &[Host]| {
+            let (tasks, hosts) = (4, hosts.to_vec());
+            let allocation = move || Ok(Some(Allocation { tasks, hosts: hosts.clone() }));
+            let batch = Surroundings { conduits: &CONDUITS, allocation: &allocation, host: "a" };
+            match super::parse(line.split_whitespace().map(OsString::from), &batch) {
+                Ok(CommandLine::Run(command)) => (command.ranks, command.hosts),
+                other => panic!("{line}: {other:?}"),
+            }
+        };
+        assert_eq!(case("p", &two), (4, Some(two.clone())));
+        assert_eq!(case("-n 2 p", &two), (2, Some(two.clone())));
+        let even = vec![host("a.cluster", None), host("b.cluster", None)];
+        assert_eq!(case("-n 9 p", &two), (9, Some(even)));
+        assert_eq!(case("--nodes 1 -n 3 p", &two), (3, Some(two[..1].to_vec())));
+        assert_eq!(case("-H x p", &two), (4, Some(vec![host("x", None)])));
+        assert_eq!(case("p", &two[..1]), (4, None), "the only host is this one");
+        assert_eq!(case("p", &two[1..]), (4, Some(two[1..].to_vec())));
+        assert_eq!(case("p", &[]), (4, None));
+
+        let broken = || Err("nodes cannot be read".to_string());
+        let batch = Surroundings { conduits: &CONDUITS, allocation: &broken, host: "a" };
+        let parse = |line: &str| super::parse(line.split_whitespace().map(OsString::from), &batch);
+        assert_eq!(parse("p"), Err("nodes cannot be read".to_string()));
+        assert!(matches!(parse("-n 2 p"), Ok(CommandLine::Run(_))));
+    }
+
+    #[test]
+    fn the_help_fits_a_terminal() {
+        let wide: Vec<&str> = HELP.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(wide, [""; 0]);
+        for option in OPTIONS {
+            assert!(HELP.contains(option), "{option}");
+        }
     }
 
     fn run(line: &str) -> Command {
@@ -417,6 +538,11 @@ mod tests {
             ("--nodes 0 -n 1 p", "not a number of hosts"),
             ("--nodes 2 -n 2 p", "1 host is named"),
             ("--nodes 3 -H a,b -n 2 p", "2 hosts are named"),
+            (
+                "--conduit upd -n 2 p",
+                "--conduit upd: no such conduit; known are: smp, udp, mpi, ofi, netvm; did you mean udp?",
+            ),
+            ("-e GASNET_CONDUIT=pigeon -n 2 p", "known are: smp, udp, mpi, ofi, netvm"),
         ] {
             let message = words(line).expect_err(line);
             assert!(message.contains(part), "{line}: {message}");

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::cgroup;
 use crate::hosts;
 use crate::place::Host;
 use crate::plugin_folder::PluginFolder;
@@ -72,9 +73,16 @@ fn limits() -> Vec<Finding> {
         )
     });
     let processors = processors::numbers(&processors::allowed()).collect::<Vec<_>>().len();
-    all.push(Fine(format!("processors: {processors} may be used")));
-    let control = number("/sys/fs/cgroup/pids.max").or_else(|| number("/sys/fs/cgroup/pids/pids.max"));
-    let processes = [limit(Limited::Processes), control].into_iter().flatten().min();
+    let group = cgroup::limits();
+    all.push(match group.processors {
+        Some(share) if share < processors as f64 => Note(
+            format!("processors: {processors} may be used, and the control group gives them the time of {share:.1}"),
+            "ranks that wait for each other are slow when there are more of them: use fewer ranks, or ask for more processors"
+                .into(),
+        ),
+        _ => Fine(format!("processors: {processors} may be used")),
+    });
+    let processes = [limit(Limited::Processes), group.processes].into_iter().flatten().min();
     all.push(match processes {
         Some(most) if most < 256 => Note(
             format!("processes: at most {most}"),
@@ -124,10 +132,9 @@ fn memory() -> Vec<Finding> {
             "MPI and libfabric's shm provider keep shared memory there: mount -t tmpfs tmpfs /dev/shm".into(),
         ),
     });
-    let group = |v2, v1| number(v2).or_else(|| number(v1)).filter(|bytes| *bytes < 1 << 60);
-    if let Some(bytes) = group("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
+    if let Some(bytes) = cgroup::limits().memory {
         all.push(Note(
-            format!("memory: this container may use {}", size(bytes)),
+            format!("memory: the control group of this process may use {}", size(bytes)),
             "segments of all ranks count; GASNET_MAX_SEGSIZE keeps them within it".into(),
         ));
     }

@@ -110,7 +110,11 @@ pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
         }
     }
     let monitor = Monitor::of_agents(agents, &signals, command.limit, command.verbose);
-    Ok(monitor.map_err(Error::system("watching the hosts"))?.run())
+    let mut monitor = monitor.map_err(Error::system("watching the hosts"))?;
+    if command.label {
+        monitor.label();
+    }
+    Ok(monitor.run())
 }
 
 /// Starts the agent of a host.

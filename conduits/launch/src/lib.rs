@@ -16,8 +16,10 @@
 //! has a name in the file system.
 
 mod agent;
+mod allocation;
 pub mod bind;
 mod boot;
+mod cgroup;
 mod channel;
 pub mod cli;
 mod command;

@@ -175,6 +175,11 @@ impl Monitor {
         self.job.status()
     }
 
+    /// Writes each rank's number before its lines.
+    pub fn label(&mut self) {
+        self.sinks.label(self.job.size());
+    }
+
     /// Prints a message of the monitor.
     pub fn say(&mut self, text: &str) {
         self.sinks.say(text);

@@ -37,6 +37,9 @@ fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString
         // As under other launchers, ranks may outnumber processors.
         words.push("--oversubscribe".into());
     }
+    if command.label {
+        words.push(if open_mpi { "--tag-output" } else { "-prepend-rank" }.into());
+    }
     for (name, value) in &command.environment {
         if open_mpi {
             let mut pair = name.clone();
@@ -156,6 +159,7 @@ mod tests {
     #[test]
     fn the_same_in_other_words() {
         let mut command = Command {
+            label: false,
             ranks: 3,
             program: "prog".into(),
             arguments: vec!["-n".into()],

@@ -46,6 +46,8 @@ struct Stream {
     /// When the last bytes came.
     last: Option<Instant>,
     ended: bool,
+    /// Precedes each of its lines.
+    label: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -80,8 +82,13 @@ impl JobOutput {
     /// Adds a stream that goes to `sink`.
     pub fn add_stream(&mut self, sink: SinkId) -> StreamId {
         self.sinks[sink].streams += 1;
-        self.streams.push(Stream { sink, held: Vec::new(), last: None, ended: false });
+        self.streams.push(Stream { sink, held: Vec::new(), last: None, ended: false, label: Vec::new() });
         self.streams.len() - 1
+    }
+
+    /// Writes this before each line of a stream.
+    pub fn label(&mut self, stream: StreamId, label: &str) {
+        self.streams[stream].label = label.into();
     }
 
     /// Whether more of this stream can be accepted.
@@ -123,16 +130,16 @@ impl JobOutput {
                 let Some(end) = bytes.iter().rposition(|&b| b == b'\n').map(|at| at + 1) else {
                     if owner.is_some() {
                         sink.owner = Some((stream, now));
-                        sink.push(stream, bytes);
+                        sink.push(stream, &state.label, bytes);
                     } else {
                         state.held.extend_from_slice(bytes);
                         self.own_if_long(stream, now);
                     }
                     return;
                 };
-                sink.push(stream, &state.held);
+                sink.push(stream, &state.label, &state.held);
                 state.held.clear();
-                sink.push(stream, &bytes[..end]);
+                sink.push(stream, &state.label, &bytes[..end]);
                 state.held.extend_from_slice(&bytes[end..]);
                 if owner.is_some() {
                     let sink = state.sink;
@@ -153,7 +160,7 @@ impl JobOutput {
             // The rest follows when the owner has finished.
             Some((owner, _)) if owner != stream => {}
             owner => {
-                sink.push(stream, &state.held);
+                sink.push(stream, &state.label, &state.held);
                 state.held = Vec::new();
                 if owner.is_some() {
                     self.release(id, now);
@@ -191,7 +198,7 @@ impl JobOutput {
             let sink = &mut self.sinks[state.sink];
             let due = state.last.is_some_and(|last| now >= last + PROMPT_DELAY);
             if sink.terminal && sink.owner.is_none() && !state.held.is_empty() && due {
-                sink.push(id, &state.held);
+                sink.push(id, &state.label, &state.held);
                 state.held.clear();
             }
         }
@@ -229,6 +236,11 @@ impl JobOutput {
         }
     }
 
+    /// Whether a sink is a terminal.
+    pub fn is_terminal(&self, sink: SinkId) -> bool {
+        self.sinks[sink].terminal
+    }
+
     /// Whether a sink was closed.
     pub fn closed(&self, sink: SinkId) -> bool {
         self.sinks[sink].closed
@@ -238,7 +250,7 @@ impl JobOutput {
         let state = &mut self.streams[stream];
         let sink = &mut self.sinks[state.sink];
         if sink.owner.is_none() && state.held.len() > sink.share() {
-            sink.push(stream, &state.held);
+            sink.push(stream, &state.label, &state.held);
             state.held = Vec::new();
             sink.owner = Some((stream, now));
         }
@@ -258,7 +270,7 @@ impl JobOutput {
             } else {
                 state.held.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1)
             };
-            self.sinks[sink].push(id, &state.held[..whole]);
+            self.sinks[sink].push(id, &state.label, &state.held[..whole]);
             state.held.drain(..whole);
             self.own_if_long(id, now);
         }
@@ -276,7 +288,7 @@ impl Sink {
         (MAX_HELD_BYTES / self.streams.max(1)).clamp(MIN_SHARE_BYTES, LONG_LINE_BYTES)
     }
 
-    fn push(&mut self, stream: StreamId, bytes: &[u8]) {
+    fn push(&mut self, stream: StreamId, label: &[u8], bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         if self.closed {
             return;
@@ -284,7 +296,17 @@ impl Sink {
         if self.open_line.is_some_and(|open| open != stream) {
             self.queue.push_back(b'\n');
         }
-        self.queue.extend(bytes);
+        if label.is_empty() {
+            self.queue.extend(bytes);
+        } else {
+            let continues = self.open_line == Some(stream);
+            for (i, line) in bytes.split_inclusive(|b| *b == b'\n').enumerate() {
+                if i > 0 || !continues {
+                    self.queue.extend(label);
+                }
+                self.queue.extend(line);
+            }
+        }
         self.open_line = (*last != b'\n').then_some(stream);
     }
 }
@@ -326,6 +348,31 @@ mod tests {
             }
             String::from_utf8(all).unwrap()
         }
+    }
+
+    /// Every line has one, also of lines that come in parts, are broken, or have no end.
+    #[test]
+    fn labels_precede_each_line_once() {
+        let mut bench = Bench::new(3, true);
+        bench.output.label(0, "[0] ");
+        bench.output.label(1, "[1] ");
+        bench.feed(0, "a\nb");
+        bench.feed(1, "x\n\ny\n");
+        bench.feed(0, "c\n");
+        bench.feed(2, "bare\n");
+        assert_eq!(bench.take(), "[0] a\n[1] x\n[1] \n[1] y\n[0] bc\nbare\n");
+        bench.feed(0, "prompt ");
+        bench.now += PROMPT_DELAY;
+        bench.output.tick(bench.now);
+        bench.feed(0, "and answer\n");
+        assert_eq!(bench.take(), "[0] prompt and answer\n");
+        bench.feed(0, &"z".repeat(LONG_LINE_BYTES + 1));
+        bench.feed(1, "short\n");
+        bench.feed(0, "\n");
+        bench.end(1);
+        bench.feed(0, "rest");
+        bench.end(0);
+        assert_eq!(bench.take(), format!("[0] {}\n[1] short\n[0] rest", "z".repeat(LONG_LINE_BYTES + 1)));
     }
 
     #[test]

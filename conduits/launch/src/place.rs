@@ -69,7 +69,7 @@ fn parse_host(word: &str) -> Result<Host, String> {
 }
 
 /// Merges the entries of each host.
-fn gather(named: Vec<Host>) -> Result<Vec<Host>, String> {
+pub(crate) fn gather(named: Vec<Host>) -> Result<Vec<Host>, String> {
     let mut hosts: Vec<Host> = Vec::new();
     for host in named {
         match hosts.iter_mut().find(|h| h.name == host.name) {

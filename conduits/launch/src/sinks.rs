@@ -103,6 +103,26 @@ impl Sinks {
         Ok(Sinks { output, ways, messages, main })
     }
 
+    /// Writes each rank's number before its lines, in a colour of its own on a terminal.
+    pub fn label(&mut self, ranks: u32) {
+        // The terminal's six colours that are readable on black and on white.
+        const COLOURS: [u32; 6] = [36, 33, 35, 32, 34, 31];
+        let width = ranks.saturating_sub(1).to_string().len();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        for (sink, of_rank) in [(self.main, 0), (self.messages, 1)] {
+            let coloured = self.output.is_terminal(sink) && !plain;
+            for rank in 0..ranks {
+                let number = format!("[{rank:>width$}]");
+                let label = if coloured {
+                    format!("\x1b[{}m{number}\x1b[0m ", COLOURS[rank as usize % COLOURS.len()])
+                } else {
+                    number + " "
+                };
+                self.output.label(2 * rank as usize + of_rank, &label);
+            }
+        }
+    }
+
     /// Prints a message of the monitor.
     pub fn say(&mut self, text: &str) {
         self.output.say(self.messages, &format!("gasnetrun: {text}"));

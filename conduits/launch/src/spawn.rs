@@ -29,6 +29,7 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
     }
     let program = find(&command.program)?;
     let mut start = Start::prepare(command.ranks, (0..command.ranks).collect(), false, command.bind)?;
+    start.merge |= command.label;
     for i in 0..command.ranks as usize {
         if let Err(error) = spawn_rank(command, &program, &mut start, i) {
             start.give_up();
@@ -37,6 +38,9 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
     }
     let placement = command.verbose.then(|| describe(&start));
     let mut monitor: Monitor = start.watch(command.limit)?;
+    if command.label {
+        monitor.label();
+    }
     for line in placement.into_iter().flatten() {
         monitor.say(&line);
     }

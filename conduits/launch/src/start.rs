@@ -34,6 +34,8 @@ pub struct Start {
     pub numbers: Vec<u32>,
     /// The monitor is on another host, and this process is its agent.
     remote: bool,
+    /// The output of a single rank passes through this process, too.
+    pub merge: bool,
     /// Memory file of the host.
     pub shm: OwnedFd,
     /// Memory file for the segments.
@@ -99,6 +101,7 @@ impl Start {
             size,
             numbers,
             remote,
+            merge: size > 1 || remote,
             shm: fd::memory_file("gasnet-shm").map_err(Error::system("memfd_create"))?,
             segments: fd::memory_file("gasnet-segments").map_err(Error::system("memfd_create"))?,
             job_id: gasnet_sys::random(),
@@ -124,7 +127,7 @@ impl Start {
             MonitorSide { link: ours, pipes: None, input: None },
             RankSide { link, pipes: None, input: None },
         );
-        if self.size > 1 || self.remote {
+        if self.merge {
             let (out, out_writer) = fd::pipe().map_err(Error::system("pipe"))?;
             let (err, err_writer) = fd::pipe().map_err(Error::system("pipe"))?;
             sides.0.pipes = Some((out, err));

@@ -6,7 +6,8 @@ fn main() {
     if std::env::args_os().nth(1).is_some_and(|word| word == gasnet_launch::NETWORK_TRIAL) {
         try_network();
     }
-    std::process::exit(gasnet_launch::cli::main(gasnet_conduits::unknown_settings));
+    let conduits: Vec<&str> = gasnet_conduits::names().collect();
+    std::process::exit(gasnet_launch::cli::main(gasnet_conduits::unknown_settings, &conduits));
 }
 
 /// A rank of the job by which `gasnetrun --doctor` tries the network between hosts: every pair exchanges

@@ -17,20 +17,30 @@ pub const HELP: &str = "\
 usage: upcrun [options] program [arguments]
        upcrun [options] [compiler options] file.upc... [arguments]
 
-Runs a UPC program on N threads. Given UPC sources, it first compiles them as upcc does; the programs are kept in a cache.
+Runs a UPC program on N threads. Given UPC sources, it first compiles them as
+upcc does; the programs are kept in a cache.
 
-  -n N, -np N             number of threads; may be omitted if the program was compiled with -T
-  -N HOSTS                number of hosts: the first HOSTS of those in GASNET_HOSTS or GASNET_HOSTFILE (default: all)
-  -network=NAME           network: smp (default on one host), udp (default on several), mpi, ofi, netvm
-  -pshm-width N           largest number of threads of a host that share memory (default: all of the host)
-  -shared-heap=SIZE       size of the shared heap of each thread, in MB or with KB, MB or GB
+  -n N, -np N             number of threads; may be omitted if the program was
+                          compiled with -T, or in a batch job that has tasks
+  -N HOSTS                number of hosts: the first HOSTS of those in
+                          GASNET_HOSTS or GASNET_HOSTFILE (default: all)
+  -network=NAME           network: smp (default on one host), udp (default on
+                          several), mpi, ofi, netvm
+  -pshm-width N           largest number of threads of a host that share memory
+                          (default: all of the host)
+  -shared-heap=SIZE       size of the shared heap of each thread, in MB or with
+                          KB, MB or GB
   -bind-threads           bind threads to processors
   -polite-sync            yield the processor while waiting
+  -label                  write the number of the thread before each line
   -backtrace              print a backtrace of a thread that fails
   -abort                  end a thread that fails with a core file
-  -freeze[=T]             thread T (default 0) waits for a debugger at start; with -freeze-early all threads do, before anything else
+  -freeze[=T]             thread T (default 0) waits for a debugger at start;
+                          with -freeze-early all threads do, before anything
+                          else
   -freeze-on-error        a thread that fails waits for a debugger
-  -trace, -tracefile FILE write a trace of the network to upc_trace.T or FILE.T for each thread T (a % in FILE is replaced by T);
+  -trace, -tracefile FILE write a trace of the network to upc_trace.T or FILE.T
+                          for each thread T (a % in FILE is replaced by T);
                           -traceall traces all accesses between threads
   -q, -quiet              print only the output of the program
   -v                      print the command and run it
@@ -39,9 +49,11 @@ Runs a UPC program on N threads. Given UPC sources, it first compiles them as up
   -version, -help         print the version, or this text
 
 -O, -g, -D, -I, -U, -T, -l and -L before a source file are for the compiler.
-Berkeley UPC's other upcrun options are accepted, with one or two dashes. Further options are read from the line
-`default_options = ...` of ~/.upcrunrc (unless -norc is given) and from the variable UPCRUN_FLAGS. The variable
-UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', is the command that starts programs with -network=mpi.
+Berkeley UPC's other upcrun options are accepted, with one or two dashes.
+Further options are read from the line `default_options = ...` of ~/.upcrunrc
+(unless -norc is given) and from the variable UPCRUN_FLAGS. The variable
+UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', is the command that starts
+programs with -network=mpi.
 ";
 
 #[derive(Debug, Default)]
@@ -180,6 +192,7 @@ impl Run {
             }
             "tracefile" => self.trace = Some(value()?),
             "notrace" => self.trace = None,
+            "label" => self.launcher.push("--label".into()),
             "bind-threads" | "bind" => self.bind = true,
             "nobind-threads" => self.bind = false,
             "backtrace-type" => self.set("GASNET_BACKTRACE_TYPE", &value()?),
@@ -251,18 +264,18 @@ fn go(r: Run) -> Result<(), String> {
         say_what_is_known(&program, &objects);
         return Ok(());
     }
-    let ranks = match (r.ranks, fixed) {
-        (Some(n), _) => n,
-        (None, Some(n)) => n,
-        (None, None) => {
-            return Err("how many threads? give -n N (the program was compiled without -T)".into());
-        }
-    };
+    let ranks = r.ranks.or(fixed);
+    if ranks.is_none() && !in_batch_job() {
+        return Err("how many threads? give -n N (the program was compiled without -T)".into());
+    }
     let network = r.network.clone().or_else(|| link::network(&program));
     let mut cmd =
         match network.as_ref().and_then(|n| std::env::var(format!("UPC_{}_SPAWNCMD", n.to_uppercase())).ok())
         {
-            Some(spawn) if !spawn.trim().is_empty() => spawn_command(&spawn, ranks, &program, args)?,
+            Some(spawn) if !spawn.trim().is_empty() => {
+                let ranks = ranks.ok_or("how many threads? give -n N")?;
+                spawn_command(&spawn, ranks, &program, args)?
+            }
             _ => launch(&r, &layout, ranks, network.as_deref(), &program, args)?,
         };
     if let Some(h) = r.heap {
@@ -286,6 +299,19 @@ fn go(r: Run) -> Result<(), String> {
     }
     let name = cmd.get_program().to_string_lossy().into_owned();
     Err(format!("cannot run '{name}': {}", cmd.exec()))
+}
+
+/// Whether a batch system has started this process, whose tasks the launcher then counts.
+fn in_batch_job() -> bool {
+    let variables = [
+        "SLURM_JOB_NODELIST",
+        "SLURM_NODELIST",
+        "PBS_NODEFILE",
+        "PE_HOSTFILE",
+        "LSB_MCPU_HOSTS",
+        "FLUX_JOB_SIZE",
+    ];
+    variables.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// The program to run, built first if sources are given, and its arguments.
@@ -334,7 +360,7 @@ fn say_what_is_known(program: &Path, objects: &[link::Object]) {
 fn launch(
     r: &Run,
     layout: &Layout,
-    ranks: u32,
+    ranks: Option<u32>,
     network: Option<&str>,
     program: &Path,
     args: &[OsString],
@@ -347,7 +373,9 @@ fn launch(
         ));
     }
     let mut cmd = Command::new(&launcher);
-    cmd.arg("-n").arg(ranks.to_string());
+    if let Some(ranks) = ranks {
+        cmd.arg("-n").arg(ranks.to_string());
+    }
     if r.bind {
         cmd.arg("--bind=core");
     }
@@ -495,6 +523,13 @@ mod tests {
 
     fn p(args: &[&str]) -> Result<Run, String> {
         parse(args.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn the_help_fits_a_terminal() {
+        let wide: Vec<&str> = HELP.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(wide, [""; 0]);
+        assert_eq!(p(&["-label", "prog"]).unwrap().launcher, ["--label"]);
     }
 
     #[test]
