@@ -14,7 +14,7 @@ mod sim;
 mod source;
 mod workload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use build::Tools;
@@ -186,7 +186,11 @@ fn run(options: &Options, groups: &[Group]) -> ExitCode {
 
 fn options() -> Result<Options, lexopt::Error> {
     use lexopt::prelude::*;
-    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
+    // This program runs from the folder `release` of cargo's build output, wherever that is.
+    let own = std::env::current_exe().ok();
+    let target = own.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let target = target.map_or(built, Path::to_path_buf);
     let mut options = Options {
         sets: Vec::new(),
         json: false,

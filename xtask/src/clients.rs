@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::files::write;
+use crate::files::{belongs, write};
 
 /// Networks under whose names clients look for files.
 pub const CONDUITS: [&str; 5] = ["smp", "udp", "mpi", "ofi", "netvm"];
@@ -356,6 +356,7 @@ fn executable(at: &Path, text: &str) -> Result<(), String> {
 
 /// Makes `at` a link to `to`.
 fn link(to: &str, at: &Path) -> Result<(), String> {
+    belongs(at);
     if fs::read_link(at).is_ok_and(|old| old == Path::new(to)) {
         return Ok(());
     }

@@ -1,9 +1,25 @@
 //! Files of an installation: written and copied only where something changed, and in a way that nobody else
 //! can change them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Every file that this run has laid down or found up to date.
+static LAID_DOWN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Notes that a file belongs to the installation that is being made.
+pub fn belongs(file: &Path) {
+    LAID_DOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(file.to_path_buf());
+}
+
+/// The noted files below a folder, as paths relative to it, in order.
+pub fn all_below(folder: &Path) -> Vec<PathBuf> {
+    let all = LAID_DOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().filter_map(|file| file.strip_prefix(folder).ok()).map(Path::to_path_buf).collect()
+}
 
 /// Whether `from` was changed after `than`, or either is not there.
 pub fn newer(from: &Path, than: &Path) -> bool {
@@ -33,6 +49,7 @@ fn protect(file: &Path) -> Result<(), String> {
 
 /// Puts a finished file in its place, in one step: a program that is just running keeps its old file.
 pub fn rename(from: &Path, to: &Path) -> Result<(), String> {
+    belongs(to);
     let near = to.with_extension(format!("new-{}", std::process::id()));
     fs::copy(from, &near).map_err(|e| format!("{} to {}: {e}", from.display(), near.display()))?;
     protect(&near)?;
@@ -41,6 +58,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Copies a file, if it is newer or not there.
 pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    belongs(to);
     if !newer(from, to) {
         return Ok(());
     }
@@ -50,6 +68,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Writes a file, unless it has this text already.
 pub fn write(to: &Path, text: &str) -> Result<(), String> {
+    belongs(to);
     if fs::read_to_string(to).is_ok_and(|old| old == text) {
         return Ok(());
     }

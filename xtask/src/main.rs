@@ -1,4 +1,4 @@
-//! Tasks of this repository: `cargo xtask run | test | stage | install | package | bench | soak`.
+//! Tasks of this repository: `cargo xtask run | test | stage | install | uninstall | package | bench | soak`.
 
 #[macro_use]
 mod say;
@@ -9,6 +9,7 @@ mod cluster;
 mod conformance;
 mod everywhere;
 mod files;
+mod installed;
 mod man;
 mod netvm;
 mod package;
@@ -69,6 +70,9 @@ usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM]
   --cxx PROGRAM   C++ compiler for the builds of clients (default c++)
   --destdir DIR   put the files under DIR/PREFIX, for packaging (default: no
                   DIR)
+
+'cargo xtask uninstall --prefix DIR' removes what was installed. Environment
+modules: 'module use DIR/share/modulefiles', then 'module load gasnet-rs'.
 ";
 
 const BENCH_HELP: &str = "\
@@ -108,6 +112,7 @@ fn main() -> ExitCode {
         "stage" => plain(parser, STAGE_HELP)
             .and_then(|go| if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }),
         "install" => install(parser),
+        "uninstall" => installed::uninstall(parser),
         "package" => package::main(parser),
         "bench" => bench(parser),
         "soak" => soak::main(parser),
@@ -173,6 +178,8 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
     stage::stage_firehose(&place)?;
     man::lay_down(&place)?;
     plugins::stage_all(&place);
+    installed::lay_down_module(&place)?;
+    installed::record(&place)?;
     say!("installed in {0}; try {0}/bin/upcc --help", place.display());
     Ok(())
 }

@@ -136,6 +136,16 @@ pub fn header_page(name: &str, text: &str) -> Option<String> {
             }
             let end = all.find(';').map_or(all.len(), |at| at + 1);
             is_public(declared(&all)).then(|| all[..end].to_string())
+        } else if name.contains("upc")
+            && line.starts_with(|c: char| c.is_ascii_lowercase())
+            && is_prototype(line)
+        {
+            let mut all = line.to_string();
+            while !all.contains(';') {
+                let Some(more) = lines.next() else { break };
+                all += &format!(" {}", more.trim());
+            }
+            is_public(declared(&all)).then_some(all)
         } else if line.starts_with("GASNETT_PLEASE_INLINE(") {
             let mut all = String::new();
             while !all.contains('{') {
@@ -170,6 +180,65 @@ pub fn header_page(name: &str, text: &str) -> Option<String> {
     Some(page)
 }
 
+/// The functions that a header of UPC declares, in the groups that blank lines and comments make: what the
+/// comment before a group says, and the declarations.
+fn groups(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut all = vec![(String::new(), Vec::new())];
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim().is_empty() {
+            all.push((String::new(), Vec::new()));
+        } else if let Some(about) = line.strip_prefix("/* ").and_then(|rest| rest.strip_suffix(" */")) {
+            all.push((about.to_string(), Vec::new()));
+        } else if line.starts_with(|c: char| c.is_ascii_lowercase()) && is_prototype(line) {
+            let mut all_of_it = line.trim_start_matches("extern ").to_string();
+            while !all_of_it.contains(';') {
+                let Some(more) = lines.next() else { break };
+                all_of_it += &format!(" {}", more.trim());
+            }
+            if let Some((_, list)) = all.last_mut().filter(|_| is_public(declared(&all_of_it))) {
+                list.push(all_of_it);
+            }
+        }
+    }
+    all.retain(|(_, list)| !list.is_empty());
+    all
+}
+
+fn is_prototype(line: &str) -> bool {
+    let other = ["typedef ", "static ", "enum ", "return ", "extern \"C\""];
+    line.contains('(') && !line.contains(['{', '=']) && !other.iter().any(|start| line.starts_with(start))
+}
+
+/// The pages of the functions that a header declares: a text for each name. Functions of UPC have pages of
+/// their own, others lead to their header's.
+fn function_pages(header: &str, text: &str) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    if !header.starts_with("upc") && !header.starts_with("bupc") {
+        let Some(page) = header_page(header, text) else { return all };
+        let lines = page.lines().map(|line| line.replace("\\-", "-"));
+        for line in
+            lines.filter(|line| line.ends_with(';') && line.contains('(') && !line.starts_with("typedef"))
+        {
+            all.push((declared(&line).to_string(), format!(".so man3/{header}.3\n")));
+        }
+        return all;
+    }
+    for (about, list) in groups(text) {
+        for one in &list {
+            let name = declared(one);
+            let brief = if about.is_empty() { format!("a function of {header}") } else { about.clone() };
+            let mut page = head(name, 3, &brief);
+            page += &format!(".SH SYNOPSIS\n.B #include <{header}>\n.PP\n{}", verbatim(&[one.as_str()]));
+            let others: Vec<&str> = list.iter().map(|d| declared(d)).filter(|other| *other != name).collect();
+            let others: String = others.iter().map(|other| format!(".BR {} (3),\n", plain(other))).collect();
+            page += &format!(".SH SEE ALSO\n{others}.BR {} (3)\n", plain(header));
+            all.push((name.to_string(), page));
+        }
+    }
+    all
+}
+
 /// Writes the pages of an installation, of its own tools and headers, under `share/man`.
 pub fn lay_down(prefix: &Path) -> Result<(), String> {
     let man = prefix.join("share/man");
@@ -198,6 +267,9 @@ pub fn lay_down(prefix: &Path) -> Result<(), String> {
             let hidden = folder != "include" && prefix.join("include").join(&name).exists();
             if let Some(page) = header_page(&name, &text).filter(|_| ours && !hidden) {
                 write(&man.join(format!("man3/{name}.3")), &page)?;
+                for (function, page) in function_pages(&name, &text) {
+                    write(&man.join(format!("man3/{function}.3")), &page)?;
+                }
             }
         }
     }
@@ -217,6 +289,37 @@ mod tests {
                         Does a thing.\nAnd more.\n.TP\n.B \\-c  \\-S\nstop\nearly\n.TP\n.B \\-o FILE\noutput\n.TP\n.B \\-\\-long FILE\nwrite\n\
                         .PP\nThe end.\n";
         assert!(page.ends_with(expected), "{page}");
+    }
+
+    #[test]
+    fn functions_have_pages() {
+        let header = "/* upc_t.h: things. */\n#include <x.h>\n\n/* copies: of bytes */\nvoid upc_get(void *p,\n    int n);\n\
+                      int upc_put(int n);\n\ntypedef int upc_t;\nupc_t *upc_alone(void);\nint __upc_own(void);\n#define upc_m(x) f(x)\n";
+        let pages = function_pages("upc_t.h", header);
+        let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["upc_get", "upc_put", "upc_alone"]);
+        for part in [
+            "upc_get \\- copies: of bytes\n",
+            ".B #include <upc_t.h>\n.PP\n.nf\nvoid upc_get(void *p, int n);\n.fi\n",
+            ".BR upc_put (3),\n.BR upc_t.h (3)\n",
+        ] {
+            assert!(pages[0].1.contains(part), "{}", pages[0].1);
+        }
+        assert!(pages[2].1.contains("a function of upc_t.h"), "{}", pages[2].1);
+        assert!(header_page("upc_t.h", header).unwrap().contains("void upc_get(void *p, int n);"));
+        let real = |header: &str| {
+            let text = fs::read_to_string(sh::root().join("upc-rt/include").join(header)).unwrap();
+            function_pages(header, &text)
+        };
+        for (header, name, brief) in [
+            ("upc.h", "upc_memget", "upc_memget \\- bulk copies"),
+            ("upc_collective.h", "upc_all_reduceI", "src is shared"),
+            ("upc_nb.h", "upc_sync", "explicit handles"),
+        ] {
+            assert!(real(header).iter().any(|(n, page)| n == name && page.contains(brief)), "{name}");
+        }
+        let c = "/* g.h: things. */\nextern int gasnet_one(int a);\ntypedef int gasnet_t;\n";
+        assert_eq!(function_pages("g.h", c), [("gasnet_one".to_string(), ".so man3/g.h.3\n".to_string())]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use lexopt::prelude::*;
 
 use crate::clients::Site;
 use crate::stage::{self, Parts};
-use crate::{files, man, plugins, sh};
+use crate::{files, installed, man, plugins, sh};
 
 const HELP: &str = "\
 Makes a Debian package of the files that 'cargo xtask install' installs.
@@ -120,8 +120,46 @@ fn strip_programs(usr: &Path) -> Result<(u32, u32), String> {
     Ok(needs)
 }
 
+/// What the package is, in the form of a control file.
+fn description(with_plugins: bool) -> String {
+    let networks = if with_plugins {
+        "shared memory, UDP, a NIC in software,\n MPI and libfabric"
+    } else {
+        "shared memory, UDP and a NIC in software"
+    };
+    format!(
+        "Description: partitioned global address space: UPC compiler, GASNet for C\n \
+         The UPC 1.3 compiler upcc, the launchers upcrun and gasnetrun, and libraries,\n \
+         headers and files for pkg-config, make, CMake and environment modules of the\n \
+         C interfaces gasnet.h and gasnetex.h (GASNet-1, GASNet-EX), vipl.h (VIA) and\n \
+         firehose.h. Programs run over {networks}.\n \
+         .\n \
+         Manual pages, documentation and examples are included. Rust programs use the\n \
+         crates pgas and gasnet, which are not in this package.\n"
+    )
+}
+
+/// Copies the documentation and the examples.
+fn documents(doc: &Path) -> Result<(), String> {
+    let root = sh::root();
+    files::copy(&root.join("README.md"), &doc.join("README.md"))?;
+    for folder in ["docs", "examples"] {
+        for file in tree(&root.join(folder)) {
+            let below = if folder == "docs" { file.clone() } else { Path::new(folder).join(&file) };
+            files::copy(&root.join(folder).join(&file), &doc.join(below))?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the files in which Debian's tools find what the package is.
-fn describe(root: &Path, version: &str, architecture: &str, needs: (u32, u32)) -> Result<(), String> {
+fn describe(
+    root: &Path,
+    version: &str,
+    architecture: &str,
+    needs: (u32, u32),
+    with_plugins: bool,
+) -> Result<(), String> {
     let files = tree(root);
     let mut sums = Command::new("md5sum");
     sums.args(files.iter().filter(|file| !root.join(file).is_symlink()));
@@ -139,12 +177,11 @@ fn describe(root: &Path, version: &str, architecture: &str, needs: (u32, u32)) -
          Suggests: libopenmpi3 | libmpich12, libfabric1, openssh-client, pkg-config\n\
          Section: devel\n\
          Priority: optional\n\
-         Description: runtime and compiler for programs in a partitioned global address space\n \
-          The UPC compiler upcc, the launchers upcrun and gasnetrun, and the library, headers and\n \
-          build files of GASNet for C, over shared memory, UDP, MPI and libfabric.\n",
+         {}",
         size.div_ceil(1024),
         needs.0,
         needs.1,
+        description(with_plugins),
     );
     files::write(&root.join("DEBIAN/control"), &control)?;
     files::write(&root.join("DEBIAN/md5sums"), &sums)?;
@@ -185,9 +222,11 @@ pub fn deb(output: &Path, with_plugins: bool) -> Result<PathBuf, String> {
         licences += &format!("\n{}", fs::read_to_string(&from).map_err(io(&from))?);
     }
     files::write(&doc.join("copyright"), &licences)?;
+    documents(&doc)?;
+    installed::lay_down_module(&usr)?;
 
     let (version, architecture) = (env!("CARGO_PKG_VERSION"), architecture());
-    describe(&root, version, architecture, needs)?;
+    describe(&root, version, architecture, needs, with_plugins)?;
     fs::create_dir_all(output).map_err(io(output))?;
     let package = output.join(format!("gasnet-rs_{version}_{architecture}.deb"));
     let mut pack = Command::new("dpkg-deb");
@@ -218,6 +257,28 @@ mod tests {
         if let Ok(status) = parse.status() {
             assert!(status.success(), "python3 does not accept the recipe");
         }
+    }
+
+    #[test]
+    fn the_description_has_the_form_of_a_control_file() {
+        for plugins in [false, true] {
+            let text = description(plugins);
+            assert!(text.lines().skip(1).all(|line| line.starts_with(' ')), "{text}");
+            assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+            assert_eq!(text.contains("MPI"), plugins, "{text}");
+        }
+    }
+
+    #[test]
+    fn documentation_and_examples_are_packed() {
+        let doc = std::env::temp_dir().join(format!("xtask-documents-{}", std::process::id()));
+        documents(&doc).unwrap();
+        for file in
+            ["README.md", "c-interface.md", "decisions", "examples/upc/hello.upc", "examples/c/ring.c"]
+        {
+            assert!(doc.join(file).exists(), "{file}");
+        }
+        fs::remove_dir_all(&doc).unwrap();
     }
 
     #[test]

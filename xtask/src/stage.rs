@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::clients::{self, Site, system_libraries};
-use crate::files::{copy, make_parent, newer, rename, write};
+use crate::files::{belongs, copy, make_parent, newer, rename, write};
 use crate::sh;
 
 /// The names that are visible in the installed libraries.
@@ -93,6 +93,7 @@ pub fn stage_for(prefix: &Path, site: &Site, parts: Parts) -> Result<(), String>
 
 /// The start of programs without a UPC main: C, each file a member of its own, linked in where it is needed.
 fn start_files(runtime: &Path, archive: &Path) -> Result<(), String> {
+    belongs(archive);
     let mut sources = Vec::new();
     for folder in ["c", "include"].map(|name| runtime.join(name)) {
         let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -157,6 +158,7 @@ fn build(parts: Parts) -> Result<(), String> {
 /// Combines an archive into one object with few visible names, and packs it again. Does nothing if `to` is
 /// newer.
 fn combine(from: &Path, to: &Path) -> Result<(), String> {
+    belongs(to);
     if !newer(from, to) {
         return Ok(());
     }
@@ -194,6 +196,7 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Makes a shared library of a combined archive: it exports the archive's visible names.
 fn share(from: &Path, to: &Path) -> Result<(), String> {
+    belongs(to);
     if !newer(from, to) {
         return Ok(());
     }

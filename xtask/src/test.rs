@@ -216,6 +216,30 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// Parts of the step `unit` that are worth running alone.
+const PARTS: &[Step] = &[
+    Step {
+        name: "documents",
+        about: "what the documents say about the sources",
+        quick: false,
+        run: documents,
+    },
+    Step { name: "layers", about: "which crate and module imports from which", quick: false, run: layers },
+];
+
+fn documents(_: &mut Context) -> End {
+    part("documents")
+}
+
+fn layers(_: &mut Context) -> End {
+    part("layers")
+}
+
+/// A test program of the crate `gasnet-tests`.
+fn part(name: &str) -> End {
+    sh::pass(sh::cargo(&["test", "-p", "gasnet-tests", "--test", name]), CARGO_LIMIT).into()
+}
+
 fn help() -> String {
     let mut text = "\
 Runs all tests, and says what it could not test.
@@ -237,6 +261,10 @@ steps:
             step.about,
             if step.quick { "" } else { " (not with --quick)" }
         );
+    }
+    text += "\nparts of the step unit, which run alone only:\n";
+    for step in PARTS {
+        text += &format!("  {:<14} {}\n", step.name, step.about);
     }
     text
 }
@@ -264,7 +292,8 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         let asked = only.iter().any(|name| name == step.name);
         (asked || only.is_empty() && (step.quick || !quick)) && !skip.iter().any(|name| name == step.name)
     };
-    let [beside, steps] = [BESIDE, STEPS].map(|steps| steps.iter().filter(chosen).collect::<Vec<_>>());
+    let [beside, mut steps] = [BESIDE, STEPS].map(|steps| steps.iter().filter(chosen).collect::<Vec<_>>());
+    steps.extend(PARTS.iter().filter(|part| only.iter().any(|name| name == part.name)));
 
     let (start, worked) = (Instant::now(), sh::worked());
     let ((mut ends, mut total), (more_ends, more)) = std::thread::scope(|scope| {
@@ -337,10 +366,11 @@ fn run_steps(steps: &[&'static Step], quick: bool) -> (Vec<Ended>, Tally) {
 
 fn step_name(name: OsString) -> Result<String, String> {
     let name = name.to_string_lossy().into_owned();
-    if all_steps().any(|step| step.name == name) {
+    let all = || all_steps().chain(PARTS);
+    if all().any(|step| step.name == name) {
         return Ok(name);
     }
-    let names: Vec<&str> = all_steps().map(|step| step.name).collect();
+    let names: Vec<&str> = all().map(|step| step.name).collect();
     Err(format!("no step '{name}'; there are: {}", names.join(", ")))
 }
 
@@ -699,6 +729,30 @@ mod tests {
     use crate::sh;
     use std::fs;
     use std::path::Path;
+
+    /// Steps that the documents tell people to run are there.
+    #[test]
+    fn steps_in_documents_exist() {
+        let mut pages = vec![sh::root().join("README.md")];
+        for folder in ["docs", "packaging", "tests/c", "tests/upc", "examples"] {
+            let entries = fs::read_dir(sh::root().join(folder)).unwrap().flatten();
+            pages.extend(
+                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md")),
+            );
+        }
+        let mut found = 0;
+        for page in pages {
+            let text = fs::read_to_string(&page).unwrap();
+            for rest in text.split("cargo xtask test ").skip(1) {
+                let word: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+                if !word.is_empty() && !word.starts_with('-') {
+                    assert_eq!(super::step_name(word.clone().into()), Ok(word), "{}", page.display());
+                    found += 1;
+                }
+            }
+        }
+        assert!(found >= 4, "{found}");
+    }
 
     fn has_tests(path: &Path) -> bool {
         match fs::read_dir(path) {

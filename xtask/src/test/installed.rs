@@ -233,6 +233,9 @@ fn pages(prefix: &Path, _: &Path) -> Report {
         ("man3/gasnet.h.3", "gasnet_init"),
         ("man3/gasnet_tools.h.3", "gasnett_format_number"),
         ("man3/gasnet_coll.h.3", "gasnet_coll_broadcast"),
+        ("man3/upc_memget.3", "bulk copies"),
+        ("man3/upc_all_reduceI.3", "#include <upc_collective.h>"),
+        ("man3/gasnet_init.3", "gasnet.h.3"),
     ] {
         let text = fs::read_to_string(man.join(page)).map_err(|e| format!("{page}: {e}"))?;
         if !text.contains(words) {
@@ -283,7 +286,14 @@ fn deb(_: &Path, _: &Path) -> Report {
     install.arg("--install").arg(&made);
     quiet(install)?;
     let usr = system.join("usr");
-    for needed in ["bin/gasnetrun", "lib/pkgconfig/gasnet-smp-seq.pc", "share/man/man1/upcc.1.gz"] {
+    for needed in [
+        "bin/gasnetrun",
+        "lib/pkgconfig/gasnet-smp-seq.pc",
+        "share/man/man1/upcc.1.gz",
+        "share/man/man3/upc_memget.3.gz",
+        "share/doc/gasnet-rs/README.md",
+        "share/doc/gasnet-rs/examples/upc/hello.upc",
+    ] {
         if !usr.join(needed).is_file() {
             return Err(format!("no {needed} in the package"));
         }
