@@ -113,7 +113,8 @@ impl<T: Data> Args for T {
 
     #[inline]
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        codec::write(self, out).map_err(|e| unwritable::<T>(&e))
+        let written = codec::probe::check::<T>().and_then(|()| codec::write(self, out));
+        written.map_err(|e| unwritable::<T>(&e))
     }
     #[inline]
     fn scalar(&self) -> Option<Scalar> {

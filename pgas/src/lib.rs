@@ -125,6 +125,28 @@
 //! serve, after some milliseconds. From 64 ranks on they go in two hops, so that batches fill.
 //! `GASNET_STATS=1` says at the end how much was asked for, and how many messages it took.
 //!
+//! # What travels
+//! Arguments and results are values that `serde` writes and reads. Messages do not say what their bytes are,
+//! so a few of its attributes cannot be carried. None of them changes a value silently:
+//!
+//! | Attribute | |
+//! |---|---|
+//! | `rename`, `rename_all`, `alias`, `default`, `with`, `serialize_with`, `deserialize_with`, `from`, `into`, `try_from`, `transparent`, `skip`, `bound`, `other`, `deny_unknown_fields`, `remote` | carried |
+//! | `skip_serializing_if` on a field with a name | carried; where a field is left out, names travel with the others. The field is an `Option` or has a `default`, as for other formats |
+//! | `skip_serializing_if` in a tuple struct | carried as long as nothing is left out; else an error |
+//! | `skip_serializing`, `skip_deserializing` on a field | an error |
+//! | `skip_serializing`, `skip_deserializing` on a variant | the other variants are carried; this one is an error |
+//! | a `rename` of a variant for one side | an error |
+//! | `tag` and `content`, if all variants have fields, and without names | carried |
+//! | `tag` and `content` on other enums; `tag` alone; `untagged`; `flatten`; values of any type, such as JSON's | an error |
+//! | sequences and maps that do not know how long they are | carried |
+//! | a `Serialize` that says one length and writes another | an error |
+//! | values that lie in each other 1,000 deep (lists and trees of boxes), or take more than 1 MiB of stack | an error |
+//!
+//! A type that can never be read is refused where it is sent: the call panics, and names the type. Where only
+//! a value shows it, the caller gets [`CallError::Codec`] (or the panic, if it is the sender who can see it).
+//! Of a function without a result nobody can be told: the job ends, with a message that names the type.
+//!
 //! # Errors
 //! A function that panics answers with [`CallError::Panicked`]; [`Pending::wait`] then panics here,
 //! [`Pending::result`] returns the error. A function without a result has nobody to tell: if it panics the
