@@ -46,6 +46,12 @@ fn place(backtrace: &str) -> Option<String> {
     None
 }
 
+/// The place in the program where the calling thread is: function, and file and line if known. It allocates,
+/// and reads the executable's debugging information.
+pub fn place_in_program() -> Option<String> {
+    place(&std::backtrace::Backtrace::force_capture().to_string())
+}
+
 impl Rank {
     /// Called at steps of a wait that sleeps: reports if the monitor asks, or if the wait takes too long.
     #[cold]
@@ -62,9 +68,8 @@ impl Rank {
         }
         waiter.asked = asked();
         waiter.reported |= overdue;
-        let trace = std::backtrace::Backtrace::force_capture().to_string();
         let blocked =
-            Blocked { place: place(&trace).unwrap_or_default(), ..self.blocked(waiter, what, peer) };
+            Blocked { place: place_in_program().unwrap_or_default(), ..self.blocked(waiter, what, peer) };
         if overdue && !self.has_monitor() {
             crate::last_words::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
         }

@@ -5,29 +5,19 @@
 //! dumps. Who wants to see shared variables in a debugger calls [`keep_used`]: just before the dump, a signal
 //! handler puts those pages back that the file has memory for.
 //!
-//! The handler uses nothing but system calls. It gives the signal back to the action that was there before
-//! it, so a program's own handler still runs.
-#![expect(unsafe_code, reason = "madvise, and a signal handler")]
+//! The handler uses nothing but system calls.
+#![expect(unsafe_code, reason = "madvise, and the positions of files")]
 
-use std::ffi::{c_int, c_void};
+use crate::signals;
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-
-/// The signals whose default action dumps core, without `SIGQUIT`, which asks for it politely and belongs to
-/// the program.
-const SIGNALS: [c_int; 7] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+use std::sync::{Mutex, PoisonError};
 
 /// Mappings whose used pages are kept. More than a process maps: one for each run of segments of a rank.
 static KEPT: [Kept; 256] = [const { Kept::new() }; 256];
 /// Number of entries in use.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// The actions before ours, by place in [`SIGNALS`]. Null: ours is not installed.
-static BEFORE: [AtomicPtr<libc::sigaction>; SIGNALS.len()] =
-    [const { AtomicPtr::new(std::ptr::null_mut()) }; SIGNALS.len()];
 /// Held by who adds an entry.
 static ADDING: Mutex<()> = Mutex::new(());
 
@@ -97,48 +87,15 @@ pub fn keep_used(file: BorrowedFd<'_>, offset: u64, base: *mut u8, len: usize) -
     entry.offset.store(offset, Ordering::Relaxed);
     entry.base.store(base, Ordering::Relaxed);
     entry.len.store(len, Ordering::Relaxed);
-    // ORDER: Release; pairs with Acquire in on_signal: the entry.
+    // ORDER: Release; pairs with Acquire in take_all_back: the entry.
     COUNT.store(count + 1, Ordering::Release);
     if count == 0 {
-        install();
+        signals::FAULTS.into_iter().for_each(|signal| signals::on_fault(signal, take_all_back));
     }
     Ok(())
 }
 
-/// Installs [`on_signal`] before the actions that are there.
-fn install() {
-    for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
-        // SAFETY: all-zero actions are valid, and filled in before use; the handler only does what a handler
-        // may. The box is leaked to it.
-        unsafe {
-            let old = Box::leak(Box::new(std::mem::zeroed::<libc::sigaction>()));
-            libc::sigaction(signal, std::ptr::null(), old);
-            // ORDER: Release; pairs with Acquire in on_signal: the action.
-            before.store(old, Ordering::Release);
-            let mut new: libc::sigaction = std::mem::zeroed();
-            new.sa_sigaction = on_signal as *const () as usize;
-            // Rust's own handler for stack overflows has a stack for handlers ready.
-            new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            libc::sigemptyset(&mut new.sa_mask);
-            libc::sigaction(signal, &new, std::ptr::null_mut());
-        }
-    }
-}
-
-extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+fn take_all_back(_: &signals::Fault) {
     // ORDER: Acquire; pairs with Release in keep_used: the entries.
-    for entry in &KEPT[..COUNT.load(Ordering::Acquire)] {
-        entry.take_back();
-    }
-    let Some(place) = SIGNALS.iter().position(|known| *known == signal) else { return };
-    // ORDER: Acquire; pairs with Release in install: the action.
-    let before = BEFORE[place].load(Ordering::Acquire);
-    // SAFETY: the earlier action takes its place again. A fault happens anew when this returns; a signal that
-    // somebody sent (its code is not positive) is raised anew. `info` is the kernel's.
-    unsafe {
-        libc::sigaction(signal, before, std::ptr::null_mut());
-        if (*info).si_code <= 0 {
-            libc::raise(signal);
-        }
-    }
+    KEPT[..COUNT.load(Ordering::Acquire)].iter().for_each(Kept::take_back);
 }

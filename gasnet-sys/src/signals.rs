@@ -4,6 +4,8 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::fd;
 
@@ -106,6 +108,106 @@ impl SignalAction {
     pub fn restore(&self) {
         // SAFETY: the action was in force in this program before.
         unsafe { libc::sigaction(self.0, &self.1, std::ptr::null_mut()) };
+    }
+}
+
+/// The signals by which a process ends because of a fault of its own. Their default action dumps core.
+pub const FAULTS: [c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+
+/// A fault that ends the process.
+#[derive(Debug, Clone, Copy)]
+pub struct Fault {
+    /// The signal.
+    pub signal: c_int,
+    /// The address whose access was refused, where the system tells one.
+    pub address: Option<usize>,
+}
+
+/// What is called at a fault of each of [`FAULTS`], in order.
+static HOOKS: [[AtomicPtr<()>; HOOKS_PER_FAULT]; FAULTS.len()] =
+    [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; HOOKS_PER_FAULT] }; FAULTS.len()];
+/// More than there are parts of the runtime that ask.
+const HOOKS_PER_FAULT: usize = 4;
+/// The actions before ours. Null: ours is not installed.
+static BEFORE: [AtomicPtr<libc::sigaction>; FAULTS.len()] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; FAULTS.len()];
+/// Held by who adds a hook.
+static ADDING: Mutex<()> = Mutex::new(());
+/// Bytes of the stack for handlers: a backtrace needs much.
+const HANDLER_STACK_BYTES: usize = 1 << 20;
+
+/// Has `hook` called when a fault of this kind ends the process, before the action that was there. A handler
+/// that the program installs later takes the place of all this. A signal that is not one of [`FAULTS`], and
+/// more hooks than there is room for, are ignored.
+///
+/// `hook` runs in a signal handler, on a stack of its own in the calling thread: it must not rely on locks
+/// that the faulting code may hold.
+pub fn on_fault(signal: c_int, hook: fn(&Fault)) {
+    let Some(kind) = FAULTS.iter().position(|known| *known == signal) else { return };
+    let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
+    // Relaxed: only changed under the lock.
+    let Some(free) = HOOKS[kind].iter().find(|hook| hook.load(Ordering::Relaxed).is_null()) else { return };
+    // ORDER: Release; pairs with Acquire in at_fault.
+    free.store(hook as *mut (), Ordering::Release);
+    if BEFORE[kind].load(Ordering::Relaxed).is_null() {
+        handler_stack();
+        // SAFETY: all-zero actions are valid, and filled in before use. The earlier action is leaked to the
+        // handler, which gives the signal back to it.
+        unsafe {
+            let old = Box::leak(Box::new(std::mem::zeroed::<libc::sigaction>()));
+            libc::sigaction(signal, std::ptr::null(), old);
+            // ORDER: Release; pairs with Acquire in at_fault: the action.
+            BEFORE[kind].store(old, Ordering::Release);
+            let mut new: libc::sigaction = std::mem::zeroed();
+            new.sa_sigaction = at_fault as *const () as usize;
+            new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&mut new.sa_mask);
+            libc::sigaction(signal, &new, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Gives the calling thread a stack for handlers if it has none, since the usual one may be what is full.
+fn handler_stack() {
+    // SAFETY: an all-zero `stack_t` is a valid destination; the memory is leaked, so it outlives every
+    // handler.
+    unsafe {
+        let mut now: libc::stack_t = std::mem::zeroed();
+        libc::sigaltstack(std::ptr::null(), &mut now);
+        if now.ss_flags & libc::SS_DISABLE != 0 {
+            let stack: &'static mut [u8] = vec![0u8; HANDLER_STACK_BYTES].leak();
+            let stack =
+                libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: HANDLER_STACK_BYTES };
+            libc::sigaltstack(&stack, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn at_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut std::ffi::c_void) {
+    let Some(kind) = FAULTS.iter().position(|known| *known == signal) else { return };
+    // SAFETY: the kernel's. A signal that somebody sent has a code that is not positive, and no address.
+    let (sent, address) = unsafe { ((*info).si_code <= 0, (*info).si_addr() as usize) };
+    let addressed = !sent && matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+    let fault = Fault { signal, address: addressed.then_some(address) };
+    for hook in &HOOKS[kind] {
+        // ORDER: Acquire; pairs with Release in on_fault.
+        let hook = hook.load(Ordering::Acquire);
+        if !hook.is_null() {
+            // SAFETY: only functions of this type are stored there.
+            let hook = unsafe { std::mem::transmute::<*mut (), fn(&Fault)>(hook) };
+            hook(&fault);
+        }
+    }
+    // ORDER: Acquire; pairs with Release in on_fault: the action.
+    let before = BEFORE[kind].load(Ordering::Acquire);
+    // SAFETY: the earlier action takes its place again. A fault happens anew when this returns; a signal that
+    // was sent is raised anew.
+    unsafe {
+        libc::sigaction(signal, before, std::ptr::null_mut());
+        if sent {
+            libc::raise(signal);
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub use transfers::How;
 
 /// Most writes under way.
 const MAX_WRITES_UNDER_WAY: usize = 64;
+/// Offset of the first byte that can be accessed. The page before it has the null pointer.
+pub const FIRST_OFFSET: u64 = 4096;
 
 /// Writes under way: thread, offset and length. It has no destructor, since it is used while the process
 /// ends.
@@ -139,13 +141,13 @@ impl Core {
 
     /// The lock at offset `o` of thread `t`, if NICs synchronise by themselves.
     pub fn nic_lock(&self, t: u32, o: u64, cells: Cells) -> Option<PlacedLock<'static>> {
-        let home = || GlobalPtr::new(self.target("lock", t), o);
+        let home = || GlobalPtr::new(self.target("lock", t, (o, 8)), o);
         if self.nics { PlacedLock::new(self.rank, home(), cells) } else { None }
     }
 
     /// The semaphore at offset `o` of thread `t`, if NICs synchronise by themselves.
     pub fn nic_semaphore(&self, t: u32, o: u64, cells: Cells) -> Option<PlacedSemaphore<'static>> {
-        let home = || GlobalPtr::new(self.target("semaphore", t), o);
+        let home = || GlobalPtr::new(self.target("semaphore", t, (o, 8)), o);
         if self.nics { PlacedSemaphore::new(self.rank, home(), cells) } else { None }
     }
 
@@ -176,6 +178,11 @@ impl Core {
         self.near
     }
 
+    /// Whether NICs synchronise by themselves: they own the memory of segments then.
+    pub fn has_nics(&self) -> bool {
+        self.nics
+    }
+
     /// Whether thread `t` is near.
     #[inline]
     pub fn near(&self, t: u32) -> bool {
@@ -197,7 +204,9 @@ impl Core {
         if !self.near(t) {
             return None;
         }
-        if n > self.bytes || o > self.bytes - n {
+        // The page of the null pointer is before all that can be accessed.
+        let room = self.bytes - FIRST_OFFSET;
+        if n > 0 && (n > room || o.wrapping_sub(FIRST_OFFSET) > room - n) {
             self.outside(what, t, o, n);
         }
         Some(self.near.base.wrapping_add((u64::from(t) * self.near.stride + o) as usize))
@@ -264,7 +273,7 @@ impl Core {
                     self.settle_away();
                 }
                 // SAFETY: (1).
-                unsafe { self.rank.put_nbi(self.target("put", t), o, src, n as usize) };
+                unsafe { self.rank.put_nbi(self.target("put", t, (o, n)), o, src, n as usize) };
                 UNDER_WAY.with(|u| {
                     u.writes[u.count.get()].set((t, o, n));
                     u.count.set(u.count.get() + 1);
@@ -286,6 +295,11 @@ impl Core {
 
     #[cold]
     fn outside(&self, what: &str, t: u32, o: u64, n: u64) -> ! {
+        if o < FIRST_OFFSET {
+            self.abort(&format!(
+                "a null pointer-to-shared is followed: {what} at offset {o:#x} of thread {t}"
+            ));
+        }
         self.abort(&format!(
             "{what} of {n} bytes at offset {o:#x} of thread {t}, outside its shared memory of {:#x} bytes",
             self.bytes
@@ -340,7 +354,7 @@ impl Core {
             WordOp::Max => Function::Max,
         };
         let operation = Operation { function, word: WordType::U64 };
-        self.rank.atomic(self.target("atomic operation", t), o, operation, a, b)
+        self.rank.atomic(self.target("atomic operation", t, (o, 8)), o, operation, a, b)
     }
 
     /// An atomic operation of the core on offset `o` of thread `t`; returns the old value.
@@ -350,7 +364,7 @@ impl Core {
         self.settle();
         self.attend();
         self.check_word((t, o), op);
-        let target = self.target("atomic operation", t);
+        let target = self.target("atomic operation", t, (o, 8));
         if !matches!(op.function, Function::Get | Function::CompareSwap) {
             return self.rank.atomic(target, o, op, a, b);
         }
@@ -389,7 +403,7 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
-                unsafe { self.rank.put(self.target("put", t), o, src, n as usize) }
+                unsafe { self.rank.put(self.target("put", t, (o, n)), o, src, n as usize) }
             }
         }
     }
@@ -407,7 +421,7 @@ impl Core {
                 self.settle_over(t, o, n);
                 self.send_old();
                 // SAFETY: (1).
-                unsafe { self.rank.get(dst, self.target("get", t), o, n as usize) }
+                unsafe { self.rank.get(dst, self.target("get", t, (o, n)), o, n as usize) }
             }
         }
     }
@@ -429,7 +443,7 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
-                unsafe { self.rank.get_nbi(dst, self.target("get", t), o, n as usize) }
+                unsafe { self.rank.get_nbi(dst, self.target("get", t, (o, n)), o, n as usize) }
             }
         }
     }
@@ -445,7 +459,7 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
-                unsafe { self.rank.put_nbi(self.target("put", t), o, src, n as usize) }
+                unsafe { self.rank.put_nbi(self.target("put", t, (o, n)), o, src, n as usize) }
             }
         }
     }
@@ -468,7 +482,7 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: no local memory is involved.
-                unsafe { self.rank.memset(self.target("memset", t), o, c, n as usize) }
+                unsafe { self.rank.memset(self.target("memset", t, (o, n)), o, c, n as usize) }
             }
         }
     }
@@ -496,8 +510,12 @@ impl Core {
         }
     }
 
-    /// The core's name of thread `t`; ends the job if there is no such thread.
-    fn target(&self, what: &str, t: u32) -> RankId {
+    /// The core's name of thread `t`, for an access to `n` bytes at offset `o`; ends the job if there is no
+    /// such thread, or the offset is that of a null pointer.
+    fn target(&self, what: &str, t: u32, (o, n): (u64, u64)) -> RankId {
+        if o < FIRST_OFFSET && n > 0 {
+            self.outside(what, t, o, n);
+        }
         if t >= self.rank.size() {
             self.abort(&format!(
                 "{what}: there is no thread {t} among {} (a corrupted pointer?)",

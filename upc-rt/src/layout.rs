@@ -10,10 +10,12 @@
 //! ```
 
 use crate::control::Control;
+use crate::core::FIRST_OFFSET;
 use crate::heap::{PAGE_BYTES, PageDescriptor};
 
 /// Offset of the static shared data.
-pub const STATICS_OFFSET: u64 = PAGE_BYTES;
+pub const STATICS_OFFSET: u64 = FIRST_OFFSET;
+const _: () = assert!(STATICS_OFFSET == PAGE_BYTES, "the descriptors are of whole pages");
 
 /// Bytes between the heap and the control area.
 const HEAP_GAP_BYTES: u64 = 64 << 10;

@@ -37,6 +37,7 @@ mod core;
 mod debugger;
 mod error;
 mod exit;
+mod faults;
 mod heap;
 mod image;
 mod io;

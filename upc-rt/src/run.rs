@@ -93,6 +93,7 @@ pub unsafe fn start(image: &Image) {
     }
     upc.meet("start");
     crate::exit::arm();
+    crate::faults::arm(upc);
     if upc.settings.freeze == Some(upc.me) {
         crate::debugger::freeze(&format!("thread {}", upc.me));
     }

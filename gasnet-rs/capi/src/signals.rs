@@ -20,6 +20,8 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
+use gasnet_sys::signals::{Fault, on_fault};
+
 use crate::{abi, exit, settings, tools};
 
 /// A signal handler as C declares it.
@@ -120,16 +122,15 @@ pub fn set_up() {
             let before = unsafe { install(signal, handler as *const () as usize, flags) };
             // Shells have programs in the background ignore SIGQUIT: that is nobody's choice.
             let unset = before == libc::SIG_DFL || before == libc::SIG_IGN && signal == libc::SIGQUIT;
-            if !unset && !CRASHES.iter().any(|crash| crash.0 == signal) {
+            if !unset {
                 // SAFETY: puts back what was there.
                 unsafe { install(signal, before, libc::SA_RESTART) };
             }
         }
     };
     FREEZE.store(settings::is_on("GASNET_FREEZE_ON_ERROR") == Some(true), Relaxed);
-    alternate_stack();
-    for (signal, name) in CRASHES {
-        unless_excluded(signal, name, on_crash, libc::SA_ONSTACK | libc::SA_NODEFER);
+    for (signal, _) in CRASHES.into_iter().filter(|(signal, name)| !is_named(&excluded, *signal, name)) {
+        on_fault(signal, on_crash);
     }
     for (signal, name) in REQUESTS {
         unless_excluded(signal, name, on_request, libc::SA_RESTART);
@@ -161,15 +162,6 @@ extern "C" fn on_backtrace(_: c_int) {
     let _ = tools::backtrace::gasnett_print_backtrace(2);
 }
 
-/// A stack for the handlers of crashes, since the usual one may be what crashed.
-fn alternate_stack() {
-    const SIZE: usize = 64 << 10;
-    let stack: &'static mut [u8] = vec![0u8; SIZE].leak();
-    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIZE };
-    // SAFETY: the memory is leaked, so it outlives every handler.
-    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
-}
-
 /// A short text put together without allocation.
 struct ShortText {
     bytes: [u8; 128],
@@ -193,9 +185,8 @@ fn print(arguments: std::fmt::Arguments<'_>) {
     unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
 }
 
-extern "C" fn on_crash(signal: c_int) {
-    // SAFETY: from here on the signal has its default action, so a second crash ends the process.
-    unsafe { install(signal, libc::SIG_DFL, 0) };
+fn on_crash(fault: &Fault) {
+    let signal = fault.signal;
     let name = CRASHES.iter().find(|crash| crash.0 == signal).map_or("?", |crash| crash.1);
     let _ = exit::try_flush();
     print(format_args!(
@@ -205,8 +196,6 @@ extern "C" fn on_crash(signal: c_int) {
     ));
     tools::sys::gasnett_freezeForDebuggerErr();
     let _ = tools::backtrace::gasnett_print_backtrace_ifenabled(2);
-    // SAFETY: raises the signal again, now with its default action.
-    unsafe { libc::raise(signal) };
 }
 
 extern "C" fn on_request(signal: c_int) {

@@ -272,7 +272,7 @@ impl Core {
         if self.near(t) || !o.is_multiple_of(n) || !operation.is_defined() {
             // Also where it is refused with a message.
             self.check_word((t, o), operation);
-            self.rank.atomic(self.target("atomic operation", t), o, operation, a, 0);
+            self.rank.atomic(self.target("atomic operation", t, (o, 8)), o, operation, a, 0);
             return;
         }
         let code = OPERATION | u64::from(operation.encode());
@@ -281,7 +281,7 @@ impl Core {
 
     /// Appends a record for `n` bytes of a far thread.
     fn append(&self, what: &str, (t, o): (u32, u64), n: u64, record: &[u64]) {
-        self.target(what, t);
+        self.target(what, t, (o, n));
         if n > self.bytes || o > self.bytes - n {
             self.outside(what, t, o, n);
         }

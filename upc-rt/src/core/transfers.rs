@@ -56,7 +56,7 @@ impl Core {
             return 0;
         }
         self.settle_over(t, o, n);
-        let (to, n) = (self.target("put", t), n as usize);
+        let (to, n) = (self.target("put", t, (o, n)), n as usize);
         // SAFETY: (1).
         unsafe {
             match (how.implicit, how.reused) {
@@ -82,7 +82,7 @@ impl Core {
         }
         self.settle_over(t, o, n);
         // SAFETY: (1).
-        self.handle(unsafe { self.rank.get_nb(dst, self.target("get", t), o, n as usize) })
+        self.handle(unsafe { self.rank.get_nb(dst, self.target("get", t, (o, n)), o, n as usize) })
     }
 
     /// Starts to set `n` bytes of thread `t`; returns a handle.
@@ -92,7 +92,7 @@ impl Core {
             return 0;
         }
         self.settle_over(t, o, n);
-        let (to, n) = (self.target("memset", t), n as usize);
+        let (to, n) = (self.target("memset", t, (o, n)), n as usize);
         // SAFETY: no local memory is involved.
         unsafe {
             if !how.implicit {
