@@ -6,12 +6,13 @@ pub mod layout;
 pub mod options;
 pub mod run;
 pub mod temp;
+mod warnings;
 
 use crate::cc::{self, Cc};
 use crate::emit::abi::{LINKED, PTS_STRUCT, STATIC_THREADS};
 use crate::front::ast::{FrontOptions, Warnings};
 use crate::front::types::PtsLayout;
-use crate::{dump, emit, front, link};
+use crate::{dump, emit, front, link, plain};
 use layout::Layout;
 use options::{Form, Info, Input, InputKind, LinkItem, Options, Stage};
 use std::ffi::OsString;
@@ -38,7 +39,9 @@ libraries (.o, .a) into a program.
                           objects of a program: no limits on blocks and heaps
   -shared-heap=SIZE       shared heap of each thread, in MB or with KB, MB or GB
                           (default: physical memory / threads of the host)
-  -Wall -Wupc -Werror -w  warnings
+  -Wall -Wextra -Werror -W... -Wno-... -w
+                          warnings, as of a C compiler, about the UPC program
+  -Wupc                   warnings about what is wrong in UPC alone
   -noopt                  no UPC optimisations; -fno-upc-NAME turns off one of
                           them: forall, privatise, coalesce, split-phase,
                           arithmetic, hoist, outline, vector
@@ -340,6 +343,13 @@ impl Driver<'_> {
                     eprintln!("{}: {errors} errors", path.display());
                 }
                 return Err(String::new());
+            }
+            if o.c_warnings() && o.dump.is_none() {
+                let said = warnings::ask(self, &plain::plain(&r.unit), &r.diagnostics)?;
+                eprint!("{}", said.text);
+                if said.errors {
+                    return Err(String::new());
+                }
             }
             if let Some(form) = o.dump {
                 match form {

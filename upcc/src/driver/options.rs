@@ -125,6 +125,8 @@ pub struct Options {
     pub wall: bool,
     /// `-Wupc`
     pub wupc: bool,
+    /// All options about warnings that the C compiler knows, in order.
+    pub warnings: Vec<String>,
     /// `-w`
     pub quiet: bool,
     /// `-Werror`
@@ -212,6 +214,11 @@ impl Options {
             given.next().is_some_and(|f| f != off)
         };
         last("-fopenmp", "-fno-openmp") || last("-fopenacc", "-fno-openacc")
+    }
+
+    /// Whether warnings of the C compiler are asked for.
+    pub fn c_warnings(&self) -> bool {
+        !self.quiet && self.warnings.iter().any(|w| !w.starts_with("-Wno-"))
     }
 
     /// The optimisation option for all passes: `-O2` unless told otherwise, `-O0` when debugging.

@@ -35,6 +35,7 @@ mod types;
 
 pub use at::{At, Outline};
 pub use expr::Frag;
+pub(crate) use out::string_literal;
 
 use crate::front::ast::{DeclId, DeclKind, ItemKind, NodeId, TranslationUnit};
 use crate::front::token::Sym;

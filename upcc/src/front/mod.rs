@@ -12,7 +12,7 @@
 
 pub mod ast;
 mod consteval;
-mod keyword;
+pub(crate) mod keyword;
 mod lex;
 mod parse;
 mod sema;
@@ -20,6 +20,7 @@ pub mod source;
 pub mod token;
 pub mod types;
 
+pub(crate) use parse::c_mode;
 pub(crate) use sema::ops;
 
 use ast::{FrontOptions, FrontResult};

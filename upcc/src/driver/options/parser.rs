@@ -248,6 +248,10 @@ impl Parser {
 
     fn warning(&mut self, w: String) -> Result<(), String> {
         let split = |s: &str| s.split(',').filter(|s| !s.is_empty()).map(String::from).collect::<Vec<_>>();
+        let stages = ["-Wp,", "-Wc,", "-Wl,", "-Wa,", "-Wu,", "-Ww,"];
+        if !matches!(w.as_str(), "-Wupc" | "-Wno-upc") && !stages.iter().any(|s| w.starts_with(s)) {
+            self.o.warnings.push(w.clone());
+        }
         match w.as_str() {
             "-Wall" | "-Wextra" | "-W" => self.o.wall = true,
             "-Wupc" => self.o.wupc = true,
@@ -269,7 +273,7 @@ impl Parser {
                 } else if w.starts_with("-Wa,") {
                     self.o.cc.push(w);
                 }
-                // -Wu, -Ww: for stages of other translators. Warnings of the C compiler: it runs with -w.
+                // -Wu, -Ww: for stages of other translators.
             }
         }
         Ok(())

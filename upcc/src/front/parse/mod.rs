@@ -13,6 +13,8 @@ mod record;
 mod spec;
 mod stmt;
 
+pub(crate) use cmode::c_mode;
+
 use crate::front::keyword::{self, Kw};
 
 use crate::diag::{Diagnostic, Severity};

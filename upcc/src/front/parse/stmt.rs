@@ -417,7 +417,6 @@ impl Cx<'_> {
     fn expression_statement(&mut self, start: TokIdx) -> PResult<Stmt> {
         let e = self.expression()?;
         self.expect(Punct::Semi, "after this expression")?;
-        self.check_unused(&e);
         let upc = e.has_upc;
         Ok(self.make(start, StmtKind::Expr(Box::new(e)), upc))
     }

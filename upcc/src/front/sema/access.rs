@@ -536,20 +536,4 @@ impl Cx<'_> {
         }
         (lo, hi)
     }
-
-    /// An expression statement whose value is lost: worth a word under `-Wall`.
-    pub(crate) fn check_unused(&mut self, e: &Expr) {
-        if !self.opts.warn.all || self.types.is_void(e.ty) || self.types.is_error(e.ty) {
-            return;
-        }
-        let pure_op = match &e.unparen().kind {
-            ExprKind::Binary { op, .. } => !matches!(op, BinOp::LogAnd | BinOp::LogOr),
-            ExprKind::Unary { op, .. } => *op != UnOp::Deref,
-            ExprKind::Name(_) | ExprKind::Number | ExprKind::Index { .. } | ExprKind::Member { .. } => true,
-            _ => false,
-        };
-        if pure_op {
-            self.warn_all(e.toks.start, "the value of this expression is not used");
-        }
-    }
 }
