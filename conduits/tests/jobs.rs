@@ -969,6 +969,21 @@ fn exchanges_reach_all_ranks_of_all_hosts() {
     assert_eq!(text(&output.stdout).lines().filter(|l| l.ends_with("has all of 5")).count(), 5, "{output:?}");
 }
 
+/// Ranks on other hosts cannot start in a directory that is gone; those of this host need none.
+#[test]
+fn a_removed_directory_is_told() {
+    let dir = scratch("gone");
+    for (hosts, status) in [("-H one,two", 1), ("", 0)] {
+        let gone = dir.join("gone");
+        std::fs::create_dir_all(&gone).unwrap();
+        let script = format!("cd {0} && rmdir {0} && exec {RUN} {hosts} -n 2 {RANK} hello", gone.display());
+        let output = Command::new("sh").args(["-c", &script]).env("GASNET_SSH", SSH).output().unwrap();
+        assert_status(&output, status);
+        let said = text(&output.stderr).contains("the current directory cannot be found");
+        assert_eq!(said, status == 1, "{output:?}");
+    }
+}
+
 #[test]
 fn hosts_that_cannot_run_the_program_say_why() {
     let dir = scratch("hosts");

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -190,7 +190,11 @@ fn networks() -> Vec<Finding> {
         ));
     }
     let loopback = || -> std::io::Result<bool> {
-        let (a, b) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
+        // A host may have no IPv4 at all.
+        let bind = || {
+            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).or_else(|_| UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)))
+        };
+        let (a, b) = (bind()?, bind()?);
         b.set_read_timeout(Some(Duration::from_secs(1)))?;
         a.send_to(b"x", b.local_addr()?)?;
         Ok(b.recv(&mut [0; 8])? == 1)

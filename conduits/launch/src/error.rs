@@ -87,6 +87,17 @@ pub enum Error {
         /// Its limit.
         limit: u64,
     },
+    /// The system makes no memory file.
+    #[error(
+        "cannot make a memory file, by which ranks share memory: memfd_create: {0}; a sandbox or container must allow that call (seccomp \
+         profile), and the kernel be 3.17 or newer"
+    )]
+    MemoryFile(io::Error),
+    /// The directory of this process has been removed.
+    #[error(
+        "the current directory cannot be found: {0}; ranks on other hosts start in the same one, so go to one that exists"
+    )]
+    NoDirectory(io::Error),
     /// The system refused something.
     #[error("{what}: {}", gasnet::limits::thread_refused(source))]
     System {

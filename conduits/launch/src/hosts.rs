@@ -74,7 +74,7 @@ fn whole_path(program: &Path) -> Result<Vec<u8>, Error> {
 }
 
 fn directory() -> Result<OsString, Error> {
-    Ok(std::env::current_dir().map_err(Error::system("the current directory"))?.into())
+    Ok(std::env::current_dir().map_err(Error::NoDirectory)?.into())
 }
 
 /// Runs a job on other hosts.

@@ -365,7 +365,7 @@ pub fn boot() -> Result<Option<Boot>, Error> {
     let together: Vec<u32> = (0..size).filter(|r| host_of(*r) == mine).collect();
     // The lowest rank of a host makes the memory files, and the others open them.
     let make = || -> Result<[OwnedFd; 2], Error> {
-        let file = |name| fd::memory_file(name).map_err(Error::system("memfd_create"));
+        let file = |name| fd::memory_file(name).map_err(Error::MemoryFile);
         Ok([file("gasnet-shm")?, file("gasnet-segments")?])
     };
     let mut files = make()?;

@@ -47,8 +47,9 @@ pub(crate) struct SegmentPlan {
     pub(crate) behind: u64,
     /// Bytes of the segment that may be resident.
     pub(crate) budget: u64,
-    /// The directory of the backing store.
+    /// The directory of the backing store, and whether it was chosen.
     pub(crate) folder: PathBuf,
+    pub(crate) chosen: bool,
     /// Memory of peers, and for peers.
     pub(crate) lending: LendingPlan,
 }
@@ -60,6 +61,8 @@ impl Backing {
         let page = u64::from(netvm_fw::PAGE);
         (config.extra, config.port) = (plan.behind.next_multiple_of(page) + plan.lending.bytes(), PORT);
         config.patience = FULL_STORE_LIMIT;
+        config.or_memory = !plan.chosen;
+        let folder = config.backing.clone();
         config.lent = plan.lending.donate;
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);
@@ -111,6 +114,13 @@ impl Backing {
                 "gasnet: warning: netvm: system calls fail on pages that are not in memory, because this process has no \
                  permission to handle page faults of the kernel\n",
             );
+        }
+        if plan.rank == 0 && pager.is_in_memory() && pager.budget() < plan.segment {
+            gasnet_sys::stdio::say(&format!(
+                "gasnet: warning: netvm: no file can be made in {}, so pages for which there is no room stay in memory; \
+                 GASNET_NETVM_BACKING names another directory\n",
+                folder.display()
+            ));
         }
         let backing = Backing { pager, recalled, lending };
         if let Some(port) = &backing.lending {

@@ -127,7 +127,7 @@ pub(crate) struct Live {
     pub(crate) size: u32,
     mode: Registration,
     memory: Option<u64>,
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     lending: LendingPlan,
     pub(crate) card: Arc<Card>,
     mail: Mail,
@@ -383,7 +383,8 @@ unsafe impl Conduit for Live {
             segment,
             behind,
             budget: if unbounded { segment } else { allowed },
-            folder: self.folder.clone(),
+            folder: self.folder.clone().unwrap_or_else(crate::settings::temporary),
+            chosen: self.folder.is_some(),
             lending: self.lending,
         };
         let (backing, table) = Backing::new(plan, &self.card)?;

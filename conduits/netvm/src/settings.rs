@@ -25,7 +25,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_NETVM_BACKING",
         "DIRECTORY or file:DIRECTORY; peers:SIZE or peers:SIZE:safe, of 256K or more, alone or before \
-         +file:DIRECTORY; default a file in the directory of temporary files",
+         +file:DIRECTORY; default a file in the directory of temporary files, or memory if none can be made there",
         "Where the pages of a segment are for which there is no room in memory (netvm conduit): in a file, or, \
          up to a size, in memory that other ranks donate, and then in the file. `safe`: the file has a copy of \
          every page.",
@@ -50,8 +50,8 @@ pub(crate) struct Settings {
     /// Bytes, if it was said.
     pub(crate) memory: Option<u64>,
     pub(crate) registration: Registration,
-    /// Folder of the backing file.
-    pub(crate) backing: PathBuf,
+    /// Folder of the backing file; `None` for the folder of temporary files.
+    pub(crate) backing: Option<PathBuf>,
     /// Memory of peers, and for peers.
     pub(crate) lending: LendingPlan,
     /// NICs of one host are joined as those of several are.
@@ -68,7 +68,7 @@ impl Settings {
         let mode = env.word("GASNET_NETVM_REGISTRATION")?.and_then(Registration::parse);
         let text = env.text("GASNET_NETVM_BACKING");
         let (backing, share) = match &text {
-            None => (std::env::temp_dir(), Share::default()),
+            None => (None, Share::default()),
             Some(text) => backing(text).ok_or_else(|| env.refuse("GASNET_NETVM_BACKING", text))?,
         };
         let donate = env.size("GASNET_NETVM_DONATE")?;
@@ -87,16 +87,22 @@ impl Settings {
     }
 }
 
+/// The folder of temporary files; an empty `TMPDIR` names none.
+pub(crate) fn temporary() -> PathBuf {
+    let folder = std::env::temp_dir();
+    if folder.as_os_str().is_empty() { "/tmp".into() } else { folder }
+}
+
 /// The directory of the file, and the memory of peers.
-fn backing(text: &str) -> Option<(PathBuf, Share)> {
+fn backing(text: &str) -> Option<(Option<PathBuf>, Share)> {
     let Some(peers) = text.strip_prefix("peers:") else {
         let dir = text.strip_prefix("file:").unwrap_or(text);
-        return (!dir.is_empty()).then(|| (dir.into(), Share::default()));
+        return (!dir.is_empty()).then(|| (Some(dir.into()), Share::default()));
     };
     let (peers, dir) = match peers.split_once('+') {
-        None => (peers, std::env::temp_dir()),
+        None => (peers, None),
         Some((peers, file)) => {
-            (peers, PathBuf::from(file.strip_prefix("file:").filter(|dir| !dir.is_empty())?))
+            (peers, Some(PathBuf::from(file.strip_prefix("file:").filter(|dir| !dir.is_empty())?)))
         }
     };
     let (size, safe) = peers.strip_suffix(":safe").map_or((peers, false), |size| (size, true));

@@ -102,7 +102,12 @@ fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<Vec<I
                 ))
             }),
         },
-        None if one_host => Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+        // A host may have no IPv4 at all.
+        None if one_host => {
+            let usual = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let has_usual = all.iter().any(|i| i.address == usual);
+            Ok(those(&|i| i.loopback).filter(|_| !has_usual).unwrap_or_else(|| vec![usual]))
+        }
         None => those(&|i| !i.loopback).ok_or_else(|| {
             Error::Conduit(format!(
                 "udp: no interface connects this host to others (available: {}): set GASNET_UDP_INTERFACE",
@@ -160,5 +165,9 @@ mod tests {
         let problem = ip(Some("eth7"), false).unwrap_err().to_string();
         assert!(problem.contains("eth1 (10.0.0.1)"), "{problem}");
         assert!(pick(None, false, &all[..2]).is_err());
+        let six = [i("lo", "::1", true), i("eth0", "fd00::1", false)];
+        for (all, expected) in [(&six[..], "::1"), (&all[2..], "127.0.0.1"), (&[], "127.0.0.1")] {
+            assert_eq!(pick(None, true, all).unwrap()[0].to_string(), expected);
+        }
     }
 }

@@ -11,7 +11,7 @@ pub struct TempDir(PathBuf);
 impl TempDir {
     /// Makes one, readable by this user alone.
     pub fn new() -> Result<TempDir, String> {
-        let base = std::env::temp_dir();
+        let base = base(std::env::temp_dir());
         let mut last = None;
         for k in 0..100u32 {
             let t = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
@@ -31,8 +31,24 @@ impl TempDir {
     }
 }
 
+/// The directory that temporary files are in; an empty `TMPDIR` names none.
+fn base(named: PathBuf) -> PathBuf {
+    if named.as_os_str().is_empty() { "/tmp".into() } else { named }
+}
+
 impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_name_is_none() {
+        assert_eq!(base("".into()), Path::new("/tmp"));
+        assert_eq!(base("/a".into()), Path::new("/a"));
     }
 }

@@ -97,6 +97,8 @@ pub struct PagerConfig {
     pub budget: u64,
     /// A directory for the backing file. It should not be on a file system in memory.
     pub backing: PathBuf,
+    /// Keep pages in memory that is not in the budget, if no file can be made there.
+    pub or_memory: bool,
     /// The port that exports the segment.
     pub port: PortId,
     /// Pages to read ahead of sequential faults.
@@ -117,6 +119,7 @@ impl PagerConfig {
             lent: 0,
             budget,
             backing: backing.into(),
+            or_memory: false,
             port: PortId(1),
             read_ahead: 16,
             patience: Duration::from_secs(30),
@@ -169,6 +172,7 @@ pub struct Pager {
     budget: u64,
     holdable: u64,
     direct: bool,
+    in_memory: bool,
     thread: Option<JoinHandle<()>>,
     process: u32,
 }
@@ -212,10 +216,14 @@ impl Pager {
         }
         let uffd = Uffd::open(Feature::WRITE_PROTECT).map_err(PagerError::NoUserfaultfd)?;
         let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
-        let file = FileStore::new(&config.backing, paged).map_err(backing)?;
+        let file = match FileStore::new(&config.backing, paged) {
+            Err(_) if config.or_memory => FileStore::in_memory(paged),
+            file => file,
+        };
+        let file = file.map_err(backing)?;
         let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
         let store = store(file, queue.clone());
-        let direct = store.file().is_direct();
+        let (direct, in_memory) = (store.file().is_direct(), store.file().is_in_memory());
         let mut fatal = Box::new(|_: &PagerError| {}) as Box<dyn FnMut(&PagerError) + Send>;
         std::mem::swap(&mut fatal, &mut calls.fatal);
         let (mut engine, export, nic_table) = engine(&config, calls, queue.clone(), Box::new(uffd), store)?;
@@ -237,6 +245,7 @@ impl Pager {
             budget: allowed(&config) * PAGE_BYTES,
             holdable,
             direct,
+            in_memory,
             thread: Some(thread),
             process: std::process::id(),
         };
@@ -287,6 +296,11 @@ impl Pager {
     /// Whether the backing store bypasses the page cache.
     pub fn is_direct(&self) -> bool {
         self.direct
+    }
+
+    /// Whether the backing file is memory, since none could be made in its directory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.in_memory
     }
 
     /// Handles an interrupt of the NIC; [`flush`](Self::flush) must follow. The answers come by

@@ -661,6 +661,23 @@ fn advice_and_faults_at_the_same_time(kind: Kind) {
     }
 }
 
+/// Where no file can be made, pages go to memory, if that is allowed.
+#[test]
+fn without_a_directory_pages_stay_in_memory() {
+    let nowhere = || PagerConfig { backing: "/no/such/directory".into(), ..config(SEGMENT, 64 * PAGE_BYTES) };
+    let refused = Pager::start(nowhere(), Calls::default()).err();
+    assert!(matches!(refused, Some(PagerError::Backing { .. })), "{refused:?}");
+    let (pager, _) = start(Kind::File, PagerConfig { or_memory: true, ..nowhere() }, Calls::default(), true);
+    assert!(pager.is_in_memory());
+    for at in (0..WORDS * SEGMENT / PAGE_BYTES).step_by(100) {
+        pager.store(at, at * 3);
+    }
+    for at in (0..WORDS * SEGMENT / PAGE_BYTES).step_by(100) {
+        assert_eq!(pager.load(at), at * 3);
+    }
+    assert!(pager.stats().page_outs > 0, "{:?}", pager.stats());
+}
+
 fn system_calls_use_pages_that_are_out(kind: Kind) {
     let pager = pager_on(kind, SEGMENT, 64 * PAGE_BYTES);
     if !pager.serves_system_calls() {

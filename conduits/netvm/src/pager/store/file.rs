@@ -29,6 +29,7 @@ pub(in crate::pager) struct FileStore {
     file: File,
     dir: PathBuf,
     direct: bool,
+    in_memory: bool,
     /// The slot of each page, plus 1; 0: the page is zeros.
     slots: Box<[u32]>,
     /// One bit for each slot that is in use.
@@ -56,10 +57,21 @@ impl FileStore {
     /// Like `new`, with the first kind of I/O that works.
     fn with(dir: &Path, pages: u64, kinds: &[i32]) -> io::Result<FileStore> {
         let (file, direct) = open(dir, kinds)?;
-        Ok(FileStore {
+        Ok(FileStore::of(file, dir, direct, pages))
+    }
+
+    /// A file in memory, where no directory can be written.
+    pub(in crate::pager) fn in_memory(pages: u64) -> io::Result<FileStore> {
+        let file = gasnet_sys::fd::memory_file("gasnet-netvm")?;
+        Ok(FileStore { in_memory: true, ..FileStore::of(file.into(), Path::new("memory"), false, pages) })
+    }
+
+    fn of(file: File, dir: &Path, direct: bool, pages: u64) -> FileStore {
+        FileStore {
             file,
             dir: dir.to_path_buf(),
             direct,
+            in_memory: false,
             slots: vec![0; pages as usize].into(),
             used: Vec::new(),
             grown: 0,
@@ -69,12 +81,17 @@ impl FileStore {
             cursor: 0,
             buffer: vec![Page([0; PAGE_BYTES as usize]); MAX_RUN_PAGES].into(),
             filled: 0,
-        })
+        }
     }
 
     /// The directory it is in.
     pub(in crate::pager) fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Whether it is memory.
+    pub(in crate::pager) fn is_in_memory(&self) -> bool {
+        self.in_memory
     }
 
     /// Whether it bypasses the page cache.
