@@ -56,9 +56,25 @@ pub fn init_with(
     #[expect(unsafe_code, reason = "vouches for the launcher")]
     // SAFETY: the launcher makes the memory files of a job and tells each of its processes its rank once; a
     // second call makes a job of its own.
-    unsafe {
-        Rank::start(boot, config, threading, &registry::open)
+    let rank = unsafe { Rank::start(boot, config, threading, &registry::open)? };
+    if rank.size() > 1 {
+        name_rank_in_panics(rank);
     }
+    Ok(rank)
+}
+
+/// Lets the message of every panic in this process begin with the rank, whatever thread it is in.
+fn name_rank_in_panics(rank: &Rank) {
+    use std::io::Write;
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    let said = format!("gasnet: rank {} of {} panics:", rank.id(), rank.size());
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |what| {
+            let _ = writeln!(std::io::stderr(), "{said}");
+            before(what);
+        }));
+    });
 }
 
 /// Runs an SPMD program: `body` on every rank, with a segment of the default size attached.

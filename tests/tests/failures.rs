@@ -258,7 +258,12 @@ fn barrier_rules() {
 
 #[test]
 fn a_panic_ends_the_job_with_101() {
-    ends(BOTH, "panic", 101, &["this rank gives up", "rank 0 of 2 has panicked"]);
+    ends(
+        BOTH,
+        "panic",
+        101,
+        &["rank 0 of 2 panics:\n\nthread 'main'", "this rank gives up", "rank 0 of 2 has panicked"],
+    );
     // On rank 1, in the middle of its barrier; and on the sender's own stack.
     ends(BOTH, "panic-in-handler", 101, &["handler gives up with [7]"]);
     says(&job("1", Shared, "panic-in-handler", &[]), 101, &["handler gives up with [7]"]);
