@@ -160,6 +160,25 @@ fn files_with_methods_of_rank_are_on_the_front_page() {
     assert!(found > 10);
 }
 
+/// The page on conduits knows every method of the trait.
+#[test]
+fn the_page_on_conduits_knows_the_trait() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("readable");
+    let (page, source) = (read("docs/adding-a-conduit.md"), read("gasnet-rs/src/conduit.rs"));
+    let body = source.split_once("pub unsafe trait Conduit").expect("the trait").1;
+    let body = body.split_once("\n}\n").expect("its end").0;
+    let methods: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.trim_start().trim_start_matches("unsafe ").strip_prefix("fn "))
+        .filter_map(|rest| rest.split('(').next())
+        .collect();
+    assert!(methods.len() > 20, "{methods:?}");
+    for method in methods {
+        let forms = [format!("`{method}`"), format!("`{method}("), format!("Conduit::{method}`")];
+        assert!(forms.iter().any(|form| page.contains(form)), "{method} is not on the page");
+    }
+}
+
 /// What `--help` prints fits a terminal of 80 columns.
 #[test]
 fn helps_fit_a_terminal() {
