@@ -24,11 +24,14 @@ extern void gasneti_event_wait(gex_Event_t event);
 /* What was complete when it was started, as all to mapped memory is, costs a comparison. */
 GASNETT_INLINE(gex_Event_Test)
 int gex_Event_Test(gex_Event_t event) {
-  return GASNETT_PREDICT_TRUE(event == GEX_EVENT_INVALID) ? GASNET_OK : gasneti_event_test(event);
+  if (GASNETT_PREDICT_FALSE(event != GEX_EVENT_INVALID)) return gasneti_event_test(event);
+  gasneti_complete();
+  return GASNET_OK;
 }
 GASNETT_INLINE(gex_Event_Wait)
 void gex_Event_Wait(gex_Event_t event) {
   if (GASNETT_PREDICT_FALSE(event != GEX_EVENT_INVALID)) gasneti_event_wait(event);
+  else gasneti_complete();
 }
 extern int gex_Event_TestSome(gex_Event_t *events, size_t numevents, gex_Flags_t flags);
 extern int gex_Event_TestAll(gex_Event_t *events, size_t numevents, gex_Flags_t flags);

@@ -104,11 +104,13 @@ GASNETT_INLINE(gasnet_wait_syncnb)
 void gasnet_wait_syncnb(gasnet_handle_t handle) {
   if (GASNETT_PREDICT_FALSE(handle != GASNET_INVALID_HANDLE || gasneti_abi.check))
     gasneti_wait_syncnb(handle);
+  else gasneti_complete();
 }
 GASNETT_INLINE(gasnet_try_syncnb)
 int gasnet_try_syncnb(gasnet_handle_t handle) {
   if (GASNETT_PREDICT_FALSE(handle != GASNET_INVALID_HANDLE || gasneti_abi.check))
     return gasneti_try_syncnb(handle);
+  gasneti_complete();
   return GASNET_OK;
 }
 

@@ -155,10 +155,18 @@ typedef struct {
   uint32_t check;             /* not 0: calls go through the library's rule checks */
   uint32_t interface_version;
   gex_TM_t tm;                /* the primordial team, of all ranks */
+  uint32_t far;               /* not 0: some ranks share no memory with this one */
 } gasneti_abi_t;
 
 /* Written by gasnet_init or gex_Client_Init alone. Not declared const, or the compiler might read it before that. */
 extern gasneti_abi_t gasneti_abi;
+
+/* A program may wait in a loop of operations that are complete at once, for what far ranks do: they are served now and then. */
+extern void gasneti_attend(void);
+GASNETT_INLINE(gasneti_complete)
+void gasneti_complete(void) {
+  if (GASNETT_PREDICT_FALSE(gasneti_abi.far)) gasneti_attend();
+}
 
 /* ---- agreement of all objects of a program on their modes, checked by gasnet_init ---------- */
 #ifdef GASNET_DEBUG

@@ -399,6 +399,21 @@ fn a_stopped_peer_is_waited_for() {
     says(&job("2", Frames, "kill", &udp), 137, &["rank 0", "SIGKILL"]);
 }
 
+/// Whoever is reached slowly because of its own loops is told which setting helps, unless it wants no
+/// warnings.
+#[test]
+fn a_rank_that_calls_nothing_is_told_what_helps() {
+    let udp = [("GASNET_CONDUIT", "udp"), ("GASNET_QUIET", "0")];
+    let told = job("2", Frames, "all-unheeding", &udp);
+    let said = "rank 1 of 2 has made no call of the runtime for 10 s";
+    says(&told, 0, &[said, "GASNET_PROGRESS=thread"]);
+    assert_eq!(told.stderr.matches("warning").count(), 1, "{}", told.report());
+    for helps in [("GASNET_QUIET", "1"), ("GASNET_PROGRESS", "thread")] {
+        let outcome = job("2", Frames, "all-unheeding", &[udp[0], helps]);
+        assert_eq!((outcome.status, &*outcome.stderr), (Some(0), ""), "{}", outcome.report());
+    }
+}
+
 /// A program that runs ranks instruction by instruction, and has no clock that reads without a call.
 #[test]
 fn valgrind_runs_ranks_over_udp() {

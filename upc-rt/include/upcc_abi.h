@@ -604,6 +604,11 @@ __UPC_IN int __upc_telling(void)
 {
   return !__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads) || !__UPC_LIKELY((++__upc_spins & 63) != 0);
 }
+/* in a loop that only waits, by relaxed reads: their result may need progress of this thread */
+__UPC_IN void __upc_waits(void)
+{
+  if (__upc_telling()) __upc_poll();
+}
 #define __UPC_LAFTER(T, w, x) do { \
   if (__upc_telling()) { T __upc_y = (x); __upc_look((unsigned)(w).t, (w).o, &__upc_y, sizeof(T)); } \
   else __atomic_thread_fence(4); } while (0)

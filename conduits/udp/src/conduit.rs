@@ -28,6 +28,8 @@ use std::time::Duration;
 
 /// Interval at which the keeper looks.
 const KEEPER_INTERVAL: Duration = Duration::from_millis(500);
+/// So many looks in a row at which something had arrived for a rank that does not poll are told.
+const UNHEEDED_LOOKS: u32 = 20;
 /// Longest time in nanoseconds that a leaving rank waits for the last acknowledgements.
 const LINGER_NS: u64 = 2_000_000_000;
 /// Bytes of the largest get or put.
@@ -101,8 +103,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         sleep_on,
     });
     let weak = Arc::downgrade(&shared);
+    let tells = (!cx.config.quiet).then(|| format!("rank {} of {}", cx.rank, cx.size));
     let thread = std::thread::Builder::new().name("gasnet-udp".into()).stack_size(256 << 10);
-    gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak))
+    gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak, tells))
         .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {}", thread_refused(&e))))?;
     Ok(Some(Box::new(Udp { shared })))
 }
@@ -141,29 +144,46 @@ impl SharedEngine {
 }
 
 /// Does the urgent work of a rank that computes, as long as the conduit exists.
-fn keep(conduit: &Weak<SharedEngine>) {
+/// `tells`: the name of the rank in a warning, if it is to be given.
+fn keep(conduit: &Weak<SharedEngine>, tells: Option<String>) {
     if let Some(shared) = conduit.upgrade() {
         // If only one thread uses a table of files, the system looks up files without counting their users,
         // which saves 10 ns a call.
         let engine = shared.engine();
+        let stderr = std::io::stderr();
+        let [socket, poll, timer] = engine.socket().descriptors();
         // SAFETY: 1. This thread runs `keep` alone, which uses no other files.
-        unsafe { close_others(&engine.socket().descriptors(), true) };
+        unsafe { close_others(&[socket, poll, timer, stderr.as_fd()], true) };
     }
+    let mut unheeded = 0;
     loop {
         std::thread::sleep(KEEPER_INTERVAL);
         let Some(shared) = conduit.upgrade() else { return };
         if shared.polled.swap(false, Relaxed) {
+            unheeded = 0;
             continue;
         }
         let mut engine = shared.engine();
+        let before = engine.counters().received;
         engine.is_keeper = true;
         engine.pump(now());
         engine.is_keeper = false;
+        unheeded = if engine.counters().received > before { unheeded + 1 } else { 0 };
         shared.count(&mut engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
             // The rank may sleep on the descriptor, whose events have been handled by now.
             engine.wake();
+        }
+        drop(engine);
+        if unheeded == UNHEEDED_LOOKS
+            && let Some(who) = &tells
+        {
+            gasnet_sys::stdio::say(&format!(
+                "gasnet: warning: {who} has made no call of the runtime for {} s, and what others send reaches it twice a second only: if it waits \
+                 for that in a loop of its own, or should serve others while it computes, set GASNET_PROGRESS=thread\n",
+                (KEEPER_INTERVAL * UNHEEDED_LOOKS).as_secs()
+            ));
         }
     }
 }

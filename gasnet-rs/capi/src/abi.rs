@@ -30,6 +30,7 @@ pub struct Abi {
     check: u32,
     interface_version: u32,
     team: *const c_void,
+    far: u32,
 }
 
 /// A cell that C reads by name.
@@ -40,7 +41,7 @@ pub struct AbiCell(UnsafeCell<Abi>);
 unsafe impl Sync for AbiCell {}
 
 /// Version of the contract between the headers and this library.
-pub const INTERFACE_VERSION: u32 = 2;
+pub const INTERFACE_VERSION: u32 = 3;
 
 /// The table itself.
 #[unsafe(no_mangle)]
@@ -51,6 +52,7 @@ pub static gasneti_abi: AbiCell = AbiCell(UnsafeCell::new(Abi {
     check: 0,
     interface_version: INTERFACE_VERSION,
     team: std::ptr::null(),
+    far: 0,
 }));
 
 fn abi() -> Abi {
@@ -73,8 +75,9 @@ pub fn check() -> bool {
     abi().check != 0
 }
 
-/// Fills in the table at the end of `gasnet_init`. The peers start unreachable until [`set_peers`].
-pub fn publish(rank: u32, size: u32, check: bool) {
+/// Fills in the table at the end of `gasnet_init`; `far`: some ranks share no memory with this one. The peers
+/// start unreachable until [`set_peers`].
+pub fn publish(rank: u32, size: u32, check: bool, far: bool) {
     let peers: &'static mut [Peer] = vec![Peer::default(); size as usize].leak();
     // SAFETY: gasnet_init runs once, and no other thread may use the library before it returns.
     unsafe {
@@ -85,6 +88,7 @@ pub fn publish(rank: u32, size: u32, check: bool) {
             check: u32::from(check),
             interface_version: INTERFACE_VERSION,
             team: std::ptr::null(),
+            far: far.into(),
         };
     }
 }

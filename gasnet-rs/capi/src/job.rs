@@ -171,7 +171,8 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
         Err(error) => return complain(&error.to_string()),
     };
     let check = rank.config().check;
-    abi::publish(rank.id().0, rank.size(), check);
+    let far = rank.neighbours().len() < rank.size() as usize;
+    abi::publish(rank.id().0, rank.size(), check, far);
     let legacy = client.flags & LEGACY != 0;
     let fresh = state::set(State {
         rank,

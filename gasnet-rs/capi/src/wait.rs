@@ -6,11 +6,12 @@
 
 #![expect(unsafe_code, reason = "exported to C by name; keeps the wait engine's state in C memory")]
 
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
 
-use gasnet::{WaitPolicy, Waiter};
+use gasnet::{Spins, WaitPolicy, Waiter};
 
 use crate::info::{BAD_ARG, NOT_INIT, OK};
 use crate::{context, state};
@@ -71,6 +72,36 @@ pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
         return;
     }
     state.rank.pause(waiter, CALL);
+}
+
+/// One in this many looks at what is complete polls.
+const LOOKS_PER_POLL: u32 = 32;
+/// The key of loops of such looks: the library does not know what a program looks at.
+const ANY_LOOK_KEY: u64 = 1;
+
+thread_local! {
+    /// Looks of this thread, and the loop that they may be.
+    static LOOKS: Cell<u32> = const { Cell::new(0) };
+    static SPINS: RefCell<Spins> = const { RefCell::new(Spins::new()) };
+}
+
+/// The program has tested or waited for an operation that was complete when it started, and some ranks are
+/// far: perhaps it does so in a loop, until they change what it operates on.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_attend() {
+    let looks = LOOKS.get().wrapping_add(1);
+    LOOKS.set(looks);
+    if !looks.is_multiple_of(LOOKS_PER_POLL) {
+        return;
+    }
+    let Some(state) = state::get() else { return };
+    SPINS.with(|spins| {
+        // A handler that the poll runs may get here again.
+        let Ok(mut spins) = spins.try_borrow_mut() else { return };
+        spins.begin(LOOKS_PER_POLL);
+        let done = state.rank.poll();
+        state.rank.looked(&mut spins, ANY_LOOK_KEY, Some(done));
+    });
 }
 
 /// A hint how this process should wait.

@@ -263,6 +263,16 @@ const ROLES: &[Role] = &[
         r.barrier();
     }),
     ("fine", |r| r.barrier()),
+    // The last rank calls nothing, as one that computes, while what rank 0 puts to it is taken now and then.
+    ("all-unheeding", |r| {
+        if r.id().0 == 0 {
+            (0..22u64).for_each(|n| r.write(GlobalPtr::new(other(r), 0), n));
+            set_mark("begun");
+        } else {
+            wait_for_mark("begun");
+        }
+        r.barrier();
+    }),
     ("stopped-peer", |r| {
         let pid = r.read(GlobalPtr::<u64>::new(other(r), 8)) as u32;
         signal(pid, "STOP");

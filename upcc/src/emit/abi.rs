@@ -99,6 +99,8 @@ pub(crate) const ARRIVE: &str = "__upc_arrive";
 /// Tells `-fsanitize=upc` which line is running.
 pub(crate) const HERE: &str = "__upc_here";
 pub(crate) const FENCE: &str = "__upc_fence";
+/// Progress in a loop that only waits.
+pub(crate) const WAITS: &str = "__upc_waits";
 /// Sets a shared object to its initial value.
 pub(crate) const SPREAD: &str = "__upc_spread";
 

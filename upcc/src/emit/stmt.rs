@@ -1,10 +1,11 @@
 //! Statements and function definitions.
 
-use super::abi::{self, FENCE};
+use super::abi::{self, FENCE, WAITS};
 use super::{Emitter, out::Out};
 use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Init, Stmt, StmtKind, Storage};
 use crate::front::token::TokRange;
 use crate::ir::{Code, Form};
+use crate::lower;
 
 impl Emitter<'_> {
     /// A statement that is part of another.
@@ -157,11 +158,11 @@ impl Emitter<'_> {
             StmtKind::While { cond, .. } => {
                 let c = self.cond(cond).s;
                 self.out.put(&format!("while ({c})"));
-                self.stmt(body);
+                self.body(cond, body);
             }
             StmtKind::DoWhile { cond, .. } => {
                 self.out.put("do");
-                self.stmt(body);
+                self.body(cond, body);
                 self.at(cond.toks);
                 let c = self.cond(cond).s;
                 self.out.put(&format!("while ({c});"));
@@ -171,7 +172,10 @@ impl Emitter<'_> {
                 let c = cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
                 let t = step.as_ref().map_or(String::new(), |t| self.discard(t));
                 self.out.put(&format!("for ({i}; {c}; {t})"));
-                self.stmt(body);
+                match cond {
+                    Some(cond) if step.is_none() => self.body(cond, body),
+                    _ => self.stmt(body),
+                }
                 if wrapped {
                     self.out.put(" }");
                 }
@@ -180,6 +184,16 @@ impl Emitter<'_> {
             _ => unreachable!("only loops are kept"),
         }
         self.loops.pop();
+    }
+
+    /// The body of a loop without a step.
+    fn body(&mut self, cond: &Expr, body: &Code<'_>) {
+        if !lower::only_waits(cond, body.stmt, self.u) {
+            return self.stmt(body);
+        }
+        self.out.put(&format!("{{ {WAITS}();"));
+        self.stmt(body);
+        self.out.put(" }");
     }
 
     /// Brings the output to the line where `r` begins.

@@ -1,6 +1,7 @@
 //! What code may do besides what is written in it.
 
 use crate::front::ast::{Conv, Definition, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, walk};
+use crate::ir::Order;
 
 /// Functions of the C library that only compute.
 const PURE: &[&str] = &[
@@ -19,6 +20,26 @@ pub fn pure_call(callee: &Expr, u: &TranslationUnit) -> bool {
     let ExprKind::Name(d) = e.kind else { return false };
     let decl = u.decl(d);
     (decl.system || decl.builtin) && decl.def == Definition::Declared && PURE.contains(&u.name(decl.name))
+}
+
+/// Whether a loop of this condition and body, without a step, does nothing but wait until relaxed reads of
+/// shared objects find something else. Strict reads make progress by themselves.
+pub fn only_waits(cond: &Expr, body: &Stmt, u: &TranslationUnit) -> bool {
+    fn is_empty(s: &Stmt) -> bool {
+        match &s.kind {
+            StmtKind::Empty => true,
+            StmtKind::Block(b) => b.stmts.iter().all(is_empty),
+            _ => false,
+        }
+    }
+    let (mut relaxed, mut strict) = (false, false);
+    walk::expr(cond, &mut |_| {}, &mut |e| {
+        if let ExprKind::Implicit { conv: Conv::SharedLoad, expr } = &e.kind {
+            let is_strict = super::accesses::order(u, expr) == Order::Strict;
+            (relaxed, strict) = (relaxed | !is_strict, strict | is_strict);
+        }
+    });
+    is_empty(body) && relaxed && !strict
 }
 
 /// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.
