@@ -522,7 +522,9 @@ impl Driver<'_> {
             if !o.no_checks {
                 link::check_objects(&files)?;
             }
-            eprint!("{}", link::readable(&text));
+            let made = o.inputs.iter().zip(objects);
+            let made: Vec<_> = made.filter_map(|(i, made)| Some((made.clone()?, i.path.clone()))).collect();
+            eprint!("{}", link::readable(&text, &made));
             return Err("linking failed".into());
         }
         if o.no_libs || o.no_checks {

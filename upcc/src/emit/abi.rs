@@ -204,5 +204,8 @@ pub(crate) fn ident(n: usize) -> String {
     local("ident_", n as u32)
 }
 
+/// The symbol of the user's `main`.
+pub(crate) const USER_MAIN: &str = "__upc_user_main";
+
 /// The settings that were given when linking.
 pub(crate) const LINKED: &str = "__upc_linked";

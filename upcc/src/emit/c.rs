@@ -3,6 +3,7 @@
 
 use super::abi::{
     self, LINKED, PROXY, PTS, PTS_STRUCT, SHARED_RECORD, SHARED_VARIABLE, START_FUNCTION, STATIC_THREADS,
+    USER_MAIN,
 };
 use super::at::Outline;
 use super::{ARRAY_ALIGN, Emitter, out};
@@ -46,7 +47,7 @@ impl Emitter<'_> {
         if let Some(m) = main {
             // The user's main keeps its name, and all that C gives to it, but for the linker.
             s.push_str(if self.void_main(m) { "void" } else { "int" });
-            s.push_str(" main() __asm__(\"__upc_user_main\");\n");
+            s.push_str(&format!(" main() __asm__(\"{USER_MAIN}\");\n"));
         }
         for n in &self.pts_names {
             s.push_str(&format!("typedef {PTS} {n};\n"));

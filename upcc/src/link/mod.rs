@@ -8,8 +8,10 @@
 
 mod elf;
 pub mod ident;
+mod said;
 
-use crate::emit::abi::PROXY;
+use crate::emit::abi::{PROXY, USER_MAIN};
+pub use said::readable;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -204,15 +206,6 @@ pub fn network(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(elf::section(&bytes, SECTION)?);
     text.split(['\n', '\0']).find_map(|line| line.strip_prefix("L ")).map(String::from)
-}
-
-/// The linker's messages in the user's words.
-pub fn readable(text: &str) -> String {
-    let mut s = text.replace(PROXY, "shared variable ");
-    if s.contains("undefined reference to `main'") {
-        s.push_str("upcc: note: no file on the command line defines 'main'\n");
-    }
-    s
 }
 
 #[cfg(test)]
