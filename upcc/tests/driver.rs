@@ -381,3 +381,28 @@ fn lines_and_temporary_files() {
     let o = p.upcc(&["-v", "-c", "a.upc"]);
     assert!(o.status.success() && String::from_utf8_lossy(&o.stderr).contains(" -E "));
 }
+
+/// A header beside the source that is called as one of our libraries' comes first.
+#[test]
+fn a_librarys_name_beside_the_source() {
+    let p = Installation::new("own-library");
+    p.file("upc_collective.h", "mine\n");
+    p.file("a.upc", "#include <upc_collective.h>\n#include <upc_tick.h>\n");
+    let o = p.upcc(&["-E", "a.upc"]);
+    let text = String::from_utf8(o.stdout).unwrap();
+    assert!(o.status.success() && text.contains("mine") && text.contains("upc_ticks_now"), "{text}");
+}
+
+/// Preprocessed text by both names, digits in groups, another installation's network.
+#[test]
+fn what_other_installations_write() {
+    let p = Installation::new("others");
+    p.file("a.upc", "int digits = 1'000 + 0x1'0;\n_Static_assert(1'000 == 1000, \"\");\n");
+    assert!(p.upcc(&["-std=gnu2x", "-c", "a.upc"]).status.success());
+    let o = p.upcc(&["-std=gnu17", "-c", "a.upc"]);
+    assert!(!o.status.success() && !String::from_utf8_lossy(&o.stderr).contains("bug in upcc"));
+    p.file("b.upci", "shared int x; int f(void) { return x; }\n");
+    assert!(p.upcc(&["-c", "b.upci"]).status.success() && p.has("b.o"));
+    let o = p.upcc(&["-network=ibv", "-###", "b.o"]);
+    assert!(String::from_utf8_lossy(&o.stderr).contains("there is no network 'ibv' here"));
+}

@@ -22,7 +22,7 @@ pub fn max_block(pts_struct: bool) -> u64 {
 const RUNTIME: (&str, &str, &str) = ("2022", "10", "0");
 
 /// The macros that say that a library is there, and its header.
-const LIBRARIES: &[(&str, &str)] = &[
+pub(super) const LIBRARIES: &[(&str, &str)] = &[
     ("__UPC_COLLECTIVE__=1", "upc_collective.h"),
     ("__UPC_TICK__=1", "upc_tick.h"),
     ("__UPC_ATOMIC__=1", "upc_atomic.h"),
@@ -95,11 +95,17 @@ fn common(o: &Options, layout: &Layout, src: &Path) -> Vec<OsString> {
     a.extend(o.cc.iter().filter(|f| for_preprocessor(f)).map(OsString::from));
     a.extend(predefined(o, layout).into_iter().map(OsString::from));
     a.extend(o.cpp.iter().map(OsString::from));
+    // As with Berkeley's upcc, `#include <header>` also finds headers beside the source, and those of the
+    // names of our libraries' before ours.
+    let beside = beside(src);
+    let named = folders::named(o, std::env::var_os("CPATH").as_deref(), beside);
+    let own = !named && folders::has_own_library(beside);
+    if own {
+        a.extend(["-I".into(), beside.into()]);
+    }
     a.push("-isystem".into());
     a.push(layout.include.clone().into());
-    // As with Berkeley's upcc, `#include <header>` also finds headers beside the source.
-    let beside = beside(src);
-    if !folders::named(o, std::env::var_os("CPATH").as_deref(), beside) {
+    if !named && !own {
         a.extend(["-idirafter".into(), beside.into()]);
     }
     a

@@ -21,6 +21,16 @@ pub fn named(o: &Options, cpath: Option<&OsStr>, folder: &Path) -> bool {
     given(&words).into_iter().chain(of_environment).any(|p| file(&p) == Some(it))
 }
 
+/// Whether a folder has a header that is called as that of one of our libraries, and none that is called as
+/// one of the system's: searched before both, it hides the first and not the second.
+pub fn has_own_library(folder: &Path) -> bool {
+    if !super::LIBRARIES.iter().any(|(_, header)| folder.join(header).is_file()) {
+        return false;
+    }
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    !names.map(|f| f.file_name()).any(|name| Path::new("/usr/include").join(name).exists())
+}
+
 /// The folders for user headers among the options of the preprocessor.
 fn given(options: &[&str]) -> Vec<PathBuf> {
     // What -Wp, and -Xpreprocessor hide are options like others.
