@@ -302,6 +302,7 @@ impl Driver<'_> {
             warn: Warnings { all: o.wall, upc: o.wupc, none: o.quiet, error: o.werror },
             gnu_void: o.std.as_deref().is_some_and(|s| s.starts_with("-std=gnu")),
             c89: o.c89(),
+            c23: o.std.as_deref().is_some_and(|s| ["2x", "23", "2y"].iter().any(|y| s.ends_with(y))),
             aggregate: o.aggregate,
             openmp: o.openmp(),
             dir: PathBuf::new(),
@@ -483,6 +484,12 @@ impl Driver<'_> {
 
     fn link(&self, objects: &[Option<PathBuf>]) -> Result<(), String> {
         let o = self.o;
+        if let Some(name) = o.other_network.as_ref().filter(|_| !o.quiet) {
+            eprintln!(
+                "upcc: note: there is no network '{name}' here: the program runs over the one that upcrun finds, or is given \
+                 (upcrun -network=udp, or ofi, which drives the fabrics that libfabric knows)"
+            );
+        }
         let named = o.inputs.iter().find(|i| i.kind != InputKind::Linker).filter(|_| o.smart_output);
         let named = named.and_then(|i| i.path.file_stem()).map(PathBuf::from);
         let out = o.output.clone().or(named).unwrap_or_else(|| "a.out".into());

@@ -34,7 +34,7 @@ pub enum Stage {
 pub enum InputKind {
     /// `.upc`, `.c`: UPC source.
     Source,
-    /// `.i`: UPC source, preprocessed.
+    /// `.i`, `.upci`: UPC source, preprocessed.
     Preprocessed,
     /// `.s`, `.S`: for the C compiler.
     Assembler,
@@ -159,6 +159,8 @@ pub struct Options {
     pub size_warn: Option<bool>,
     /// `-network=NAME`
     pub network: Option<String>,
+    /// `-network=NAME` of one that programs elsewhere are built for.
+    pub other_network: Option<String>,
     /// `-nochecks`: do not look whether the objects of a program go together.
     pub no_checks: bool,
     /// `-smart-output`: programs are called like their first source.
@@ -273,7 +275,7 @@ pub fn kind_of(path: &Path) -> InputKind {
     match path.extension().and_then(|e| e.to_str()) {
         Some("c") if name.ends_with(".trans.c") => InputKind::Translated,
         Some("upc" | "c" | "UPC") => InputKind::Source,
-        Some("i") => InputKind::Preprocessed,
+        Some("i" | "upci") => InputKind::Preprocessed,
         Some("s" | "S" | "sx") => InputKind::Assembler,
         _ => InputKind::Linker,
     }
@@ -384,7 +386,8 @@ mod tests {
             (Some(false), Some(true), Some("udp"))
         );
         assert!(o.no_checks && o.smart_output);
-        assert_eq!(p(&["-network=aries"]).unwrap().network, None);
+        let other = p(&["-network=aries"]).unwrap();
+        assert_eq!((other.network, other.other_network.as_deref()), (None, Some("aries")));
         assert!(p(&["-network=token-ring"]).unwrap_err().contains("smp, udp, mpi, ofi or netvm"));
         assert_eq!(p(&["-noopt", "-opt"]).unwrap().disabled, Vec::<String>::new());
         assert_eq!(p(&["-opt-disable=hoist,forall", "-opt-enable=forall"]).unwrap().disabled, ["hoist"]);
@@ -417,7 +420,6 @@ mod tests {
             "-http-proxy=h",
             "-Ww,-x",
             "-Wu,-y",
-            "-network=ibv",
             "-lines",
             "-checks",
             "-nosave-temps",

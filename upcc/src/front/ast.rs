@@ -64,6 +64,8 @@ pub struct FrontOptions {
     pub gnu_void: bool,
     /// C of 1989: a function may be called undeclared, a missing type is `int`.
     pub c89: bool,
+    /// C of 2023: digits may be separated.
+    pub c23: bool,
     /// `-fupc-aggregate`, which means relaxed accesses only.
     pub aggregate: bool,
     /// The C compiler obeys pragmas of OpenMP.
@@ -82,6 +84,7 @@ impl Default for FrontOptions {
             warn: Warnings::default(),
             gnu_void: false,
             c89: false,
+            c23: false,
             aggregate: false,
             openmp: false,
             dir: std::path::PathBuf::new(),

@@ -122,6 +122,8 @@ pub(crate) struct Literal {
 
 /// Reads a preprocessing number as a C constant.
 pub(crate) fn number(text: &str) -> Result<Literal, String> {
+    // Separators of digits.
+    let text = &text.replace('\'', "");
     let bad = || format!("`{text}` is not a valid number");
     let lower = text.to_ascii_lowercase();
     let hex = lower.starts_with("0x");

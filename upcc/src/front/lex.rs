@@ -13,7 +13,7 @@ pub(crate) struct LexError {
 }
 
 /// Splits `text` into tokens. `dir` is where relative file names start.
-pub(crate) fn lex(text: &str, dir: &Path, tokens: &mut TokenBuf) -> Vec<LexError> {
+pub(crate) fn lex(text: &str, dir: &Path, c23: bool, tokens: &mut TokenBuf) -> Vec<LexError> {
     // Few texts have more tokens: a vector that grows is copied each time.
     tokens.toks.reserve(text.len() / 4 + 16);
     let mut lx = Lexer {
@@ -28,6 +28,7 @@ pub(crate) fn lex(text: &str, dir: &Path, tokens: &mut TokenBuf) -> Vec<LexError
         space: false,
         files: HashMap::new(),
         dir,
+        c23,
         out: tokens,
         errors: Vec::new(),
     };
@@ -49,6 +50,8 @@ struct Lexer<'a> {
     space: bool,
     files: HashMap<String, u32>,
     dir: &'a Path,
+    /// Digits may be separated, as in `1'000`.
+    c23: bool,
     out: &'a mut TokenBuf,
     errors: Vec<LexError>,
 }
@@ -244,7 +247,9 @@ impl Lexer<'_> {
             let exp = matches!(c, b'+' | b'-')
                 && matches!(self.src[self.pos - 1], b'e' | b'E' | b'p' | b'P')
                 && (matches!(self.src[self.pos - 1], b'p' | b'P') || !is_hex(&self.src[start..self.pos]));
-            if ident_part(c) || c == b'.' || exp {
+            let separator =
+                self.c23 && c == b'\'' && self.src.get(self.pos + 1).is_some_and(|c| ident_part(*c));
+            if ident_part(c) || c == b'.' || exp || separator {
                 self.pos += 1;
             } else {
                 break;
@@ -399,7 +404,7 @@ mod tests {
 
     fn toks(s: &str) -> (TokenBuf, usize) {
         let mut tb = TokenBuf::default();
-        let e = lex(s, Path::new(""), &mut tb);
+        let e = lex(s, Path::new(""), false, &mut tb);
         (tb, e.len())
     }
 

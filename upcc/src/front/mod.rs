@@ -65,7 +65,7 @@ const MAX_THREADS: u32 = 1 << 20;
 fn translate(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     let mut tokens = TokenBuf { syms: keywords(), ..TokenBuf::default() };
     let too_long = preprocessed.len() >= u32::MAX as usize;
-    let lex_errors = lex::lex(if too_long { "" } else { preprocessed }, &opts.dir, &mut tokens);
+    let lex_errors = lex::lex(if too_long { "" } else { preprocessed }, &opts.dir, opts.c23, &mut tokens);
     let mut cx = Cx::new(tokens, opts);
     if too_long {
         cx.error(0, "this file is too large");

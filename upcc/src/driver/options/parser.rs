@@ -332,7 +332,11 @@ impl Parser {
             "norequire-size" | "no-require-size" => self.o.require_size = Some(false),
             "size-warn" => self.o.size_warn = Some(true),
             "nosize-warn" | "no-size-warn" => self.o.size_warn = Some(false),
-            "network" => self.o.network = network(&val.unwrap_or_default())?,
+            "network" => {
+                let name = val.unwrap_or_default();
+                self.o.network = network(&name)?;
+                self.o.other_network = self.o.network.is_none().then_some(name);
+            }
             "checks" => self.o.no_checks = false,
             "nochecks" => self.o.no_checks = true,
             "smart-output" => self.o.smart_output = true,

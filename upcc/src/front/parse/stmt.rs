@@ -402,9 +402,26 @@ impl Cx<'_> {
     /// `upc_barrier`, `upc_notify` or `upc_wait`, with or without a value.
     fn barrier_statement(&mut self, start: TokIdx, k: Kw) -> PResult<Stmt> {
         self.bump();
-        let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
         let word = self.toks.spelling(start).to_owned();
-        self.expect(Punct::Semi, &format!("after `{word}`"))?;
+        let next_line = self.toks.tok(self.pos()).bol && !self.is(Punct::Semi);
+        let e = if next_line && !self.starts_value() {
+            // The next statement begins here.
+            let found = self.found();
+            self.error_after(start, format!("expected `;` after `{word}`, found {found}"));
+            None
+        } else {
+            let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
+            self.expect(Punct::Semi, &format!("after `{word}`"))?;
+            if next_line {
+                self.warn_after(
+                    start,
+                    format!(
+                        "the value of `{word}` is what the next line says; is a `;` missing after `{word}`?"
+                    ),
+                );
+            }
+            e
+        };
         let e = e.map(|e| Box::new(self.barrier_value(e, &word)));
         let kind = match k {
             Kw::Barrier => StmtKind::Barrier(e),
@@ -412,6 +429,34 @@ impl Cx<'_> {
             _ => StmtKind::Wait(e),
         };
         Ok(self.make(start, kind, true))
+    }
+
+    /// Whether what comes next can be a value.
+    fn starts_value(&self) -> bool {
+        use Kw::*;
+        let statement = matches!(
+            self.kw(),
+            Some(
+                If | Else
+                    | While
+                    | Do
+                    | For
+                    | Forall
+                    | Switch
+                    | Case
+                    | Default
+                    | Goto
+                    | Continue
+                    | Break
+                    | Return
+                    | Barrier
+                    | Notify
+                    | Wait
+                    | Fence
+                    | Asm
+            )
+        );
+        !statement && !self.is(Punct::RBrace) && !self.is(Punct::LBrace) && !self.starts_decl()
     }
 
     fn expression_statement(&mut self, start: TokIdx) -> PResult<Stmt> {

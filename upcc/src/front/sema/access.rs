@@ -125,7 +125,9 @@ impl Cx<'_> {
         }
         let Some(path) = self.find_member(r, s) else {
             let t = self.show(rec_ty);
-            let text = format!("`{t}` has no member `{}`", self.name(s));
+            let advice = self.similar_member(r, self.name(s));
+            let advice = advice.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let text = format!("`{t}` has no member `{}`{advice}", self.name(s));
             self.error(name, text);
             return self.bad_expr(toks);
         };
@@ -429,8 +431,11 @@ impl Cx<'_> {
         if self.types.is_error(e.ty) || self.types.is_arithmetic(e.ty) {
             return self.arith(e, int);
         }
-        if self.types.is_pointer(e.ty) {
-            return self.assign_convert(e, int, &Why::Barrier(word.to_owned()));
+        // Other compilers take a pointer in silence.
+        if self.types.is_pointer(e.ty)
+            && let Some(conv) = self.cast_conv(&e, int, e.toks.start)
+        {
+            return self.implicit(conv, int, e);
         }
         let t = self.show(e.ty);
         self.error(

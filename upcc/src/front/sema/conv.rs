@@ -14,8 +14,6 @@ pub(crate) enum Why {
     /// Argument number (from 1) of a function.
     Arg(usize, String),
     Return,
-    /// The value of this statement.
-    Barrier(String),
 }
 
 impl Why {
@@ -25,7 +23,6 @@ impl Why {
             Why::Init => "this initializer".to_owned(),
             Why::Arg(n, f) => format!("argument {n} of `{f}`"),
             Why::Return => "this return value".to_owned(),
-            Why::Barrier(word) => format!("the value of `{word}`"),
         }
     }
 }

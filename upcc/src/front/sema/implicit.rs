@@ -60,8 +60,16 @@ impl Cx<'_> {
         self.linked.insert(name, id);
         self.bind_outermost(name, id);
         let name = self.name(name);
+        let macro_like =
+            name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase());
         let advice = match self.similar_name(name) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if macro_like => {
+                let header = if let "MAX" | "MIN" = name { ", as <sys/param.h> does" } else { "" };
+                format!(
+                    "it looks like a macro that nothing defines here: define it{header}, or the linker finds no such function"
+                )
+            }
             None => {
                 let header = self.header_of(name).map_or("its header".to_owned(), |h| format!("<{h}>"));
                 format!("include {header} or declare it")

@@ -184,6 +184,21 @@ impl Lint<'_, '_> {
         if affinity.int().is_some() {
             self.say(affinity.toks.start, "this affinity is constant: one thread runs all iterations");
         }
+        if matches!(f.affinity, Affinity::Int(_)) {
+            let mut x = affinity.unparen();
+            while let ExprKind::Implicit { conv: Conv::Arith | Conv::Same, expr } = &x.kind {
+                x = expr.unparen();
+            }
+            if let ExprKind::Implicit { conv: Conv::SharedLoad, expr } = &x.kind
+                && matches!(expr.unparen().kind, ExprKind::Index { .. })
+            {
+                let lv = self.cx.toks.range_text(expr.toks);
+                let text = format!(
+                    "this affinity is the value of `{lv}`: for the thread that has the element write `&{lv}`"
+                );
+                self.say(affinity.toks.start, text);
+            }
+        }
         if self.dealing {
             self.say(at, "this `upc_forall` is inside another one and runs like a plain `for`");
             return self.stmt(&f.body);

@@ -55,7 +55,7 @@ impl Cx<'_> {
         if count > 0 && self.types.block(ty) == Some(Block::Indefinite) {
             self.error(
                 tok,
-                "with dynamic THREADS an array of indefinite block size (`shared []`) cannot have THREADS in a bound; compile with `-T N`",
+                "with dynamic THREADS an array of indefinite block size (`shared []`) cannot have THREADS in a bound (UPC 1.3, 6.5.2.1); compile with `-T N`",
             );
         } else if count > 1 {
             self.error(

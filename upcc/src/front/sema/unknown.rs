@@ -4,6 +4,7 @@
 use crate::front::ast::*;
 use crate::front::parse::Cx;
 use crate::front::token::{Punct, Sym, TokIdx, TokKind};
+use crate::front::types::{RecordId, TypeKind};
 
 /// Words of UPC that a name may be meant to be.
 const WORDS: [&str; 7] =
@@ -27,6 +28,56 @@ const HEADERS: [(&str, &str, &str); 14] = [
     ("gasnett_", "gasnet_tools.h", "gasnett_sched_yield"),
 ];
 
+/// Functions of the C library that programs often call without the header, by header.
+const C_LIBRARY: &[(&str, &[&str])] = &[
+    ("assert.h", &["assert"]),
+    (
+        "ctype.h",
+        &["isalnum", "isalpha", "isdigit", "islower", "isprint", "isspace", "isupper", "tolower", "toupper"],
+    ),
+    (
+        "math.h",
+        &[
+            "acos", "asin", "atan", "atan2", "cbrt", "ceil", "cos", "cosh", "erf", "exp", "exp2", "fabs",
+            "fabsf", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "isinf", "isnan", "ldexp", "log",
+            "log10", "log2", "lround", "modf", "pow", "powf", "rint", "round", "sin", "sinh", "sqrt",
+            "sqrtf", "tan", "tanh", "trunc",
+        ],
+    ),
+    ("signal.h", &["kill", "raise", "sigaction", "signal"]),
+    (
+        "stdio.h",
+        &[
+            "fclose", "feof", "fflush", "fgets", "fopen", "fprintf", "fputs", "fread", "fscanf", "fseek",
+            "fwrite", "getchar", "perror", "printf", "putchar", "puts", "scanf", "setvbuf", "snprintf",
+            "sprintf", "sscanf", "vprintf",
+        ],
+    ),
+    (
+        "stdlib.h",
+        &[
+            "abort", "abs", "atof", "atoi", "atol", "calloc", "drand48", "exit", "free", "getenv", "labs",
+            "malloc", "qsort", "rand", "random", "realloc", "setenv", "srand", "srand48", "strtod", "strtol",
+            "strtoul", "system",
+        ],
+    ),
+    (
+        "string.h",
+        &[
+            "bzero", "memchr", "memcmp", "memcpy", "memmove", "memset", "strcat", "strchr", "strcmp",
+            "strcpy", "strdup", "strerror", "strlen", "strncat", "strncmp", "strncpy", "strrchr", "strstr",
+            "strtok",
+        ],
+    ),
+    ("strings.h", &["strcasecmp", "strncasecmp"]),
+    ("sys/time.h", &["gettimeofday"]),
+    ("time.h", &["clock", "clock_gettime", "ctime", "localtime", "nanosleep", "strftime", "time"]),
+    (
+        "unistd.h",
+        &["close", "fork", "getcwd", "gethostname", "getopt", "getpid", "read", "sleep", "usleep", "write"],
+    ),
+];
+
 impl Cx<'_> {
     /// What to do about a name that is not declared, as the end of a message.
     pub(crate) fn advice(&self, name: &str) -> String {
@@ -42,6 +93,9 @@ impl Cx<'_> {
 
     /// The header, not yet included, that declares such names.
     pub(crate) fn header_of(&self, name: &str) -> Option<&'static str> {
+        if let Some((header, _)) = C_LIBRARY.iter().find(|(_, names)| names.contains(&name)) {
+            return Some(header);
+        }
         let (_, header, one) = HEADERS.iter().find(|(start, ..)| name.starts_with(start))?;
         let included = self.toks.syms.get(one).is_some_and(|s| self.lookup(s).is_some());
         (!included).then_some(header)
@@ -52,16 +106,26 @@ impl Cx<'_> {
         if name.len() < 3 {
             return None;
         }
-        let near = |other: &str| {
-            let (a, b) = (name.as_bytes(), other.as_bytes());
-            let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-            let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
-            a.len().max(b.len()) - head - tail <= 1
-        };
         let visible = self.decls.iter().rev().filter(|d| {
             !d.system && self.lookup(d.name).is_some_and(|v| self.decls[v.0 as usize].tok == d.tok)
         });
-        visible.map(|d| self.name(d.name)).chain(WORDS).find(|n| *n != name && near(n)).map(str::to_owned)
+        visible
+            .map(|d| self.name(d.name))
+            .chain(WORDS)
+            .find(|n| *n != name && near(name, n))
+            .map(str::to_owned)
+    }
+
+    /// The member of a record, or of one in it that has no name, that a name is nearly that of.
+    pub(crate) fn similar_member(&self, r: RecordId, name: &str) -> Option<String> {
+        self.types.records[r.0 as usize].fields.iter().find_map(|f| match (f.name, self.types.ckind(f.ty)) {
+            (Some(other), _) => {
+                let other = self.name(other);
+                (near(name, other) || name.eq_ignore_ascii_case(other)).then(|| other.to_owned())
+            }
+            (None, TypeKind::Record(inner)) => self.similar_member(*inner, name),
+            _ => None,
+        })
     }
 
     /// Makes a name known as something about which nothing more is said.
@@ -111,4 +175,12 @@ impl Cx<'_> {
         }
         true
     }
+}
+
+/// Whether two names differ by one letter at most.
+fn near(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
+    a.len().max(b.len()) - head - tail <= 1 && a.len().min(b.len()) > 1
 }
