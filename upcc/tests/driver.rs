@@ -406,3 +406,20 @@ fn what_other_installations_write() {
     let o = p.upcc(&["-network=ibv", "-###", "b.o"]);
     assert!(String::from_utf8_lossy(&o.stderr).contains("there is no network 'ibv' here"));
 }
+
+/// The runtime does not place shared variables of shared objects: such a one is refused, others are not.
+#[test]
+fn shared_objects_define_no_shared_variables() {
+    let p = Installation::new("library");
+    p.file("a.upc", "shared int x;\nint f(void) { return x; }\n");
+    p.file("b.upc", "int f(void) { static shared int once; return once++; }\n");
+    p.file("c.upc", "extern shared int x;\nint f(void) { return x; }\n");
+    for bad in ["a.upc", "b.upc"] {
+        let o = p.upcc(&["-shared", "-fPIC", "-o", "l.so", bad]);
+        let err = String::from_utf8_lossy(&o.stderr);
+        assert!(!o.status.success() && err.contains("'l.so' would define shared variables"), "{err}");
+        assert!(!p.has("l.so"));
+    }
+    p.ok(&["-shared", "-fPIC", "-o", "l.so", "c.upc"]);
+    assert!(p.has("l.so"));
+}

@@ -482,6 +482,15 @@ impl Driver<'_> {
         ))
     }
 
+    /// The option by which a program has its runtime found by the shared objects that it loads.
+    fn exports(&self) -> Result<OsString, String> {
+        let list = self.temp.path().join("upc-exports");
+        write(&list, EXPORTED)?;
+        let mut option = OsString::from("-Wl,--dynamic-list=");
+        option.push(&list);
+        Ok(option)
+    }
+
     fn link(&self, objects: &[Option<PathBuf>]) -> Result<(), String> {
         let o = self.o;
         if let Some(name) = o.other_network.as_ref().filter(|_| !o.quiet) {
@@ -508,7 +517,12 @@ impl Driver<'_> {
                 LinkItem::Arg(s) => a.push(s.into()),
             }
         }
-        if !o.no_libs {
+        let library = o.cc.iter().any(|f| f == "-shared");
+        if !o.no_libs && library {
+            // It uses the runtime of the program that loads it.
+            a.push("-Wl,-z,nodelete".into());
+        } else if !o.no_libs {
+            a.push(self.exports()?);
             if !o.dry_run {
                 self.layout.check_library()?;
             }
@@ -537,13 +551,20 @@ impl Driver<'_> {
         if o.no_libs || o.no_checks {
             return Ok(());
         }
-        let checked = link::check_program(&out, o.extern_main || o.cc.iter().any(|f| f == "-shared"));
+        let checked = match library {
+            true => link::check_library(&out),
+            false => Ok(()),
+        };
+        let checked = checked.and_then(|()| link::check_program(&out, o.extern_main || library));
         if checked.is_err() {
             remove_output(&out);
         }
         checked
     }
 }
+
+/// What shared objects of UPC find in the program that loads them.
+const EXPORTED: &str = "{ __upc*; upc_*; bupc_*; };\n";
 
 /// What every program is linked with.
 fn libraries(layout: &Layout) -> Vec<OsString> {

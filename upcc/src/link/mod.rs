@@ -193,6 +193,21 @@ pub fn check_objects(files: &[PathBuf]) -> Result<(), String> {
     report(&all)
 }
 
+/// Checks a shared object. The runtime places shared variables before the program runs, at the same offset on
+/// every thread, and does not know those that are loaded.
+pub fn check_library(path: &Path) -> Result<(), String> {
+    let bytes = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    if elf::section(&bytes, "upc_shvars").is_none_or(|s| s.is_empty()) {
+        return Ok(());
+    }
+    Err(format!(
+        "'{}' would define shared variables, which the runtime places at the start of the program and not in shared objects: declare \
+         them `extern` there and define them in a file of the program, or allocate them with upc_all_alloc, or link the objects \
+         into the program itself (an archive, -r)",
+        path.display()
+    ))
+}
+
 /// The facts in a program or object file; none in other files.
 pub fn facts(path: &Path) -> Vec<Object> {
     fs::read(path)
