@@ -36,6 +36,8 @@ pub struct Chart {
     pub log: (bool, bool),
     /// Values that the vertical axis has room for, too: those of a figure that this one is compared with.
     pub beside: Vec<f64>,
+    /// Names of the ordinates 1, 2, ..., if they stand for things.
+    pub levels: Vec<&'static str>,
     /// Names of the abscissas 0, 1, ... : then it has bars.
     pub bars: Vec<&'static str>,
     /// What it shows.

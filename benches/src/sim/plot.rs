@@ -26,8 +26,8 @@ const SIZE: (u32, u32) = (960, 560);
 /// Pixels above the axes, and beside them for the legend.
 const HEAD: u32 = 72;
 const LEGEND: u32 = 205;
-/// From how many decades on a logarithmic axis names only powers of ten.
-const MANY_DECADES: f64 = 2.5;
+/// Fewest numbers beside a logarithmic axis; with fewer, the values on it cannot be read.
+const FEWEST_TICKS: usize = 5;
 /// Points of a curve that has a mark at each.
 const MARKED: usize = 30;
 
@@ -98,7 +98,10 @@ impl Axis {
                 .filter(within)
                 .collect()
         };
-        if (self.high / self.low).log10() > MANY_DECADES { of(&[1.0]) } else { of(&[1.0, 2.0, 5.0]) }
+        let all: [f64; 9] = std::array::from_fn(|i| i as f64 + 1.0);
+        let coarse = [&all[..1], &[1.0, 2.0, 5.0], &all].map(of);
+        // An axis over a small part of a decade has the numbers of a linear one.
+        coarse.into_iter().find(|ticks| ticks.len() >= FEWEST_TICKS).unwrap_or_else(|| self.steps())
     }
 
     /// Round numbers on a linear axis.
@@ -148,17 +151,24 @@ fn draw_curves(chart: &Chart, area: &Area<'_>) -> Result<(), Failure> {
     let points = || chart.curves.iter().flat_map(|c| c.points.iter());
     let xs = || points().map(|p| p.0);
     let x = Axis::new(xs(), chart.log.0, false).at_values(xs());
-    let y = Axis::new(points().map(|p| p.1).chain(chart.beside.iter().copied()), chart.log.1, true);
+    let mut y = Axis::new(points().map(|p| p.1).chain(chart.beside.iter().copied()), chart.log.1, true);
+    let levels = &chart.levels;
+    if !levels.is_empty() {
+        (y.low, y.high) = (0.5, levels.len() as f64 + 0.5);
+        y.ticks = (1..=levels.len()).map(|level| level as f64).collect();
+    }
+    let name = |v: f64| levels.get(v as usize - 1).map_or(String::new(), |name| name.to_string());
+    let beside = |v: &f64| if levels.is_empty() { tick(*v) } else { name(*v) };
     let mut area = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(46)
-        .y_label_area_size(72)
+        .y_label_area_size(if levels.is_empty() { 72 } else { 225 })
         .build_cartesian_2d(x, y)?;
     area.configure_mesh()
         .x_desc(unit(chart.x))
         .y_desc(unit(chart.y))
         .x_label_formatter(&|v| tick(*v))
-        .y_label_formatter(&|v| tick(*v))
+        .y_label_formatter(&beside)
         .label_style(("sans-serif", 14))
         .axis_desc_style(("sans-serif", 15))
         .bold_line_style(BLACK.mix(0.15))
@@ -321,6 +331,13 @@ mod tests {
         assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\n\"a\",one,2\n\"a\",two,3\n");
         let svg = std::fs::read_to_string(svg).unwrap();
         assert!(svg.contains("two") && svg.matches("<rect").count() >= 3, "{svg}");
+        // Levels have names.
+        let curve = |y| Curve { name: "c".into(), points: vec![(0.0, y), (1.0, y)] };
+        let (curves, levels) = (vec![curve(1.0), curve(2.0)], vec!["the lower", "the upper"]);
+        let chart = Chart { file: "l".into(), curves, levels, x: "x", y: "y", ..Chart::default() };
+        let [_, svg] = write(&chart, &folder).unwrap();
+        let svg = std::fs::read_to_string(svg).unwrap();
+        assert!(svg.contains("the lower") && svg.contains("the upper"), "{svg}");
         assert_eq!((tick(2500.0), tick(0.5), tick(1e-5)), ("2500".into(), "0.5".into(), "1e-5".into()));
         assert_eq!((three_digits(1234.6), three_digits(0.04567)), ("1235".into(), "0.0457".into()));
         std::fs::remove_dir_all(folder).unwrap();
@@ -333,8 +350,14 @@ mod tests {
         assert_eq!(x.ticks, sets);
         assert!(x.low > 40.0 && x.high < 500.0);
         let y = Axis::new([0.9, 320.0].into_iter(), true, true);
-        assert_eq!(y.ticks, [1.0, 10.0, 100.0]);
-        assert_eq!(Axis::new([2.0, 40.0].into_iter(), true, true).ticks, [2.0, 5.0, 10.0, 20.0]);
+        assert_eq!(y.ticks, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]);
+        assert_eq!(Axis::new([1.0, 1e6].into_iter(), true, true).ticks.len(), 7);
+        assert_eq!(
+            Axis::new([3.1, 8.9].into_iter(), true, true).ticks,
+            [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]
+        );
+        assert_eq!(Axis::new([21.0, 24.0].into_iter(), true, true).ticks, [20.0, 22.0, 24.0, 26.0]);
+        assert_eq!(Axis::new([2.0, 60.0].into_iter(), true, true).ticks, [2.0, 5.0, 10.0, 20.0, 50.0]);
         let y = Axis::new([3.0, 12.5].into_iter(), false, true);
         assert_eq!((y.low, y.ticks), (0.0, vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]));
         // Too many to be named, or none.

@@ -162,6 +162,7 @@ pub fn figures(setup: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, Str
             title: format!("4 KiB write in two fragments, {offset} bytes into a page"),
             x: "time (us)",
             y: "stage",
+            levels: NAMES.into_iter().rev().collect(),
             // A stage that takes no time is none.
             curves: spans.into_iter().enumerate().filter(|(_, (from, to))| to > from).map(line).collect(),
             ..Chart::default()
