@@ -211,6 +211,7 @@ fn fill_in(command: &mut Command, surroundings: &Surroundings<'_>) -> Result<(),
 /// Refuses a network that no rank would find.
 fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(), String> {
     let given = command.environment.iter().rev().find(|(name, _)| name == "GASNET_CONDUIT");
+    let origin = if given.is_some() { "--conduit " } else { "GASNET_CONDUIT=" };
     let value = given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os("GASNET_CONDUIT"));
     let name = value.map(|value| value.to_string_lossy().trim().to_ascii_lowercase()).unwrap_or_default();
     let conduits = surroundings.conduits;
@@ -218,7 +219,7 @@ fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(
         return Ok(());
     }
     let meant = nearest(&name, conduits).map_or(String::new(), |meant| format!("; did you mean {meant}?"));
-    Err(format!("--conduit {name}: no such conduit; known are: {}{meant}", conduits.join(", ")))
+    Err(format!("{origin}{name}: no such conduit; known are: {}{meant}", conduits.join(", ")))
 }
 
 /// The value of `-n`, which other launchers spell `-np`.
