@@ -42,7 +42,7 @@ const MAX_BARGING_ATTEMPTS: u32 = 200;
 /// This thread's side of its locks.
 #[derive(Default)]
 pub struct LockState {
-    /// Whether threads outnumber processors.
+    /// Whether the threads of this host outnumber its processors.
     crowded: bool,
     /// The node freed most recently, plus one; 0 for none. It saves the mutex in the common case.
     spare: AtomicU32,
@@ -54,7 +54,7 @@ pub struct LockState {
 }
 
 impl LockState {
-    /// For a job of `threads` threads on this host.
+    /// For a host with `threads` threads.
     pub fn new(threads: u32) -> LockState {
         // The processors of the host, not those of this thread, which may be bound to one.
         // SAFETY: plain query.

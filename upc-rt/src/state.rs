@@ -127,7 +127,9 @@ impl Upc {
             settings,
             control,
             barrier: BarrierState::default(),
-            locks: LockState::new(rank.size()),
+            locks: LockState::new(
+                rank.ranks().filter(|r| rank.host_of(*r) == rank.host_of(rank.id())).count() as u32,
+            ),
             partials: AtomicU64::new(0),
             io: IoState::default(),
             pid: std::process::id(),
