@@ -59,63 +59,92 @@ int gasneti_vis_one(int get, const gasneti_peer_t *peer, const void *remote, con
 }
 
 /* So few runs are copied without a call of the library. */
-#define GASNETI_VIS_FEW 16
+#define GASNETI_VIS_FEW 64
+/* A loop of the header: one copy of it for each source file, and none where it is not used. */
+#define GASNETI_VIS_FUNCTION __attribute__((__noinline__, __unused__)) static
+
+/* Copies run i for i from 0 on, from and to addresses that these expressions give; common lengths by a loop of their own. */
+#define GASNETI_VIS_RUNS(count, to, from, nbytes)                     \
+  do {                                                                \
+    size_t i;                                                         \
+    gasnett_compiler_fence();                                         \
+    switch (nbytes) {                                                 \
+      case 4: for (i = 0; i < (count); i++) memcpy(to, from, 4); break;   \
+      case 8: for (i = 0; i < (count); i++) memcpy(to, from, 8); break;   \
+      case 16: for (i = 0; i < (count); i++) memcpy(to, from, 16); break; \
+      case 32: for (i = 0; i < (count); i++) memcpy(to, from, 32); break; \
+      case 64: for (i = 0; i < (count); i++) memcpy(to, from, 64); break; \
+      default:                                                        \
+        for (i = 0; i < (count); i++) {                               \
+          if (GASNETT_PREDICT_TRUE((nbytes) > 64)) memcpy(to, from, nbytes); \
+          else gasneti_copy(to, from, nbytes);                        \
+        }                                                             \
+    }                                                                 \
+    gasnett_compiler_fence();                                         \
+  } while (0)
 
 /* Runs of nbytes from places that step away from each other on both sides, if all are inside. */
-GASNETT_INLINE(gasneti_vis_row)
+GASNETI_VIS_FUNCTION
 int gasneti_vis_row(int get, const gasneti_peer_t *peer, const void *remote, ptrdiff_t remote_step, const void *local,
                     ptrdiff_t local_step, size_t nbytes, size_t count) {
   const uintptr_t offset = (uintptr_t)remote - peer->base, size = peer->near;
-  char *there = (char *)((uintptr_t)remote + (uintptr_t)peer->delta), *here = (char *)(uintptr_t)local;
+  char *const there = (char *)((uintptr_t)remote + (uintptr_t)peer->delta), *const here = (char *)(uintptr_t)local;
+  char *const to = get ? here : there, *const from = get ? there : here;
+  const ptrdiff_t to_step = get ? local_step : remote_step, from_step = get ? remote_step : local_step;
   const ptrdiff_t most = PTRDIFF_MAX / GASNETI_VIS_FEW, far = (ptrdiff_t)(count - 1) * remote_step;
   if (GASNETT_PREDICT_FALSE(nbytes - 1 >= size || remote_step > most || remote_step < -most)) return 0;
   if (GASNETT_PREDICT_FALSE(offset > size - nbytes || offset + (uintptr_t)far > size - nbytes)) return 0;
-  for (; count > 0; count--, there += remote_step, here += local_step) {
-    if (get) gasneti_copy(here, there, nbytes);
-    else gasneti_copy(there, here, nbytes);
-  }
+  GASNETI_VIS_RUNS(count, to + (ptrdiff_t)i * to_step, from + (ptrdiff_t)i * from_step, nbytes);
   return 1;
 }
 
 /* Few runs at listed places, if all are inside. */
-GASNETT_INLINE(gasneti_vis_few)
+GASNETI_VIS_FUNCTION
 int gasneti_vis_few(int get, const gasneti_peer_t *peer, void *const *remote, void *const *local, size_t nbytes,
                     size_t count) {
-  const uintptr_t size = peer->near;
-  size_t i;
+  const uintptr_t size = peer->near, delta = (uintptr_t)peer->delta;
+  size_t n;
   if (GASNETT_PREDICT_FALSE(nbytes - 1 >= size)) return 0;
-  for (i = 0; i < count; i++) {
-    if (GASNETT_PREDICT_FALSE((uintptr_t)remote[i] - peer->base > size - nbytes)) return 0;
+  for (n = 0; n < count; n++) {
+    if (GASNETT_PREDICT_FALSE((uintptr_t)remote[n] - peer->base > size - nbytes)) return 0;
   }
-  for (i = 0; i < count; i++) {
-    char *const at = (char *)((uintptr_t)remote[i] + (uintptr_t)peer->delta);
-    if (get) gasneti_copy(local[i], at, nbytes);
-    else gasneti_copy(at, local[i], nbytes);
-  }
+  if (get) GASNETI_VIS_RUNS(count, local[i], (char *)((uintptr_t)remote[i] + delta), nbytes);
+  else GASNETI_VIS_RUNS(count, (char *)((uintptr_t)remote[i] + delta), local[i], nbytes);
   return 1;
 }
+
+/* The same for pieces, if those of a pair have the same length. */
+GASNETI_VIS_FUNCTION
+int gasneti_vis_pairs(int get, const gasneti_peer_t *peer, const gex_Memvec_t *r, const gex_Memvec_t *l, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    const uintptr_t offset = (uintptr_t)r[i].gex_addr - peer->base;
+    if (r[i].gex_len != l[i].gex_len || r[i].gex_len - 1 >= peer->near || offset > peer->near - r[i].gex_len) return 0;
+  }
+  for (i = 0; i < count; i++) (void)gasneti_vis_one(get, peer, r[i].gex_addr, l[i].gex_addr, r[i].gex_len);
+  return 1;
+}
+#undef GASNETI_VIS_RUNS
 
 /* Whether the pieces were copied at once. */
 GASNETT_INLINE(gasneti_vis_v_done)
 int gasneti_vis_v_done(int get, const gasneti_peer_t *peer, size_t remotes, const void *remote, size_t locals,
                        const void *local) {
   const gex_Memvec_t *const r = (const gex_Memvec_t *)remote, *const l = (const gex_Memvec_t *)local;
-  size_t i;
   if (GASNETT_PREDICT_FALSE(!peer)) return 0;
-  if (remotes != locals || remotes > GASNETI_VIS_FEW) return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
-  for (i = 0; i < remotes; i++) {
-    const uintptr_t offset = (uintptr_t)r[i].gex_addr - peer->base;
-    if (r[i].gex_len != l[i].gex_len || r[i].gex_len - 1 >= peer->near || offset > peer->near - r[i].gex_len) {
-      return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
-    }
+  if (remotes == 1 && locals == 1 && r->gex_len == l->gex_len) {
+    return gasneti_vis_one(get, peer, r->gex_addr, l->gex_addr, r->gex_len);
   }
-  for (i = 0; i < remotes; i++) (void)gasneti_vis_one(get, peer, r[i].gex_addr, l[i].gex_addr, r[i].gex_len);
-  return 1;
+  if (remotes == locals && remotes <= GASNETI_VIS_FEW && gasneti_vis_pairs(get, peer, r, l, locals)) return 1;
+  return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
 }
 GASNETT_INLINE(gasneti_vis_i_done)
 int gasneti_vis_i_done(int get, const gasneti_peer_t *peer, size_t remotes, void *const *remote, size_t remote_len,
                        size_t locals, void *const *local, size_t local_len) {
   if (GASNETT_PREDICT_FALSE(!peer)) return 0;
+  if (remotes == 1 && locals == 1 && remote_len == local_len) {
+    return gasneti_vis_one(get, peer, *remote, *local, remote_len);
+  }
   if (remotes == locals && remote_len == local_len && remotes <= GASNETI_VIS_FEW) {
     return gasneti_vis_few(get, peer, remote, local, local_len, locals);
   }
@@ -125,7 +154,7 @@ GASNETT_INLINE(gasneti_vis_s_done)
 int gasneti_vis_s_done(int get, const gasneti_peer_t *peer, const void *remote, const ptrdiff_t *remote_strides,
                        const void *local, const ptrdiff_t *local_strides, size_t elemsz, const size_t *count,
                        size_t levels) {
-  size_t run = elemsz, i, row;
+  size_t run = elemsz, runs, i, row;
   if (GASNETT_PREDICT_FALSE(!peer)) return 0;
   for (i = 0; i < levels; i++) {
     if (count[i] == 1) continue;
@@ -133,10 +162,14 @@ int gasneti_vis_s_done(int get, const gasneti_peer_t *peer, const void *remote, 
     if (__builtin_mul_overflow(run, count[i], &run)) break;
   }
   if (i == levels) return gasneti_vis_one(get, peer, remote, local, run);
-  row = i;
-  while (++i < levels && count[i] == 1) continue;
-  if (i == levels && count[row] - 1 < GASNETI_VIS_FEW) {
-    return gasneti_vis_row(get, peer, remote, remote_strides[row], local, local_strides[row], run, count[row]);
+  for (row = i++, runs = count[row]; i < levels && runs - 1 < GASNETI_VIS_FEW; i++) {
+    if (count[i] == 1) continue;
+    if ((size_t)remote_strides[i] != runs * (size_t)remote_strides[row]) break;
+    if ((size_t)local_strides[i] != runs * (size_t)local_strides[row] || count[i] > GASNETI_VIS_FEW) break;
+    runs *= count[i];
+  }
+  if (i == levels && runs - 1 < GASNETI_VIS_FEW) {
+    return gasneti_vis_row(get, peer, remote, remote_strides[row], local, local_strides[row], run, runs);
   }
   return gasneti_vis_near_s(get, peer, remote, remote_strides, local, local_strides, elemsz, count, levels);
 }

@@ -301,11 +301,16 @@ impl Prepared<'_> {
     /// # Errors
     /// A handler of the runtime's own, more bytes or other arguments than were prepared for, or a destination
     /// outside the segment. Nothing was sent then.
-    pub fn commit(mut self, handler: u8, args: &[u32], len: usize, dst: u64) -> Result<(), Error> {
-        let (rank, to, kind, channel) = (self.rank, self.to, self.kind, self.channel);
+    pub fn commit(self, handler: u8, args: &[u32], len: usize, dst: u64) -> Result<(), Error> {
         if handler < super::FIRST_LIBRARY_HANDLER {
             return Err(super::not_yours(handler));
         }
+        self.commit_any(handler, args, len, dst)
+    }
+
+    /// [`Prepared::commit`] to any handler.
+    pub(crate) fn commit_any(mut self, handler: u8, args: &[u32], len: usize, dst: u64) -> Result<(), Error> {
+        let (rank, to, kind, channel) = (self.rank, self.to, self.kind, self.channel);
         if len > self.len || args.len() != self.nargs {
             return Err(Error::op(format!(
                 "a message of {len} bytes and {} arguments, which was prepared for {} bytes and {} arguments",

@@ -17,9 +17,8 @@
 use super::runs::{self, Even};
 use super::side::{self, Addresses, Boxes, Fault, Grid, Side, are_inside, is_inside};
 use super::{DATA, GET, PUT, Piece, Shapes, Way};
-use crate::am::{Kind, MAX_MEDIUM, Outgoing, Token};
+use crate::am::{MAX_MEDIUM, Token};
 use crate::amref::{self, nonsense};
-use crate::conduit::Channel;
 use crate::transfer::{Answer, Away, Plan};
 use crate::{Error, Rank};
 
@@ -399,7 +398,7 @@ impl Rank {
         let (mut there, mut here, mut left) =
             cursors(all, size).unwrap_or_else(|fault| self.wrong_shapes(all, fault));
         let most = self.max_frame(all.rank, 8).min(MAX_MEDIUM);
-        let mut payload = Vec::new();
+        let mut head = Vec::new();
         while left > 0 {
             let (remote, local) = (there.ahead(), here.ahead());
             let n = remote.len.min(local.len);
@@ -421,7 +420,7 @@ impl Rank {
             }
             let frame = Frame { most, left, alone: all.way == Way::Get };
             // SAFETY: owed by the caller.
-            left -= unsafe { self.send_runs(all, op, (&mut there, &mut here), frame, &mut payload) };
+            left -= unsafe { self.send_runs(all, op, (&mut there, &mut here), frame, &mut head) };
         }
     }
 
@@ -435,31 +434,31 @@ impl Rank {
         op: u32,
         (there, here): (&mut Cursor<'_>, &mut Cursor<'_>),
         frame: Frame,
-        payload: &mut Vec<u8>,
+        head: &mut Vec<u8>,
     ) -> usize {
-        let Described { form, entries, n } = there.describe(payload, all.origin, frame);
+        let Described { form, entries, n } = there.describe(head, all.origin, frame);
         let plan = |answer| Plan::message(all.rank, op, answer);
-        let (handler, plan) = match all.way {
-            Way::Put(_) => {
-                let head = payload.len();
-                payload.resize(head + n, 0);
-                // SAFETY: the caller's pieces are valid; the buffer has just got as many bytes.
-                unsafe { here.copy(Direction::Pack, payload[head..].as_mut_ptr(), n, 0) };
-                (PUT, plan(Answer::Done))
-            }
+        let (handler, plan, data) = match all.way {
+            Way::Put(_) => (PUT, plan(Answer::Done), n),
             // Taken back by the handler of the answer, which this rank's table of transfers lets in once.
             Way::Get => {
                 let at = Box::into_raw(Box::new(here.own_part(n))).cast();
                 here.advance(n);
-                (GET, Plan { at, len: n, step: n, ..plan(Answer::Pieces) })
+                (GET, Plan { at, len: n, step: n, ..plan(Answer::Pieces) }, 0)
             }
         };
         let [name, generation] = self.transfer(&plan).piece(0);
         let args = [name, generation, form, entries, n as u32];
-        let (src, len) = (payload.as_ptr(), payload.len());
-        let out = Outgoing { kind: Kind::Medium, handler, args: &args, src, len, dst: 0 };
-        // SAFETY: the payload lives until the call returns.
-        if let Err(e) = unsafe { self.send(Channel::Request, all.rank, out) } {
+        let len = head.len() + data;
+        let sent = self.prepare_medium(all.rank, len, args.len(), false).and_then(|prepared| {
+            let mut message = prepared.expect("it waits for room");
+            let (places, bytes) = message.payload().split_at_mut(head.len());
+            places.copy_from_slice(head);
+            // SAFETY: the caller's pieces are valid; the message has as many bytes more.
+            unsafe { here.copy(Direction::Pack, bytes.as_mut_ptr(), data, 0) };
+            message.commit_any(handler, &args, len, 0)
+        });
+        if let Err(e) = sent {
             self.fatal(&e.to_string());
         }
         n
@@ -571,13 +570,10 @@ pub(super) fn serve_get(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &
     let Some((name, mut from, n)) = parsed else {
         nonsense(rank, token, "a get of pieces that no message holds, or not of this segment");
     };
-    let mut data = Vec::<u8>::with_capacity(n);
-    // SAFETY: `parse` looked at all places; the vector has room for as many bytes, which are set then.
-    unsafe {
-        from.copy(Direction::Pack, data.as_mut_ptr(), n, at);
-        data.set_len(n);
-        token.answer_with(DATA, &name, data.as_ptr(), n)
-    }
+    let mut answer = token.prepare_medium(n, name.len(), false)?.expect("it waits for room");
+    // SAFETY: `parse` looked at all places; the message has as many bytes.
+    unsafe { from.copy(Direction::Pack, answer.payload().as_mut_ptr(), n, at) };
+    answer.commit_any(DATA, &name, n, 0)
 }
 
 /// Takes the answer to a get.
