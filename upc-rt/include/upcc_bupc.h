@@ -211,6 +211,9 @@ __UPC_SF struct __upc_w __upc_piece(const struct __upc_side *x, unsigned long i,
 /* pieces that are started between these two have one handle */
 void __upc_begin_pieces(void);
 struct __upc_transfer *__upc_end_pieces(void);
+/* one transfer with private memory: runs of count[0] bytes in some dimensions, on both sides */
+void __upc_start_box(int get, unsigned t, unsigned long o, const unsigned long *strides, const unsigned long *count, unsigned long levels,
+                     void *local, const unsigned long *local_strides, const unsigned long *local_count, unsigned long local_levels);
 __UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n)
 {
   if (n == 0)
@@ -228,6 +231,15 @@ __UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_s
   struct __upc_w to = { 0, 0, 0 }, from = { 0, 0, 0 };
   struct __upc_transfer *h;
   __upc_begin_pieces();
+  if (d.kind == 2 && s.kind == 2 && !(d.shared && s.shared) && !__builtin_mul_overflow(d.len, d.count, &dl) && !__builtin_mul_overflow(s.len, s.count, &sl) && dl == sl) {
+    const unsigned long dn[2] = { d.len, d.count }, sn[2] = { s.len, s.count };
+    if (d.shared)
+      __upc_start_box(0, (unsigned)d.at.t, d.at.o, &d.stride, dn, 1, (void *)s.at.o, &s.stride, sn, 1);
+    else
+      __upc_start_box(1, (unsigned)s.at.t, s.at.o, &s.stride, sn, 1, (void *)d.at.o, &d.stride, dn, 1);
+    return __upc_end_pieces();
+  }
+  dl = sl = 0;
   for (;;) {
     while (dl == 0 && i < d.count) to = __upc_piece(&d, i++, &dl);
     while (sl == 0 && j < s.count) from = __upc_piece(&s, j++, &sl);
@@ -258,7 +270,12 @@ __UPC_SF void __upc_box(struct __upc_w d, const unsigned long *ds, struct __upc_
 __UPC_SF struct __upc_transfer *__upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
   __upc_begin_pieces();
-  __upc_box(d, ds, s, ss, count, levels);
+  if (d.t == ~0ul)
+    __upc_start_box(1, (unsigned)s.t, s.o, ss, count, levels, (void *)d.o, ds, count, levels);
+  else if (s.t == ~0ul)
+    __upc_start_box(0, (unsigned)d.t, d.o, ds, count, levels, (void *)s.o, ss, count, levels);
+  else
+    __upc_box(d, ds, s, ss, count, levels);
   return __upc_end_pieces();
 }
 #ifdef __UPC_USE_bupc_memcpy_vlist

@@ -4,6 +4,7 @@
 use crate::atomics::Order;
 use crate::core::How;
 use crate::state::upc;
+use gasnet::vis::Shape;
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
 /// `bupc_sem_alloc`: offset on this thread.
@@ -126,6 +127,42 @@ pub extern "C" fn __upc_synci(puts: c_int, gets: c_int, wait: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_begin_pieces() {
     upc().core.begin_pieces();
+}
+
+/// Starts a put, or a get, of runs in dimensions on both sides, as an implicit transfer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_start_box(
+    get: c_int,
+    t: c_uint,
+    o: c_ulong,
+    strides: *const usize,
+    count: *const usize,
+    levels: c_ulong,
+    local: *mut c_void,
+    local_strides: *const usize,
+    local_count: *const usize,
+    local_levels: c_ulong,
+) {
+    let list = |first: *const usize, n: c_ulong| {
+        if n == 0 {
+            return &[][..];
+        }
+        // SAFETY: the user's arrays: as many distances as levels, and an extent more.
+        unsafe { std::slice::from_raw_parts(first, n as usize) }
+    };
+    let (levels, local_levels) = ((levels, levels + 1), (local_levels, local_levels + 1));
+    let remote =
+        Shape::Strided { at: o as usize, strides: list(strides, levels.0), count: list(count, levels.1) };
+    let local = Shape::Strided {
+        at: local as usize,
+        strides: list(local_strides, local_levels.0),
+        count: list(local_count, local_levels.1),
+    };
+    if let Some((first, end)) = remote.span() {
+        upc().check_transfer(t, first as c_ulong, (end - first) as c_ulong);
+    }
+    // SAFETY: the user's buffer, which the program does not use before the end of the transfer.
+    unsafe { upc().core.start_shape(get != 0, t, remote, local) }
 }
 
 /// The handle of all pieces.

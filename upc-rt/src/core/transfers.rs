@@ -8,7 +8,8 @@
 
 use super::aggregate::MOST_BYTES;
 use super::{Core, found};
-use gasnet::{Categories, Event};
+use gasnet::vis::Shape;
+use gasnet::{Categories, Event, Local};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -126,6 +127,23 @@ impl Core {
             // Inside an access region, implicit operations cannot be waited for.
             self.settle();
             self.rank.begin_region();
+        }
+    }
+
+    /// Starts a put to thread `t`, or a get from there, of runs in dimensions. It is an implicit transfer.
+    ///
+    /// # Safety
+    /// 1. The local runs are valid, for writes if it is a get, and are used by nobody before the end of the
+    ///    transfer, except that those of a put are read (owed by the caller).
+    pub unsafe fn start_shape(&self, get: bool, t: u32, remote: Shape<'_>, local: Shape<'_>) {
+        let to = self.target(if get { "get" } else { "put" }, t);
+        // SAFETY: (1).
+        unsafe {
+            if get {
+                self.rank.get_shape_nbi(local, to, remote, 0);
+            } else {
+                self.rank.put_shape_nbi(to, remote, 0, local, Local::Defer);
+            }
         }
     }
 
