@@ -10,6 +10,7 @@ mod pgas;
 mod smp;
 mod udp;
 mod upc;
+mod vis;
 
 use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
@@ -31,6 +32,7 @@ pub const SETS: &[Set] = &[
     ("attentiveness", attentiveness::all),
     ("clan", clan::all),
     ("ex", ex::all),
+    ("vis", vis::all),
 ];
 
 fn words(text: &str) -> Vec<String> {

@@ -47,6 +47,8 @@ Sets that are measured on this machine (default: smp and upc)
                      messages and stores that they consist of
   ex                 GASNet-EX in C: beside loads, stores, a cache line passed
                      to and fro, raw datagrams, and the calls of GASNet-1
+  vis                transfers of many pieces with a neighbour: beside loops in
+                     C
   clan               streams and virtual interfaces: beside puts and active
                      messages; pages at peers: beside reads by the NIC
   attentiveness      puts and gets to a rank that computes, over every conduit

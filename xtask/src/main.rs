@@ -82,7 +82,7 @@ beside a floor measured in the same run.
 usage: cargo xtask bench SET [--json] [options of pgas-bench]
 
 SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness,
-clan, pgas, ex, registration, netvm, netvm-live, clan-paper or trapeze.
+clan, pgas, ex, vis, registration, netvm, netvm-live, clan-paper or trapeze.
 
 registration, netvm, clan-paper and trapeze simulate the measurements of the
 papers, print paper | here | difference, and write plots and values under
@@ -211,6 +211,7 @@ const SUITES: &[(&str, Needs)] = &[
     ("clan", Needs::Tools),
     ("pgas", Needs::Tools),
     ("ex", Needs::Tools),
+    ("vis", Needs::Tools),
     ("registration", Needs::Nothing),
     ("netvm", Needs::Nothing),
     ("netvm-live", Needs::Tools),
