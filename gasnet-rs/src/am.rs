@@ -111,6 +111,11 @@ impl Rank {
         self.set_handler(index, handler)
     }
 
+    /// Whether a handler has that index.
+    pub fn is_registered(&self, index: u8) -> bool {
+        self.handlers[usize::from(index)].get().is_some()
+    }
+
     /// [`Rank::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
     /// clients'.
     ///
@@ -355,6 +360,9 @@ impl Rank {
         out: &Outgoing<'_>,
         immediate: bool,
     ) -> Result<Result<(), Refused>, Error> {
+        if channel == Channel::Request && crate::context::is_preparing() {
+            self.check_context("send requests");
+        }
         if to.0 >= self.size() || out.args.len() > MAX_ARGUMENTS || out.len > MAX_MEDIUM || self.config.check
         {
             self.check_outgoing(to, out)?;

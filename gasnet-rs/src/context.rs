@@ -142,7 +142,8 @@ impl Rank {
                 "a function of a reduction may not {what}: it may only combine its operands. Return from it first"
             ),
             Inside::Prepared => format!(
-                "between preparing a request and committing or cancelling it a thread may not {what}: it has the room to send from everybody"
+                "between preparing a request and committing or cancelling it a thread may not {what}: it has the room to send from everybody. \
+                 A prepared message that was forgotten (`mem::forget`) is neither committed nor cancelled"
             ),
             _ => format!("a handler may not {what}: it may reply to its request, and must not wait"),
         })

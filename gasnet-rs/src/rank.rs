@@ -125,6 +125,11 @@ pub(crate) struct Phases {
     pub(crate) result: Option<Consensus>,
 }
 
+/// A panic leaves nothing half done: the runtime's locks guard steps that do not panic, and what a handler or
+/// a function of a reduction has begun when it panics ends the job.
+impl std::panic::UnwindSafe for Rank {}
+impl std::panic::RefUnwindSafe for Rank {}
+
 impl fmt::Debug for Rank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rank({} of {})", self.id, self.size)

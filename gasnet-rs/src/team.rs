@@ -34,6 +34,10 @@ pub struct Team {
     members: Arc<Members>,
 }
 
+/// As for a [`Rank`].
+impl std::panic::UnwindSafe for Team {}
+impl std::panic::RefUnwindSafe for Team {}
+
 impl core::fmt::Debug for Team {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Team({} of {}, number {})", self.me(), self.size(), self.members.id)

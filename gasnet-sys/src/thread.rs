@@ -1,8 +1,10 @@
 //! Threads of the libraries, beside those of the program.
 #![expect(unsafe_code, reason = "sched_setattr")]
 
+use std::cell::Cell;
 use std::io;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::thread::{Builder, JoinHandle};
 
 use crate::signals::SignalSet;
@@ -17,6 +19,22 @@ pub fn spawn_without_signals<T: Send + 'static>(
     let spawned = thread.spawn(body);
     before.set();
     spawned
+}
+
+/// The number that the system has given the calling thread.
+pub fn number() -> u32 {
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(0) };
+    }
+    if NUMBER.get() == 0 {
+        NUMBER.set(rustix::thread::gettid().as_raw_pid() as u32);
+    }
+    NUMBER.get()
+}
+
+/// Whether this process has a thread of that number.
+pub fn exists(number: u32) -> bool {
+    Path::new("/proc/self/task").join(number.to_string()).exists()
 }
 
 /// Makes short sleeps of the calling thread end on time, instead of up to 50 us late.

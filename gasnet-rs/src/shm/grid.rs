@@ -28,6 +28,8 @@ use crate::error::Error;
 use crate::lock::{Threading, TurnLock};
 use crate::prim::{AtomicU64, Ordering};
 use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicU32;
+use gasnet_sys::thread;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
@@ -132,6 +134,43 @@ struct OutLink {
     /// The link's ring, to see where the receiver is.
     ring: Ring<Msg>,
     full: Full,
+    /// The number of the thread that prepares a message here, or 0.
+    preparing: AtomicU32,
+}
+
+/// Tries for an outbox between two looks whether its holder will ever give it back.
+const TRIES_BEFORE_LOOK: u32 = 1 << 14;
+
+impl OutLink {
+    #[cold]
+    fn wait(&self) {
+        for tries in 1u32.. {
+            if self.outbox.lock.try_lock() {
+                return;
+            }
+            if tries.is_multiple_of(64) {
+                std::thread::yield_now()
+            } else {
+                core::hint::spin_loop()
+            }
+            if tries == 64 || tries.is_multiple_of(TRIES_BEFORE_LOOK) {
+                self.check_holder(tries >= TRIES_BEFORE_LOOK);
+            }
+        }
+    }
+
+    /// Tells of a message that was prepared and forgotten, whose room comes back never.
+    fn check_holder(&self, others: bool) {
+        // Relaxed: what this thread has stored it sees, and others end after they have stored.
+        let holder = self.preparing.load(Ordering::Relaxed);
+        let forgotten = holder != 0
+            && (holder == thread::number() || others && cfg!(not(miri)) && !thread::exists(holder));
+        assert!(
+            !forgotten,
+            "a message to this rank was prepared, and neither sent nor dropped (it was forgotten, or is still there): nobody \
+             can send there any more"
+        );
+    }
 }
 
 /// The note of the last claim that found no room, until one finds some: [`Full::NOTED`], the receiver's
@@ -256,7 +295,12 @@ impl Grid {
         // SAFETY: laid out inside the mapping; each rank makes this end once, before its first message.
         let outbox = unsafe { Outbox::new(self.layout.shape, at) };
         let ring = outbox.ring();
-        Box::new(OutLink { outbox: Locked::new(self.threading, outbox), ring, full: Full(AtomicU64::new(0)) })
+        Box::new(OutLink {
+            outbox: Locked::new(self.threading, outbox),
+            ring,
+            full: Full(AtomicU64::new(0)),
+            preparing: AtomicU32::new(0),
+        })
     }
 
     /// Whether a message was refused for want of room, and one with `len` payload bytes and `nargs` arguments
@@ -271,7 +315,9 @@ impl Grid {
     #[inline]
     pub(crate) fn sending(&self, to: u32, channel: Channel) -> Sending<'_> {
         let link = self.out_link(to, channel);
-        link.outbox.lock.lock();
+        if !link.outbox.lock.try_lock() {
+            link.wait();
+        }
         Sending { grid: self, link, to, channel }
     }
 
@@ -479,6 +525,8 @@ impl Sending<'_> {
 
     /// Keeps the outbox taken beyond this guard's life, for a reservation; ends with [`Grid::resume`].
     pub(crate) fn suspend(self) {
+        // Relaxed, also where it ends: a hint for those who wait for the outbox.
+        self.link.preparing.store(thread::number(), Ordering::Relaxed);
         core::mem::forget(self);
     }
 }
@@ -490,6 +538,7 @@ impl Grid {
     /// 1. Exactly one `resume` per [`Sending::suspend`], with the same peer and channel (owed by the caller).
     pub(crate) unsafe fn resume(&self, to: u32, channel: Channel) -> Sending<'_> {
         let link = self.out_link(to, channel);
+        link.preparing.store(0, Ordering::Relaxed);
         Sending { grid: self, link, to, channel }
     }
 }
