@@ -17,6 +17,10 @@ pub use registry::names;
 pub use settings::{settings, unknown_settings};
 
 use gasnet::{Config, Error, Rank, Threading};
+use gasnet_sys::limits;
+use gasnet_sys::process::{self, BeforeExec};
+use gasnet_sys::signals::SignalSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Boots this process as a rank of its job: forks the ranks if the program was started directly, and opens
 /// the conduit. No segment is attached yet.
@@ -96,7 +100,79 @@ pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(Threading::Parallel, true, body))
 }
 
+/// Says to the ranks of a test's job that they are these. Like the boot's variable it is no setting.
+const TESTED: &str = "GASNETI_TESTED";
+
+/// Starts a process in which a test calls [`run_tested`]. The monitor reads signals from a descriptor, so no
+/// thread of the harness there may take them.
+///
+/// # Errors
+/// The system's.
+#[doc(hidden)]
+pub fn start_tested(command: std::process::Command) -> std::io::Result<std::process::Child> {
+    let setup = BeforeExec {
+        parent: process::pid(),
+        mask: gasnet_launch::monitor::signals(),
+        files: limits::raise_file_limit(0),
+        cpus: None,
+    };
+    process::spawn_with(command, &[], setup)
+}
+
+/// [`run`] in the process that a test has started for it: it becomes the monitor of so many ranks, which are
+/// processes of the same executable with the same arguments, and come here in their turn.
+#[doc(hidden)]
+pub fn run_tested(ranks: u32, body: impl FnOnce(&'static Rank)) -> ! {
+    if std::env::var_os(TESTED).is_some() {
+        SignalSet::of(&[]).set();
+        std::process::exit(run_once(Threading::Parallel, true, body));
+    }
+    // Not by forking: the harness has threads.
+    let job = std::env::current_exe().map_err(|e| e.to_string()).and_then(|program| {
+        let job = gasnet_launch::Command {
+            ranks,
+            program: program.into(),
+            arguments: std::env::args_os().skip(1).collect(),
+            environment: vec![(TESTED.into(), "1".into())],
+            // Tests run beside each other.
+            bind: gasnet_launch::bind::Bind::None,
+            verbose: false,
+            limit: None,
+            hosts: None,
+        };
+        gasnet_launch::spawn(&job).map_err(|e| e.to_string())
+    });
+    std::process::exit(job.unwrap_or_else(|e| {
+        eprintln!("gasnet: {e}");
+        1
+    }))
+}
+
+/// Whether the harness of Rust's tests has called the caller. Cargo puts its executables in a folder of that
+/// name; but there are tests without the harness, whose `main` may be such a program.
+fn in_test() -> bool {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.parent().is_some_and(|folder| folder.ends_with("deps"))
+        && std::backtrace::Backtrace::force_capture().to_string().contains("test::run_test")
+}
+
 fn run_with(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) -> i32 {
+    assert!(
+        !in_test(),
+        "`run` in a test: it ends the process with its own status, and the harness with it, so that a test which fails looks \
+         like one that has passed. Use `pgas::testing::run`, which starts ranks in processes of their own"
+    );
+    run_once(threading, keep, body)
+}
+
+fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) -> i32 {
+    static RUNS: AtomicBool = AtomicBool::new(false);
+    // Relaxed: who comes second needs nothing of the first.
+    assert!(
+        !RUNS.swap(true, Ordering::Relaxed),
+        "`run` was called twice in one process: a process is one rank of its job. Call it once, from `main`, and pass on what it \
+         gives to the body"
+    );
     let rank = match init(&BootOptions::default(), threading) {
         Ok(rank) => rank,
         Err(e) => {

@@ -121,6 +121,10 @@
 //! to a function: a function that has a name is one, a closure that captures nothing becomes one, and no
 //! other closure does. Which function it is may be chosen as the program runs.
 //!
+//! A [`Pending`] may be awaited in any executor. World's own ([`World::block_on`], tasks) serve between two
+//! polls. Threads of others (tokio's, smol's) sleep, so the first that awaits starts one that serves, as
+//! [`World::serve_by_threads`] does; it looks at the network every 100 microseconds.
+//!
 //! Sends travel together: a batch leaves when it is full, when the rank makes progress, and with threads that
 //! serve, after some milliseconds. From 64 ranks on they go in two hops, so that batches fill.
 //! `GASNET_STATS=1` says at the end how much was asked for, and how many messages it took.
@@ -147,10 +151,10 @@
 //! a value shows it, the caller gets [`CallError::Codec`] (or the panic, if it is the sender who can see it).
 //! Of a function without a result nobody can be told: the job ends, with a message that names the type.
 //!
-//! # Errors
-//! A function that panics answers with [`CallError::Panicked`]; [`Pending::wait`] then panics here,
-//! [`Pending::result`] returns the error. A function without a result has nobody to tell: if it panics the
-//! job ends, with a message that names both ranks and says what the panic said.
+//! # Errors A function that panics, or whose task does, answers with [`CallError::Panicked`];
+//! [`Pending::wait`] then panics here, [`Pending::result`] returns the error. A function without a result has
+//! nobody to tell: if it panics the job ends, with a message that names both ranks and says what the panic
+//! said.
 //!
 //! **A rank that ends.** No rank leaves a job by itself. One whose function has returned from [`run`]'s
 //! `body` goes on serving calls until all have. What others ask of it is done, then; but a barrier, a phase
@@ -158,6 +162,18 @@
 //! together: a call that nobody has answered by then ends with [`CallError::Gone`], and so does one that is
 //! made after [`run_on`] has returned; what is sent then does nothing. A rank that dies, panics or exits ends
 //! the whole job, with a message that names it and with its status: nobody waits for one that is no more.
+//!
+//! # Tests
+//! [`testing::run`] runs a closure on ranks in a `#[test]`: a job of its own for each call.
+//! ```no_run
+//! # fn main() {
+//! pgas::testing::run(4, |world| {
+//!     assert_eq!(world.reduce(1u32, |a, b| a + b), 4);
+//! });
+//! # }
+//! ```
+//! [`run`] ends the process with its own status, so in a test it is refused: the harness would end with it,
+//! and report nothing.
 //!
 //! # Features
 //! `rand`: `World::random`, streams of random numbers for the crate `rand`.
@@ -205,6 +221,7 @@ mod remote;
 mod reply;
 mod shared;
 mod team;
+pub mod testing;
 mod trace;
 mod world;
 
@@ -223,3 +240,32 @@ pub use serde;
 pub use shared::Shared;
 pub use team::Team;
 pub use world::{World, run, run_on};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{RefUnwindSafe, UnwindSafe};
+    use std::sync::Mutex;
+
+    /// A closure that uses these may be called by `catch_unwind` as it is.
+    #[test]
+    fn a_panic_breaks_nothing() {
+        fn whole<T: UnwindSafe + RefUnwindSafe>() {}
+        whole::<gasnet::Rank>();
+        whole::<gasnet::Team>();
+        whole::<gasnet_rpc::Engine>();
+        whole::<World>();
+        whole::<Team>();
+        whole::<Shared<Mutex<Vec<u8>>>>();
+        whole::<Remote<Mutex<Vec<u8>>>>();
+        whole::<Pending<String>>();
+        whole::<PendingAll<String>>();
+        whole::<Reply<String>>();
+        whole::<DistMap<String, u64>>();
+        whole::<DistVec<String>>();
+        whole::<WorkPool<String>>();
+        whole::<Bulk<u64>>();
+        whole::<Array<u64>>();
+        whole::<Matrix<f64>>();
+    }
+}

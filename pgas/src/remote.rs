@@ -19,7 +19,10 @@ use crate::pending::Pending;
 use crate::reply::Reply;
 use crate::trace::span;
 use crate::world::World;
+use core::future::poll_fn;
 use core::marker::PhantomData;
+use core::pin::pin;
+use core::task::Poll;
 use gasnet::RankId;
 use gasnet_rpc::{Apply, Incoming, Named, Payload, Serve, Short, Source, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -270,6 +273,17 @@ pub(crate) fn ask<O: On<A>, A: Args, R: Data>(
     start::<Ask<O, A, R>, O::Sent, R>(world, rank, object, f, sent)
 }
 
+/// What comes of a future, or its panic.
+async fn caught<R>(future: impl Future<Output = R>) -> std::thread::Result<R> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(result)) => Poll::Ready(Ok(result)),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
 /// Starts a task with what a function makes, and answers with what comes of it.
 struct CallAsync<O: ?Sized, A, R, T>(PhantomData<(A, R, T, *const O)>);
 
@@ -281,9 +295,13 @@ where
         span_of!(incoming);
         let Some((reply, came)) = asked::<Self, O::Sent>(&mut incoming) else { return };
         let call = || O::apply(came.world, came.object, came.sent, came.function);
-        // A panic of the task drops the reply with it, which tells the caller.
         match catch_unwind(AssertUnwindSafe(call)) {
-            Ok(task) => incoming.engine.spawn(async move { answer(reply, &task.await) }),
+            Ok(task) => incoming.engine.spawn(async move {
+                match caught(task).await {
+                    Ok(result) => answer(reply, &result),
+                    Err(panic) => reply.panicked(panic_text(&*panic)),
+                }
+            }),
             Err(panic) => reply.panicked(panic_text(&*panic)),
         }
     }

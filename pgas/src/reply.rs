@@ -27,6 +27,9 @@ pub struct Reply<R> {
     result: PhantomData<fn(R)>,
 }
 
+/// It is there or sent on, nothing between.
+impl<R> std::panic::RefUnwindSafe for Reply<R> {}
+
 impl<R> core::fmt::Debug for Reply<R> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.reply.borrow().fmt(f)

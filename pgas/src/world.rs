@@ -32,6 +32,11 @@ pub(crate) struct Inner {
     meeting: AtomicBool,
 }
 
+/// As the engine is; shared objects are given to functions whose panics are caught, so the locks in them (of
+/// the standard library) say if a panic has left something half done.
+impl std::panic::UnwindSafe for Inner {}
+impl std::panic::RefUnwindSafe for Inner {}
+
 /// A thread's collective call, which no other thread of the rank is in.
 pub(crate) struct Alone(World);
 
@@ -56,21 +61,24 @@ impl core::fmt::Debug for World {
 ///
 /// # Collective
 /// A rank whose `body` has returned serves calls until all have, and all calls everywhere are served then
-/// ([`World::settle`]). The exit status is 0; 1 when the job could not start; 101 when a rank has panicked,
-/// which ends the whole job.
+/// ([`World::settle`]). A process runs once. In a `#[test]` use [`crate::testing`]. The exit status is 0; 1
+/// when the job could not start; 101 when a rank has panicked, which ends the whole job.
 pub fn run(body: impl FnOnce(World)) -> ! {
-    gasnet_conduits::run_and_keep(|rank| {
-        let world = run_on(rank, |world| {
-            body(world);
-            world
-        });
-        if let Some([asked, messages]) = world.0.engine.counted() {
-            let (me, size) = (world.rank(), world.size());
-            eprintln!(
-                "pgas: rank {me} of {size}: {asked} calls, sends and far elements asked for, {messages} messages sent"
-            );
-        }
-    })
+    gasnet_conduits::run_and_keep(|rank| program(rank, body))
+}
+
+/// What a rank does from its start to its end.
+pub(crate) fn program(rank: &'static Rank, body: impl FnOnce(World)) {
+    let world = run_on(rank, |world| {
+        body(world);
+        world
+    });
+    if let Some([asked, messages]) = world.0.engine.counted() {
+        let (me, size) = (world.rank(), world.size());
+        eprintln!(
+            "pgas: rank {me} of {size}: {asked} calls, sends and far elements asked for, {messages} messages sent"
+        );
+    }
 }
 
 /// Runs `body` on a rank that was started by other means, as [`run`] does; the rank goes on afterwards. Once
@@ -88,6 +96,9 @@ pub fn run_on<T>(rank: &'static Rank, body: impl FnOnce(World) -> T) -> T {
 
 impl World {
     fn start(rank: &'static Rank) -> World {
+        if Engine::has_started(rank) {
+            rank.fatal("`run_on` was called twice on one rank: call it once, and pass on the world that it gives to the body");
+        }
         let engine = Engine::start(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
         let inner: &'static Inner = Box::leak(Box::new(Inner {
             rank,
@@ -280,7 +291,8 @@ impl World {
         self.0.engine.wait_until("a future", || {
             // ORDER: Acquire; pairs with Release in `wake`.
             if flag.0.swap(false, Ordering::Acquire)
-                && let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker))
+                && let Poll::Ready(value) =
+                    Engine::driving(|| future.as_mut().poll(&mut Context::from_waker(&waker)))
             {
                 outcome = Some(value);
             }

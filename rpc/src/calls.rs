@@ -493,6 +493,10 @@ pub struct Call {
     to: RankId,
 }
 
+/// Its state changes as a whole.
+impl std::panic::UnwindSafe for Call {}
+impl std::panic::RefUnwindSafe for Call {}
+
 impl Call {
     /// Whether the answer is here. Does not make progress.
     #[inline]

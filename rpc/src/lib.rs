@@ -106,7 +106,7 @@ use payload::{Ended, Held, Payloads};
 use serve::{Arrived, Parked, TOGETHER};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use tasks::Tasks;
 use threads::{Inbox, Servers};
 use wire::{Small, To};
@@ -218,6 +218,8 @@ pub struct Engine {
     calls: Calls,
     tasks: Arc<Tasks>,
     servers: Servers,
+    /// Whether a thread was started for other executors.
+    helper: Once,
     inbox: Inbox<Arrived>,
     payloads: Payloads,
     /// Records sent to services, and records whose services (and their tasks) are over.
@@ -233,6 +235,11 @@ pub struct Engine {
     key: OnceLock<service::Key>,
 }
 
+/// Functions of the program run outside of the engine's locks, and a panic of one is caught, or goes on when
+/// the record it was for is accounted for.
+impl std::panic::UnwindSafe for Engine {}
+impl std::panic::RefUnwindSafe for Engine {}
+
 impl core::fmt::Debug for Engine {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Engine").field("rank", &self.rank.id()).finish_non_exhaustive()
@@ -240,6 +247,11 @@ impl core::fmt::Debug for Engine {
 }
 
 impl Engine {
+    /// Whether this rank has an engine.
+    pub fn has_started(rank: &Rank) -> bool {
+        rank.is_registered(BATCH)
+    }
+
     /// Starts the engine of this rank.
     ///
     /// # Collective
@@ -257,6 +269,7 @@ impl Engine {
             calls: Calls::new(own),
             tasks: Arc::default(),
             servers: Servers::default(),
+            helper: Once::new(),
             inbox: Inbox::default(),
             payloads: Payloads::default(),
             sent: Count::default(),
@@ -702,13 +715,37 @@ impl Engine {
     }
 
     /// Starts a task: the rank drives the future whenever it serves. Called by a service, the record that it
-    /// serves counts as served when the task is over.
+    /// serves counts as served when the task is over. A panic of the future ends the task, and goes on in who
+    /// serves.
     pub fn spawn(&'static self, future: impl Future<Output = ()> + Send + 'static) {
+        /// Counts the record as served, however the task ends.
+        struct Over(&'static Engine);
+        impl Drop for Over {
+            fn drop(&mut self) {
+                self.0.has_served_one();
+            }
+        }
         self.has_sent_one();
+        let over = Over(self);
         self.tasks.spawn(async move {
+            let _over = over;
             future.await;
-            self.has_served_one();
         });
+    }
+
+    /// Polls a future whose thread serves between polls, as those of tasks do.
+    pub fn driving<T>(poll: impl FnOnce() -> T) -> T {
+        tasks::driving(poll)
+    }
+
+    /// A future waits for an answer. If another executor polls it, whose threads sleep and do not serve, a
+    /// thread that serves is started, once.
+    pub fn is_awaited(&'static self) {
+        if tasks::drives() || !self.servers.none() {
+            return;
+        }
+        self.helper
+            .call_once(|| self.serve_by_threads(1).unwrap_or_else(|e| self.rank.fatal(&e.to_string())));
     }
 
     /// Waits until a condition holds, and serves meanwhile. `what` names the wait in reports.

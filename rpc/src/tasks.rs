@@ -2,15 +2,39 @@
 //! serves polls it.
 
 use crate::lock::lock;
+use core::cell::Cell;
 use core::pin::Pin;
 use core::task::Context;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
 /// What a task runs.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+thread_local! {
+    /// Whether the thread polls a future that this crate drives.
+    static DRIVES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Polls a future whose thread serves between polls.
+pub(crate) fn driving<T>(poll: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            DRIVES.set(self.0);
+        }
+    }
+    let _before = Before(DRIVES.replace(true));
+    poll()
+}
+
+/// Whether the thread does that.
+pub(crate) fn drives() -> bool {
+    DRIVES.get()
+}
 
 struct Slot {
     /// `None` when it is over.
@@ -67,11 +91,18 @@ impl Tasks {
             slot.queued.swap(false, Ordering::AcqRel);
             let waker = Waker::from(slot.clone());
             let mut future = lock(&slot.future);
-            let over = future
-                .as_mut()
-                .is_some_and(|task| task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
-            if over {
-                *future = None;
+            let poll = || {
+                let task = future.as_mut()?;
+                Some(task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready())
+            };
+            // A task that has panicked is over, and nobody polls it again.
+            let polled = catch_unwind(AssertUnwindSafe(|| driving(poll)));
+            let ended = if matches!(polled, Ok(Some(false))) { None } else { future.take() };
+            // It may run code of its own.
+            drop(future);
+            drop(ended);
+            if let Err(panic) = polled {
+                resume_unwind(panic);
             }
         }
         turns
@@ -85,5 +116,37 @@ impl Wake for Slot {
             let tasks = self.tasks.clone();
             tasks.push(self);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::task::Poll;
+
+    /// A task that panics is over, with all it has, and the others go on.
+    #[test]
+    fn a_panic_ends_its_task_only() {
+        let tasks: Arc<Tasks> = Arc::default();
+        let (kept, polls) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
+        let (in_task, counted) = (kept.clone(), polls.clone());
+        tasks.spawn(core::future::poll_fn(move |cx| {
+            let _kept = &in_task;
+            cx.waker().wake_by_ref();
+            if counted.fetch_add(1, Ordering::Relaxed) == 1 {
+                panic!("as it is meant to");
+            }
+            Poll::Pending
+        }));
+        let done = Arc::new(AtomicBool::new(false));
+        let other = done.clone();
+        assert_eq!(tasks.run(), 1);
+        assert!(catch_unwind(AssertUnwindSafe(|| tasks.run())).is_err());
+        assert_eq!(Arc::strong_count(&kept), 1, "what the task had is dropped");
+        tasks.spawn(async move { other.store(true, Ordering::Relaxed) });
+        while tasks.can_go_on() {
+            tasks.run();
+        }
+        assert!(done.load(Ordering::Relaxed) && polls.load(Ordering::Relaxed) == 2);
     }
 }

@@ -116,6 +116,13 @@ mistakes! {
     a_message_to_a_part_that_is_lent: PGAS, [], ["send-to-array"], "is outside the segment of rank";
     two_threads_make_arrays: PGAS, [], ["threads-make-arrays"],
         "two threads of a rank are in collective calls at the same time";
+    a_rank_has_one_world: PGAS, [], ["twice-on-a-rank"], "`run_on` was called twice on one rank";
+    a_process_is_one_rank: PGAS, [], ["run-in-run"], "`run` was called twice in one process";
+    a_message_that_was_forgotten: PGAS, [], ["forget"], "prepared message that was forgotten";
+    a_message_that_was_forgotten_over_frames: PGAS, [FRAMES], ["forget"], "prepared message that was forgotten";
+    a_message_that_was_forgotten_over_udp: PGAS, [FRAMES, UDP], ["forget"], "prepared message that was forgotten";
+    a_reply_that_was_forgotten: PGAS, [], ["forget-reply"], "prepared, and neither sent nor dropped";
+    a_message_that_another_thread_forgot: PGAS, [], ["forget-elsewhere"], "prepared, and neither sent nor dropped";
     and_of_floats: PGAS, [], ["float-and"], "it is for integers only";
     no_such_element: PGAS, [], ["element"], "element 10 of an array of 10";
     who_has_a_part_may_not_wait: COLLECTIONS, [], ["wait-in-for-each"],

@@ -140,6 +140,23 @@ pub fn bulk(world: World, random: &mut fastrand::Rng) {
     assert_eq!(world.reduce(bytes.load(Relaxed), u64::wrapping_add), 0);
 }
 
+/// Fields that `serde` leaves out.
+pub fn left_out(world: World, _: &mut fastrand::Rng) {
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Thin {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        a: Option<u8>,
+        b: Option<u8>,
+    }
+    for to in world.ranks() {
+        for thin in [Thin { a: None, b: Some(0) }, Thin { a: Some(0), b: None }, Thin { a: None, b: None }] {
+            let (there, back) =
+                world.call(to, |_, thin: Thin| (format!("{thin:?}"), thin), thin.clone()).wait();
+            assert_eq!((there, back), (format!("{thin:?}"), thin));
+        }
+    }
+}
+
 pub fn errors(world: World, _: &mut fastrand::Rng) {
     let to = world.size() - 1;
     // The hook would print each of them.
@@ -149,8 +166,28 @@ pub fn errors(world: World, _: &mut fastrand::Rng) {
     let error = world.call(to, |_, x: u32| assert_eq!(x, 1, "not one"), 2).result().unwrap_err();
     let dropped = world.ask(to, |_, reply: Reply<u32>, ()| drop(reply), ()).result().unwrap_err();
     let lost = world.call_async(to, |_, x: u32| async move { [1u32, 2][x as usize] }, 1).result();
+    let in_task = world
+        .call_async(
+            to,
+            |world, n: u32| async move {
+                // Once before it has waited, once after.
+                assert!(n == 0 || world.call(0, double, 1).await == Ok(2));
+                if n < 2 {
+                    panic!("in the task, {n}")
+                }
+            },
+            1,
+        )
+        .result();
+    let at_once = world.call_async(to, |_, ()| async { panic!("in the task, at once") }, ()).result();
     world.barrier();
     std::panic::set_hook(hook);
+    for (result, says) in [(in_task, "in the task, 1"), (at_once, "in the task, at once")] {
+        let Err(CallError::Panicked { rank, message }) = &result else { panic!("{result:?}") };
+        assert_eq!((rank.0, message.as_str()), (to, says));
+    }
+    // Nothing of them is left that ranks would wait for.
+    world.settle();
     let CallError::Panicked { rank, message } = &error else { panic!("{error:?}") };
     assert_eq!(rank.0, to);
     assert!(message.contains("not one"), "{message}");

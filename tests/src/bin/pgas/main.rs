@@ -9,7 +9,7 @@ mod objects;
 mod tasks;
 mod updates;
 
-use gasnet::Rank;
+use gasnet::{Handler, Message, Rank, RankId, Token};
 use gasnet_tests::sections::Section;
 use pgas::{CallError, Layout, Reply, World};
 use std::sync::Mutex;
@@ -19,11 +19,13 @@ const SECTIONS: &[Section] = &[
     ("arguments", calls::arguments),
     ("large", calls::large),
     ("bulk", calls::bulk),
+    ("left-out", calls::left_out),
     ("errors", calls::errors),
     ("table", objects::table),
     ("delegation", objects::delegation),
     ("ring", objects::ring),
     ("references", objects::references),
+    ("abandoned", objects::abandoned),
     ("teams", objects::teams),
     ("tasks", tasks::tasks),
     ("storm", tasks::storm),
@@ -62,7 +64,46 @@ const BESIDE: &[Beside] = &[
     ("add-to-array", arrays::add_to_array),
     ("send-to-array", arrays::send_to_array),
     ("allocate-again", arrays::allocate_again),
+    ("twice-on-a-rank", |rank| {
+        pgas::run_on(rank, |_| ());
+        pgas::run_on(rank, |_| ());
+    }),
+    ("run-in-run", |_| pgas::run(|_| ())),
+    ("forget", |rank| forget(rank, false)),
+    ("forget-reply", |rank| forget(rank, true)),
+    ("forget-elsewhere", forget_elsewhere),
 ];
+
+/// The number of a handler that does nothing.
+const NOTHING: u8 = 200;
+
+/// A message that is prepared and forgotten keeps its room: who sends next is told.
+fn forget(rank: &'static Rank, reply: bool) {
+    let prepare = Handler::new(|token: &Token<'_>, _: &Message<'_>| {
+        std::mem::forget(token.prepare_medium(1000, 0, false));
+    });
+    rank.register(NOTHING, Handler::new(|_, _| ())).unwrap();
+    rank.register(NOTHING + 1, prepare).unwrap();
+    rank.barrier();
+    let peer = RankId(1 - rank.id().0);
+    if reply {
+        for _ in 0..2 {
+            rank.request_short(peer, NOTHING + 1, &[]).unwrap();
+        }
+        rank.wait_until("the end of the job", || false);
+    }
+    std::mem::forget(rank.prepare_medium(peer, 1000, 0, false));
+    rank.request_short(peer, NOTHING, &[]).unwrap();
+}
+
+/// The thread that has forgotten it is over.
+fn forget_elsewhere(rank: &'static Rank) {
+    rank.register(NOTHING, Handler::new(|_, _| ())).unwrap();
+    rank.barrier();
+    let peer = RankId(1 - rank.id().0);
+    std::thread::spawn(move || std::mem::forget(rank.prepare_medium(peer, 1000, 0, false))).join().unwrap();
+    rank.request_short(peer, NOTHING, &[]).unwrap();
+}
 
 fn main() {
     // Programs of the crate `gasnet` that use this one beside it.

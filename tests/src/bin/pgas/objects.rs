@@ -1,10 +1,10 @@
 //! Shared and counted objects, teams, and replies that are handed on.
 
 use crate::calls::{checksum, double};
-use pgas::{Pending, Remote, Reply, Shared, World};
+use pgas::{CallError, Pending, Remote, Reply, Shared, World};
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 /// Objects that live as long as anybody has a reference.
 pub fn references(world: World, random: &mut fastrand::Rng) {
@@ -195,4 +195,32 @@ pub fn ring(world: World, random: &mut fastrand::Rng) {
             assert_eq!(pending.wait(), sum);
         }
     }
+}
+
+/// What nobody waits for is dropped where it comes: references in it are returned, replies tell so.
+pub fn abandoned(world: World, _: &mut fastrand::Rng) {
+    struct Noted(Arc<AtomicBool>);
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let to = (world.rank() + 1) % world.size();
+    // Dropped before the answer is there, and after.
+    for comes_first in [false, true] {
+        let gone = Arc::new(AtomicBool::new(false));
+        let object = world.remote(Noted(gone.clone()));
+        let pending = world.call(to, |_, object: Remote<Noted>| object, object.clone());
+        while comes_first && !pending.is_ready() {}
+        drop(pending);
+        drop(object);
+        world.settle();
+        world.settle();
+        assert!(gone.load(Relaxed), "a reference in a result was never returned");
+    }
+    let ask = |world: World, reply: Reply<u32>, ()| {
+        drop(world.call(world.rank(), |_, reply: Reply<u32>| reply, reply));
+    };
+    assert!(matches!(world.ask(to, ask, ()).result(), Err(CallError::Abandoned { .. })));
+    world.settle();
 }
