@@ -136,6 +136,7 @@ pub fn run_tested(ranks: u32, body: impl FnOnce(&'static Rank)) -> ! {
             environment: vec![(TESTED.into(), "1".into())],
             // Tests run beside each other.
             bind: gasnet_launch::bind::Bind::None,
+            label: false,
             verbose: false,
             limit: None,
             hosts: None,

@@ -7,7 +7,7 @@
 //! barriers wait for them. A transfer first waits for earlier writes to the same bytes.
 
 use super::aggregate::MOST_BYTES;
-use super::{Core, found};
+use super::{Core, FIRST_OFFSET, found};
 use gasnet::vis::Shape;
 use gasnet::{Categories, Event, Local};
 use std::ffi::c_int;
@@ -136,7 +136,7 @@ impl Core {
     /// 1. The local runs are valid, for writes if it is a get, and are used by nobody before the end of the
     ///    transfer, except that those of a put are read (owed by the caller).
     pub unsafe fn start_shape(&self, get: bool, t: u32, remote: Shape<'_>, local: Shape<'_>) {
-        let to = self.target(if get { "get" } else { "put" }, t);
+        let to = self.target(if get { "get" } else { "put" }, t, (FIRST_OFFSET, 0));
         // SAFETY: (1).
         unsafe {
             if get {
