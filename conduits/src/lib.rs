@@ -95,7 +95,8 @@ pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(threading, false, body))
 }
 
-/// [`run`] with [kept memory](Rank::attach_and_keep) behind the segment.
+/// [`run`] with [kept memory](Rank::attach_and_keep) behind the segment, where arrays of the crate `pgas`
+/// lie.
 pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(Threading::Parallel, true, body))
 }

@@ -70,7 +70,7 @@ impl Rank {
         let own = self.segments.known().and_then(|t| t.get(self.id));
         let Some(from) = own.and_then(SegmentEntry::kept_from) else {
             return Err(Error::op(
-                "the segments have no kept memory, in which arrays lie: Rank::attach_and_keep attaches them with it",
+                "the segments have no kept memory, in which arrays lie: Rank::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
             ));
         };
         self.agree(Zone::Kept(from), bytes, align)

@@ -403,7 +403,9 @@ impl Cx<'_> {
     fn barrier_statement(&mut self, start: TokIdx, k: Kw) -> PResult<Stmt> {
         self.bump();
         let word = self.toks.spelling(start).to_owned();
-        let next_line = self.toks.tok(self.pos()).bol && !self.is(Punct::Semi);
+        // By the program's lines: a macro of the system begins a line of preprocessed text.
+        let (at, value) = (self.toks.tok(start), self.toks.tok(self.pos()));
+        let next_line = (at.file, at.line) != (value.file, value.line) && !self.is(Punct::Semi);
         let e = if next_line && !self.starts_value() {
             // The next statement begins here.
             let found = self.found();
