@@ -23,7 +23,8 @@ pub fn pure_call(callee: &Expr, u: &TranslationUnit) -> bool {
 }
 
 /// Whether a loop of this condition and body, without a step, does nothing but wait until relaxed reads of
-/// shared objects find something else. Strict reads make progress by themselves.
+/// shared objects find something else. Strict reads make progress by themselves, and so do functions of the
+/// library; another function may do so, or wait in its own way.
 pub fn only_waits(cond: &Expr, body: &Stmt, u: &TranslationUnit) -> bool {
     fn is_empty(s: &Stmt) -> bool {
         match &s.kind {
@@ -32,14 +33,15 @@ pub fn only_waits(cond: &Expr, body: &Stmt, u: &TranslationUnit) -> bool {
             _ => false,
         }
     }
-    let (mut relaxed, mut strict) = (false, false);
+    let (mut relaxed, mut strict, mut calls) = (false, false, false);
     walk::expr(cond, &mut |_| {}, &mut |e| {
         if let ExprKind::Implicit { conv: Conv::SharedLoad, expr } = &e.kind {
             let is_strict = super::accesses::order(u, expr) == Order::Strict;
             (relaxed, strict) = (relaxed | !is_strict, strict | is_strict);
         }
+        calls |= matches!(&e.kind, ExprKind::Call { .. });
     });
-    is_empty(body) && relaxed && !strict
+    is_empty(body) && relaxed && !strict && !calls
 }
 
 /// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.
