@@ -15,7 +15,7 @@
 // run: 1 | args operator | status 134 | says GEX_OP_SUB does not reduce elements of I32
 // run: 1 | args no-function | status 134 | says GEX_OP_USER needs a function
 // run: 1 | args user | status 134 | says GEX_OP_ADD of GEX_DT_USER: only GEX_OP_USER
-// run: 2 | args differ | status 1 | says collective operations do not match | says a barrier on rank 1 | says a reduction to all of 4 bytes on rank 0
+// run: 2 | args differ | status 1 | says collective operations do not match | says a barrier on rank 1 | says a reduction to all of 4 bytes (i32) on rank 0
 // run: 2 | args sizes | status 1 | says with the same sizes and roots
 // run: 2 | args inside | status 1 | says a function of a reduction may not
 #include <gasnet_coll.h>

@@ -232,7 +232,8 @@ fn function_pages(header: &str, text: &str) -> Vec<(String, String)> {
             page += &format!(".SH SYNOPSIS\n.B #include <{header}>\n.PP\n{}", verbatim(&[one.as_str()]));
             let others: Vec<&str> = list.iter().map(|d| declared(d)).filter(|other| *other != name).collect();
             let others: String = others.iter().map(|other| format!(".BR {} (3),\n", plain(other))).collect();
-            page += &format!(".SH SEE ALSO\n{others}.BR {} (3)\n", plain(header));
+            // Long names leave lines that cannot be stretched to the margin.
+            page += &format!(".SH SEE ALSO\n.ad l\n{others}.BR {} (3)\n", plain(header));
             all.push((name.to_string(), page));
         }
     }
