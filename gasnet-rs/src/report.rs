@@ -24,9 +24,9 @@ static TOLD: AtomicU32 = AtomicU32::new(0);
 
 /// Beginnings of the names of the runtime's functions. The first function with another name is the place
 /// where the program waits.
-const RUNTIME: [&str; 16] = [
+const RUNTIME: [&str; 18] = [
     "gasnet", "<gasnet", "_<gasnet", "core::", "<core", "std::", "<std", "alloc::", "<alloc", "upc_rt",
-    "<upc_rt", "__upc", "upcr", "upc_", "__rust", "<unknown",
+    "<upc_rt", "upc::", "<upc::", "__upc", "upcr", "upc_", "__rust", "<unknown",
 ];
 
 /// The place in the program in a backtrace as text: function, and file and line if known.

@@ -137,7 +137,7 @@ fn compile(program: &Path, prefix: &Path) -> Result<Made, String> {
         pass(command.args(["-lpthread", "-ldl", "-lm", "-lgcc_s"]))?;
     } else {
         let mut command = Command::new(prefix.join("bin/upcc"));
-        pass(command.args(shared).arg("-o").arg(&made.file).arg(program).arg(&embed_object))?;
+        pass(command.args(shared).arg("-embed").arg("-o").arg(&made.file).arg(program).arg(&embed_object))?;
     }
     Ok(made)
 }

@@ -1,20 +1,23 @@
-// A thread that a signal ends prints a backtrace, if settings ask for it.
+// A thread that a signal ends names the line and prints a backtrace, if settings ask for it.
 // threads: 2
 // static: no
 // flags: -g
 // env: GASNET_BACKTRACE=1
-// expect-exit: 139
+// expect-runtime: thread 1: a null pointer-to-shared is followed, in follow (
+// expect-stderr: backtrace_of_fault.upc:14
 // expect-stderr: Backtrace of thread 1
-// expect-stderr: backtrace_of_fault.upc:
-// expect: before
-#include <stdio.h>
 #include "check.h"
-static void follow(volatile int *address) { *address = 1; }
+int zero;
+__attribute__((noinline)) static void follow(shared long *p)
+{
+  /* the line in the message */
+  *p = 1;
+}
 int main(void)
 {
-  if (MYTHREAD == 0) printf("before\n");
+  shared long *q = zero ? (shared long *)upc_alloc(8) : NULL;
+  if (MYTHREAD == 1)
+    follow(q);
   upc_barrier;
-  if (MYTHREAD == 1) follow(NULL);
-  upc_barrier;
-  return 0;
+  PASS();
 }

@@ -63,6 +63,8 @@ libraries (.o, .a) into a program.
                           smp, udp, mpi, ofi, netvm
   -uses-mpi               compile and link with mpicc: the program calls MPI
                           itself
+  -embed                  (linking, with -shared) a whole program with a runtime
+                          of its own, for what starts it in its own process
   -nochecks               do not check whether the objects of a program are
                           compatible
   -smart-output           name the program after its first source, not a.out
@@ -517,12 +519,16 @@ impl Driver<'_> {
                 LinkItem::Arg(s) => a.push(s.into()),
             }
         }
-        let library = o.cc.iter().any(|f| f == "-shared");
+        let shared = o.cc.iter().any(|f| f == "-shared");
+        let library = shared && !o.embed;
         if !o.no_libs && library {
             // It uses the runtime of the program that loads it.
             a.push("-Wl,-z,nodelete".into());
         } else if !o.no_libs {
-            a.push(self.exports()?);
+            // What is embedded keeps its runtime to itself.
+            if !shared {
+                a.push(self.exports()?);
+            }
             if !o.dry_run {
                 self.layout.check_library()?;
             }
@@ -555,7 +561,7 @@ impl Driver<'_> {
             true => link::check_library(&out),
             false => Ok(()),
         };
-        let checked = checked.and_then(|()| link::check_program(&out, o.extern_main || library));
+        let checked = checked.and_then(|()| link::check_program(&out, o.extern_main || shared));
         if checked.is_err() {
             remove_output(&out);
         }

@@ -175,6 +175,8 @@ pub struct Options {
     pub no_libs: bool,
     /// `-extern-main`
     pub extern_main: bool,
+    /// `-embed`: with `-shared`, a whole program with a runtime of its own.
+    pub embed: bool,
     /// `-link-with PROG`: links in place of the C compiler.
     pub link_with: Option<String>,
     /// `--cc=PROG`

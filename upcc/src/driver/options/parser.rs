@@ -305,6 +305,7 @@ impl Parser {
             "nosave-temps" => self.o.save_temps = false,
             "lines" => self.o.no_lines = false,
             "nolines" => self.o.no_lines = true,
+            "embed" => self.o.embed = true,
             "extern-main" => self.o.extern_main = true,
             "explain" => self.o.explain = true,
             "dump" => {

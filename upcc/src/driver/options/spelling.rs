@@ -13,6 +13,7 @@ pub(super) const LONG: &[(&str, Value)] = &[
     ("nolines", Value::No),
     ("checks", Value::No),
     ("nochecks", Value::No),
+    ("embed", Value::No),
     ("extern-main", Value::No),
     ("link-with", Value::Must),
     ("uses-mpi", Value::No),
