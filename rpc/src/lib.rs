@@ -757,6 +757,17 @@ impl Engine {
         self.wait_for(what, None, &mut condition);
     }
 
+    /// The beginning of every wait: it sends what is queued, and serves from then on.
+    #[track_caller]
+    fn begin_wait(&'static self, what: &str) -> Here {
+        assert!(
+            !context::serving(),
+            "a function that another rank has called may not wait ({what}): make it async, and await"
+        );
+        self.flush();
+        Here::waiting(self)
+    }
+
     /// [`Engine::wait_until`] where it is known which rank will end the wait.
     ///
     /// # Panics
@@ -768,12 +779,7 @@ impl Engine {
         peer: Option<RankId>,
         mut condition: impl FnMut() -> bool,
     ) {
-        assert!(
-            !context::serving(),
-            "a function that another rank has called may not wait ({what}): make it async, and await"
-        );
-        self.flush();
-        let here = Here::waiting(self);
+        let here = self.begin_wait(what);
         // Who waits for one rank goes on as soon as it can. Who waits for all would be the last that others
         // wait for: what they have asked for comes first.
         let serves_first = peer.is_none();
@@ -794,12 +800,7 @@ impl Engine {
         what: &'static str,
         mut condition: impl FnMut() -> bool,
     ) {
-        assert!(
-            !context::serving(),
-            "a function that another rank has called may not wait ({what}): make it async, and await"
-        );
-        self.flush();
-        let here = Here::waiting(self);
+        let here = self.begin_wait(what);
         self.rank.meet_until(place, what, || {
             !hand::has(self.own) && condition() || here.serve() > 0 && condition()
         });
