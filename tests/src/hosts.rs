@@ -5,6 +5,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// They vanish with this value.
 #[derive(Debug)]
@@ -22,6 +23,19 @@ fn sh(line: &str) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(format!("{line}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// Waits until the interface has its carrier, which comes a moment after both of its ends are up. Libfabric
+/// passes over interfaces that have none.
+fn connected(name: &str) -> Result<(), String> {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !sh(&format!("ip -n {name} link show {INTERFACE}"))?.contains("state UP") {
+        if Instant::now() > until {
+            return Err(format!("{INTERFACE} of {name} gets no carrier"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 impl Hosts {
@@ -57,6 +71,7 @@ impl Hosts {
                 return Err(format!("no packets of the size of a wire's: {why}"));
             }
         }
+        hosts.names.iter().try_for_each(|name| connected(name))?;
         Ok(hosts)
     }
 
@@ -101,16 +116,6 @@ impl Hosts {
     /// The file that the program for commands reads.
     fn environment_of(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("{}.{name}", self.ssh.display()))
-    }
-
-    /// Whether the hosts have an interface `docker0`. Libfabric's tcp provider uses the first interface, even
-    /// if that leads nowhere.
-    ///
-    /// # Errors
-    /// What `ip` says.
-    pub fn docker(&self, has: bool) -> Result<(), String> {
-        let state = if has { "up" } else { "down" };
-        self.names.iter().try_for_each(|name| sh(&format!("ip -n {name} link set docker0 {state}")).map(drop))
     }
 
     /// Each host drops UDP datagrams that arrive and that these words of nftables describe; none if there are

@@ -1,7 +1,7 @@
 //! The conduit: frames as messages, one endpoint for all. See the crate's documentation for the protocol.
 #![expect(unsafe_code, reason = "gives out slots and frames")]
 
-use crate::choice;
+use crate::choice::{self, Offer};
 use crate::fabric::{self, OperationKind, Port, QueueEntry, RegisteredRegion};
 use crate::offers::{self, Use};
 use crate::onesided::{Known, OneSided, Start};
@@ -477,14 +477,15 @@ pub(crate) fn open(
 fn connect(cx: &OpenContext<'_>) -> Result<OfiEngine, Error> {
     let settings = Settings::read()?;
     let (wanted, domain) = (settings.provider.as_deref(), settings.domain.as_deref());
-    let mut names = offers::providers(wanted, domain);
-    if names.is_empty() && wanted.is_some() {
+    let mut offers = offers::usable(wanted, domain);
+    if offers.is_empty() && wanted.is_some() {
         // For the message that the named provider does not exist.
-        names = offers::providers(None, domain);
+        offers = offers::usable(None, domain);
     }
-    let lists = cx.exchange().all_gather(names.join("\n").as_bytes())?;
-    let lists: Vec<Vec<String>> =
-        lists.iter().map(|l| String::from_utf8_lossy(l).lines().map(str::to_string).collect()).collect();
+    let mine = choice::Offered { host: cx.host.first().copied().unwrap_or(cx.rank.0), offers };
+    let lists = cx.exchange().all_gather(mine.encode().as_bytes())?;
+    let lists: Vec<choice::Offered> =
+        lists.iter().map(|list| choice::Offered::decode(&String::from_utf8_lossy(list))).collect();
     let one_host = cx.host.len() == cx.size as usize;
     let name = choice::pick(&lists, wanted, one_host).map_err(|why| {
         let objections = offers::objections(wanted);
@@ -500,9 +501,12 @@ fn connect(cx: &OpenContext<'_>) -> Result<OfiEngine, Error> {
     let native = settings.native;
     let atomics = native == Native::All && !choice::breaks_atomics(&name);
     let mode = Use { one_sided: native != Native::None, atomics, multi: true };
+    let network = choice::network(&lists, &name, cx.rank.0 as usize);
     // A rank that cannot open an endpoint reports it, instead of keeping all others waiting.
-    let opened =
-        Port::open(&name, domain, mode, ranks).and_then(|port| port.address().map(|address| (port, address)));
+    let opened = network.and_then(|network| {
+        let port = Port::open(&Offer { provider: name.clone(), network }, mode, ranks)?;
+        port.address().map(|address| (port, address))
+    });
     let bells = match &opened {
         // SAFETY: the conduit's part of that memory is used for nothing else.
         Ok((port, _)) if one_host && !port.has_descriptor() => Some(Arc::new(unsafe { Bells::open(cx) }?)),

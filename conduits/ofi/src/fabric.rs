@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "calls C; see the functions of ffi")]
 
 use crate::checked::Checked;
+use crate::choice::Offer;
 use crate::ffi::{self, AGAIN};
 use crate::offers::{self, Offers, Traits, Use};
 use crate::pins::MAX_PIECES;
@@ -187,9 +188,9 @@ fn clear_remains() {
 }
 
 impl Port {
-    /// Opens an endpoint of the provider with this name.
-    pub(crate) fn open(name: &str, domain: Option<&str>, wanted: Use, ranks: usize) -> Result<Port, String> {
-        let (offer, traits) = offers::choose(name, domain, wanted)?;
+    /// Opens an endpoint as offered.
+    pub(crate) fn open(chosen: &Offer, wanted: Use, ranks: usize) -> Result<Port, String> {
+        let (offer, traits) = offers::choose(chosen, wanted)?;
         let mut port = Port {
             offer,
             fabric: ptr::null_mut(),

@@ -2,10 +2,12 @@
 #![expect(unsafe_code, reason = "calls C, and reads what it made")]
 
 use crate::checked::Checked;
+use crate::choice::{Network, Offer};
 use crate::ffi;
 use crate::pins::MAX_PIECES;
 use crate::wire::MAX_MESSAGE_BYTES;
 use std::ffi::{CStr, CString, c_int};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
 /// The registration modes that a provider may demand.
@@ -131,20 +133,51 @@ fn provider_of(info: &ffi::fi_info) -> String {
     unsafe { text((*info.fabric_attr).prov_name) }
 }
 
-/// Names of the usable providers, each once, in libfabric's order.
-pub(crate) fn providers(wanted: Option<&str>, domain: Option<&str>) -> Vec<String> {
-    let mut names = Vec::new();
+/// Where an endpoint of this offer would be.
+fn network_of(info: &ffi::fi_info) -> Network {
+    // SAFETY: attributes and names of an offer.
+    let (domain, fabric) = unsafe { (text((*info.domain_attr).name), text((*info.fabric_attr).name)) };
+    Network { domain, fabric, address: address_of(info) }
+}
+
+/// The Internet address of an offer, if it has one.
+fn address_of(info: &ffi::fi_info) -> Option<IpAddr> {
+    let room = info.src_addrlen;
+    if info.src_addr.is_null() || room < size_of::<libc::sockaddr_in>() {
+        return None;
+    }
+    // SAFETY: an offer has `src_addrlen` bytes at `src_addr`, and the format of an Internet address begins
+    // with its family; the larger one is read only if it is all there.
+    unsafe {
+        let inet = matches!(info.addr_format, ffi::FI_SOCKADDR | ffi::FI_SOCKADDR_IN | ffi::FI_SOCKADDR_IN6);
+        match c_int::from(info.src_addr.cast::<libc::sa_family_t>().read_unaligned()) {
+            libc::AF_INET if inet => {
+                let v4 = info.src_addr.cast::<libc::sockaddr_in>().read_unaligned();
+                Some(IpAddr::V4(Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr))))
+            }
+            libc::AF_INET6 if inet && room >= size_of::<libc::sockaddr_in6>() => {
+                let v6 = info.src_addr.cast::<libc::sockaddr_in6>().read_unaligned();
+                Some(IpAddr::V6(Ipv6Addr::from(v6.sin6_addr.s6_addr)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What can be used, in libfabric's order.
+pub(crate) fn usable(wanted: Option<&str>, domain: Option<&str>) -> Vec<Offer> {
+    let mut all = Vec::new();
     // Asking for one by name avoids starting all others.
     let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain, any: false });
     for info in offers.each() {
         // SAFETY: attributes of an offer.
         let largest = unsafe { (*info.ep_attr).max_msg_size };
-        let name = provider_of(info);
-        if largest >= MAX_MESSAGE_BYTES && !names.contains(&name) {
-            names.push(name);
+        let offer = Offer { provider: provider_of(info), network: network_of(info) };
+        if largest >= MAX_MESSAGE_BYTES && !all.contains(&offer) {
+            all.push(offer);
         }
     }
-    names
+    all
 }
 
 /// Why providers of that name, if there are any, cannot be used.
@@ -195,15 +228,19 @@ fn wishes(wanted: Use) -> Vec<u64> {
     all
 }
 
-/// The offer of the named provider that has most of the wanted features, and its properties.
-pub(crate) fn choose(name: &str, domain: Option<&str>, wanted: Use) -> Result<(Offers, Traits), String> {
+/// The offer of the named provider on this network that has most of the wanted features, and its properties.
+pub(crate) fn choose(chosen: &Offer, wanted: Use) -> Result<(Offers, Traits), String> {
+    let Offer { provider: name, network } = chosen;
+    let domain = Some(&network.domain[..]).filter(|name| !name.is_empty());
     let (offer, caps) = wishes(wanted)
         .into_iter()
         .find_map(|caps| {
             let offers = Offers::ask(Wish { caps, provider: Some(name), domain, any: false });
             // SAFETY: an offer, copied; its attributes.
             let fits = |info: &&ffi::fi_info| unsafe {
-                provider_of(info) == name && (*info.ep_attr).max_msg_size >= MAX_MESSAGE_BYTES
+                provider_of(info) == *name
+                    && network_of(info) == *network
+                    && (*info.ep_attr).max_msg_size >= MAX_MESSAGE_BYTES
             };
             let info = offers.each().find(fits).map(ptr::from_ref)?;
             // SAFETY: as above.

@@ -13,7 +13,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting(
         "GASNET_OFI_DOMAIN",
-        "name: eth0, mlx5_0, ...; default the provider's first",
+        "name: eth0, mlx5_0, ...; default the first whose subnet all ranks have, or the provider's first",
         "Network device or interface that the ofi conduit uses; `fi_info` shows the devices as domains.",
     ),
     setting(

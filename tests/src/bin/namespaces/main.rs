@@ -96,13 +96,6 @@ fn upc(net: &Net) -> Result<String, String> {
 
 /// The same hosts over libfabric's tcp.
 fn ofi(net: &Net) -> Result<String, String> {
-    net.hosts.docker(false)?;
-    let outcome = over_ofi(net);
-    net.hosts.docker(true)?;
-    outcome
-}
-
-fn over_ofi(net: &Net) -> Result<String, String> {
     let plugins = net.prefix.join("lib");
     let mut remarks = Vec::new();
     for (hosts, ranks, neighborhood) in [(4, 4, "on"), (2, 4, "on"), (4, 5, "off")] {
