@@ -839,16 +839,20 @@ fn a_job_in_which_all_ranks_wait_says_so() {
     command.arg("all-wait").env("GASNET_PSHM_NODES", "2").stdin(Stdio::null()).stderr(Stdio::piped());
     let mut monitor = command.spawn().expect("the program starts");
     let stderr = BufReader::new(monitor.stderr.take().expect("piped"));
+    let (said, lines) = std::sync::mpsc::channel();
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| said.send(line)));
     let wanted = ["every rank has waited for 10 s", "rank 0 waits for what never comes", "rank 1 waits for"];
+    let until = Instant::now() + Duration::from_secs(120);
     let mut said = String::new();
-    for line in stderr.lines().map_while(Result::ok) {
-        said += &line;
-        if wanted.iter().all(|part| said.contains(part)) {
-            // Otherwise it ends only by the limit of the test.
-            signal(monitor.id(), "TERM");
+    while !wanted.iter().all(|part| said.contains(part)) {
+        match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(line) => said += &(line + "\n"),
+            Err(_) => break,
         }
     }
+    signal(monitor.id(), "TERM");
     assert_eq!(monitor.wait().expect("it ends").code(), Some(128 + 15), "{said}");
+    assert!(wanted.iter().all(|part| said.contains(part)), "{said}");
 }
 
 /// Sums of numbers of other types, though of as many bytes.

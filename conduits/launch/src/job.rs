@@ -80,7 +80,7 @@ pub enum JobAction {
     Tell(u32),
     /// Kill this rank, and its wrapper if it has one.
     Kill(u32),
-    /// Ask all ranks what they wait for, and print it.
+    /// Ask all ranks what they wait for, and print it, with what those that do not answer in time have told.
     Ask,
     /// Kill this rank; its wrapper goes on.
     KillProgram(u32),
@@ -215,6 +215,11 @@ impl Job {
     /// Ranks in the job.
     pub fn size(&self) -> u32 {
         self.ranks.len() as u32
+    }
+
+    /// The waits that ranks have told by themselves, with the rank.
+    pub fn told_waits(&self) -> impl Iterator<Item = (u32, &Blocked)> {
+        (0..).zip(&self.ranks).filter_map(|(rank, state)| Some((rank, &state.wait.as_ref()?.wait)))
     }
 
     /// Whether a rank's process has ended.

@@ -304,7 +304,12 @@ impl Monitor {
         for action in actions {
             match action {
                 JobAction::Say(text) => self.say(&text),
-                JobAction::Ask => self.ask_all(),
+                JobAction::Ask => {
+                    self.ask_all();
+                    if let Some(report) = &mut self.report {
+                        self.job.told_waits().for_each(|(rank, wait)| report.add(rank, wait.clone()));
+                    }
+                }
                 JobAction::Tell(rank) => match self.agent_of(rank) {
                     Some(agent) => agent.channel.send(&ToAgent::Tell(rank)),
                     None => self.crew.tell(rank),
