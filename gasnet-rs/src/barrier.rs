@@ -370,7 +370,11 @@ impl Rank {
     /// Ends the job without a notify before it.
     pub fn barrier_try(&self, id: i32, flags: u32) -> Option<Outcome> {
         self.poll();
-        self.barrier_test(id, flags)
+        let outcome = self.barrier_test(id, flags);
+        if outcome.is_some() {
+            self.poll_arrived();
+        }
+        outcome
     }
 
     /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on

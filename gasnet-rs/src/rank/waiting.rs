@@ -2,8 +2,10 @@
 
 use super::Rank;
 use crate::RankId;
+use crate::am::POLL_BUDGET;
 use crate::boot::MeetingPlace;
 use crate::conduit::Conduit;
+use crate::shm::link::MAX_SLOTS;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use core::sync::atomic::Ordering::Relaxed;
@@ -124,15 +126,24 @@ impl Rank {
         what: &'static str,
         mut condition: impl FnMut() -> bool,
     ) {
-        if condition() {
-            self.poll_messages();
-        } else {
+        if !condition() {
             self.wait_in(what, None, true, place, condition);
-            if place == Some(MeetingPlace::Barrier) {
-                // What others have sent before the barrier is here now, where memory is shared: many programs
-                // expect it to be handled.
-                self.poll_messages();
-            }
+        } else if place.is_none() {
+            self.poll_messages();
+        }
+        if place == Some(MeetingPlace::Barrier) {
+            self.poll_arrived();
+        }
+    }
+
+    /// Handles the messages that are here at the end of a barrier. Where memory is shared those are all that
+    /// others have sent before it, which many programs expect to be handled. As others may be sending on, it
+    /// ends after as many messages as fit into all rings.
+    #[inline]
+    pub(crate) fn poll_arrived(&self) {
+        let mut left = MAX_SLOTS * self.size() as usize;
+        while self.poll_messages() >= POLL_BUDGET && left > 0 {
+            left = left.saturating_sub(POLL_BUDGET);
         }
     }
 

@@ -96,11 +96,14 @@ pub(crate) struct Shape {
     pub(crate) large: usize,
 }
 
+/// Most messages that one link holds.
+pub(crate) const MAX_SLOTS: usize = 256;
+
 impl Shape {
     /// Rings shrink as ranks multiply: their number grows with the square. Untouched pages cost nothing.
     pub(crate) fn for_ranks(ranks: u32, max_payload: usize) -> Shape {
         let slots = match ranks {
-            0..=16 => 256,
+            0..=16 => MAX_SLOTS,
             17..=64 => 128,
             _ => 32,
         };
