@@ -19,6 +19,7 @@ use crate::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Token};
 use crate::amref::nonsense;
 use crate::conduit::Channel;
 use crate::event::{Event, Implicit, Local};
+use crate::segment::{GlobalPtr, SegmentEntry, Shared};
 use crate::{Error, Rank, RankId};
 
 /// Messages of this module, as numbers of the core's own messages.
@@ -196,6 +197,16 @@ struct Shapes<'a> {
     /// What is subtracted from remote places to give offsets.
     origin: usize,
     local: Shape<'a>,
+    /// Whether the remote side may lie in kept memory.
+    kept: bool,
+}
+
+impl Shapes<'_> {
+    /// Bytes of a segment that the remote side may lie in.
+    #[inline]
+    fn room(&self, segment: &SegmentEntry) -> usize {
+        if self.kept { segment.whole } else { segment.size }
+    }
 }
 
 /// Which way the bytes go.
@@ -204,6 +215,42 @@ enum Way {
     /// When the sources may be written again.
     Put(Local),
     Get,
+}
+
+/// Rows of elements in a segment, as the typed calls have them.
+struct Rows {
+    at: usize,
+    /// Bytes of a row, and the number of rows.
+    count: [usize; 2],
+    /// Bytes from the beginning of a row to that of the next: there, and without a gap.
+    steps: [usize; 2],
+}
+
+impl Rows {
+    /// `values` elements in all.
+    fn new<T>(rank: &Rank, what: &str, at: GlobalPtr<T>, step: usize, columns: usize, values: usize) -> Rows {
+        if values.checked_rem(columns).is_some_and(|rest| rest > 0) || columns == 0 && values > 0 {
+            rank.fatal(&format!("{values} elements are not made of whole rows of {columns}"));
+        }
+        let rows = values.checked_div(columns).unwrap_or(0);
+        let bytes = |elements: usize| elements.checked_mul(size_of::<T>());
+        // No segment is so large that a distance of more bytes leads into it.
+        let Some((step, columns)) =
+            bytes(step).filter(|step| *step <= isize::MAX as usize).zip(bytes(columns))
+        else {
+            rank.fatal_outside(what, at.rank(), at.offset(), usize::MAX);
+        };
+        Rows { at: at.offset() as usize, count: [columns, rows], steps: [step, columns] }
+    }
+
+    fn remote(&self) -> Shape<'_> {
+        Shape::Strided { at: self.at, strides: &self.steps[..1], count: &self.count }
+    }
+
+    /// The same, one row after another from this address on.
+    fn tight(&self, at: usize) -> Shape<'_> {
+        Shape::Strided { at, strides: &self.steps[1..], count: &self.count }
+    }
 }
 
 impl Rank {
@@ -236,7 +283,7 @@ impl Rank {
         from: Shape<'_>,
         source: Local,
     ) -> Event {
-        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from };
+        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
         // SAFETY: owed by the caller.
         unsafe { self.explicit_shapes(&all) }
     }
@@ -254,7 +301,7 @@ impl Rank {
         from: Shape<'_>,
         source: Local,
     ) {
-        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from };
+        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
         // SAFETY: owed by the caller.
         unsafe {
             if !self.is_near(&all) {
@@ -280,7 +327,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::get_shape`], until the event is done.
     pub unsafe fn get_shape_nb(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) -> Event {
-        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to };
+        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
         // SAFETY: owed by the caller.
         unsafe { self.explicit_shapes(&all) }
     }
@@ -290,7 +337,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::get_shape`], until the implicit gets of this thread (or the region) are synchronised.
     pub unsafe fn get_shape_nbi(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
-        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to };
+        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
         // SAFETY: owed by the caller.
         unsafe {
             if !self.is_near(&all) {
@@ -332,13 +379,65 @@ impl Rank {
     ) -> bool {
         let way = if get { Way::Get } else { Way::Put(Local::Now) };
         // SAFETY: owed by the caller.
-        unsafe { self.near_shapes(&Shapes { way, rank, remote, origin, local }) == Ok(true) }
+        unsafe { self.near_shapes(&Shapes { way, rank, remote, origin, local, kept: false }) == Ok(true) }
     }
 
     /// Whether both sides have the same number of bytes, and `remote` is inside the segment of `rank`.
     pub fn shapes_fit(&self, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) -> bool {
         let size = self.segments.get(rank).map(|segment| segment.size);
         size.is_some_and(|size| side::pair(remote, local, origin, size).is_ok())
+    }
+
+    /// Writes rows of `columns` elements each into another rank's segment. They are one after another in
+    /// `values`; there, each begins `step` elements behind the one before. With one column they are elements
+    /// at equal distances, such as a column of a matrix.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// As [`Rank::write_slice`].
+    ///
+    /// # Panics
+    /// Ends the job when a row does not fit into the segment, or `values` is not made of whole rows.
+    pub fn write_rows<T: Shared>(&self, to: GlobalPtr<T>, step: usize, columns: usize, values: &[T]) {
+        let rows = Rows::new(self, "put", to, step, columns, values.len());
+        // SAFETY: a slice is valid for its size; T is plain data.
+        unsafe {
+            self.put_shape(to.rank(), rows.remote(), 0, rows.tight(values.as_ptr().expose_provenance()))
+        }
+    }
+
+    /// Reads rows of `columns` elements each from another rank's segment, each of which begins `step`
+    /// elements behind the one before: on return they are in `values`, one after another. In all else as
+    /// [`Rank::write_rows`].
+    pub fn read_rows<T: Shared>(&self, from: GlobalPtr<T>, step: usize, columns: usize, values: &mut [T]) {
+        let rows = Rows::new(self, "get", from, step, columns, values.len());
+        let to = values.as_mut_ptr().expose_provenance();
+        // SAFETY: a slice is valid for its size; any bytes are a T.
+        unsafe { self.get_shape(rows.tight(to), from.rank(), rows.remote(), 0) }
+    }
+
+    /// Starts [`Rank::read_rows`] from kept memory. The rows begin `tight` elements behind each other here.
+    ///
+    /// # Safety
+    /// 1. As [`Rank::read_kept`], until the event is done. 2. `to` is valid for writes of the rows until the
+    ///    event is done (owed by the caller).
+    ///
+    /// # Panics
+    /// Ends the job when a row is not in the segment or its kept memory.
+    pub unsafe fn start_read_kept_rows<T: Shared>(
+        &self,
+        from: GlobalPtr<T>,
+        step: usize,
+        (rows, columns): (usize, usize),
+        to: *mut T,
+        tight: usize,
+    ) -> Event {
+        let there = Rows::new(self, "get", from, step, columns, rows.saturating_mul(columns));
+        let steps = [tight.wrapping_mul(size_of::<T>())];
+        let local = Shape::Strided { at: to.expose_provenance(), strides: &steps, count: &there.count };
+        let (rank, remote) = (from.rank(), there.remote());
+        // SAFETY: owed by the caller.
+        unsafe { self.explicit_shapes(&Shapes { way: Way::Get, rank, remote, origin: 0, local, kept: true }) }
     }
 
     /// # Safety
@@ -375,7 +474,8 @@ impl Rank {
             return Ok(false);
         }
         let get = all.way == Way::Get;
-        let window = Window { origin: all.origin, size: segment.size, at: segment.local.expose_provenance() };
+        let window =
+            Window { origin: all.origin, size: all.room(segment), at: segment.local.expose_provenance() };
         // SAFETY: owed by the caller; the window is the segment.
         near::ordered(get, || unsafe { near::copy(&window, all.remote, all.local, get) })?;
         Ok(true)

@@ -33,6 +33,35 @@ pub(crate) fn ahead<'a, T: Plain>(world: World, from: GlobalPtr<T>, count: usize
     unsafe { world.0.rank.read_kept_nb(from, count) }
 }
 
+/// A part of a block of a matrix.
+pub(crate) struct BlockPart<T> {
+    pub(crate) from: GlobalPtr<T>,
+    /// Elements from the beginning of a row to that of the next.
+    pub(crate) step: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// The number of its first element in the whole block.
+    pub(crate) first: usize,
+}
+
+/// Reads the parts of a block of `columns` columns into `values`, row by row. As [`read`].
+pub(crate) fn read_block<T: Plain>(world: World, parts: &[BlockPart<T>], columns: usize, values: &mut [T]) {
+    let rank = &world.0.rank;
+    for part in parts {
+        let end = part.first + part.rows.saturating_sub(1) * columns + part.columns;
+        assert!(part.columns <= columns && end <= values.len(), "a part is inside the block");
+    }
+    let to = values.as_mut_ptr();
+    // SAFETY: as in `read`. All parts are inside the values, which nothing touches before the last event is
+    // done: between here and there nothing unwinds.
+    let start = |part: &BlockPart<T>| unsafe {
+        let size = (part.rows, part.columns);
+        rank.start_read_kept_rows(part.from, part.step, size, to.add(part.first), columns)
+    };
+    let events: Vec<_> = parts.iter().map(start).collect();
+    events.into_iter().for_each(|event| rank.wait(event));
+}
+
 /// Writes elements, in a phase in which they are put to, or of this rank's own part in one in which it has
 /// that for itself, or has no array there yet.
 #[inline]

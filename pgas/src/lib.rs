@@ -103,7 +103,8 @@
 //!
 //! An array has any [`Layout`], is copied to others ([`Array::copy_to`]), made longer or shorter
 //! ([`Array::resize`]), read from one end to the other ([`Reading::iter`]), and kept in files
-//! ([`Array::save`], [`World::load`]). [`Matrix`] has two dimensions.
+//! ([`Array::save`], [`World::load`]). [`Matrix`] has two dimensions; a block of it, such as a
+//! halo, is read in one call ([`ReadingMatrix::block`]).
 //!
 //! **Much data, few objects, some ranks.** [`Bulk`] data goes straight from the memory of one rank to that of
 //! another. [`Remote`] is a counted reference to an object that one rank has made. A [`Team`] is some of the

@@ -5,10 +5,11 @@
 
 use crate::args::Plain;
 use crate::array::Array;
+use crate::kept::{self, BlockPart};
 use crate::layout::{Divisor, Layout};
 use crate::phases::{Exchanging, Number, Reading, Updating};
 use crate::world::World;
-use core::ops::{Index, IndexMut};
+use core::ops::{Index, IndexMut, Range};
 
 /// How a matrix is spread over the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -255,7 +256,7 @@ impl<T: Plain> ReadingMatrix<'_, T> {
     /// # Panics
     /// There are fewer rows or columns.
     #[track_caller]
-    pub fn row(&self, row: usize, columns: core::ops::Range<usize>) -> Vec<T> {
+    pub fn row(&self, row: usize, columns: Range<usize>) -> Vec<T> {
         let mut values = Vec::with_capacity(columns.len());
         let mut column = columns.start;
         while column < columns.end {
@@ -267,6 +268,42 @@ impl<T: Plain> ReadingMatrix<'_, T> {
             values.extend(self.elements.slice(at, n));
             column += n;
         }
+        values
+    }
+
+    /// A block, row by row: a halo, a tile of another rank, a column. What lies in one tile comes in one
+    /// transfer, and those of all tiles at once.
+    ///
+    /// # Panics
+    /// There are fewer rows or columns.
+    #[track_caller]
+    pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<T> {
+        let (height, width) = (rows.len(), columns.len());
+        let mut values = vec![T::zeroed(); height * width];
+        if values.is_empty() {
+            return values;
+        }
+        // The last one; all others come before it.
+        self.shape.at(rows.end - 1, columns.end - 1);
+        let left = |of: Divisor, i: usize| of.by() - of.divide(i).1;
+        let step = self.shape.tile_columns.by();
+        let array = self.elements.array;
+        let mut parts = Vec::new();
+        let mut row = rows.start;
+        while row < rows.end {
+            let down = left(self.shape.tile_rows, row).min(rows.end - row);
+            let mut column = columns.start;
+            while column < columns.end {
+                let right = left(self.shape.tile_columns, column).min(columns.end - column);
+                let (rank, at) = array.map.place(self.shape.at(row, column));
+                let first = (row - rows.start) * width + (column - columns.start);
+                let from = array.at(rank, at);
+                parts.push(BlockPart { from, step, rows: down, columns: right, first });
+                column += right;
+            }
+            row += down;
+        }
+        kept::read_block(array.world, &parts, width, &mut values);
         values
     }
 

@@ -394,7 +394,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::put_shape`] or [`Rank::get_shape`], until the op is complete, or its sources are.
     pub(super) unsafe fn far_shapes(&self, all: &Shapes<'_>, op: u32) {
-        let size = self.segments.get(all.rank).map_or(0, |segment| segment.size);
+        let size = self.segments.get(all.rank).map_or(0, |segment| all.room(segment));
         let (mut there, mut here, mut left) =
             cursors(all, size).unwrap_or_else(|fault| self.wrong_shapes(all, fault));
         let most = self.max_frame(all.rank, 8).min(MAX_MEDIUM);
@@ -531,10 +531,11 @@ fn parse(form: u32, entries: u32, n: usize, payload: &[u8], size: usize) -> Opti
     Some((cursor, words.0))
 }
 
-/// The own segment's first address and length, for a rank that asks for pieces of it.
+/// The own segment's first address and length, with its kept memory, for a rank that asks for pieces of it.
+/// That rank has looked whether it may reach the kept memory.
 fn own_segment(rank: &Rank) -> (usize, usize) {
     match rank.segments.get(rank.id()) {
-        Some(own) if !own.local.is_null() => (own.local.expose_provenance(), own.size),
+        Some(own) if !own.local.is_null() => (own.local.expose_provenance(), own.whole),
         _ => (0, 0),
     }
 }
@@ -606,7 +607,7 @@ pub(super) mod tests {
         most: usize,
     ) -> Result<(), Fault> {
         let way = if get { Way::Get } else { Way::Put(Local::Defer) };
-        let all = Shapes { way, rank: RankId(0), remote, origin: window.origin, local };
+        let all = Shapes { way, rank: RankId(0), remote, origin: window.origin, local, kept: false };
         let (mut there, mut here, mut left) = cursors(&all, window.size)?;
         let mut head = Vec::new();
         while left > 0 {

@@ -80,6 +80,9 @@ const ROLES: &[Role] = &[
         }
     }),
     ("read-huge", |r| drop(r.read_nb::<u64>(GlobalPtr::new(other(r), 0), usize::MAX / 2).wait())),
+    ("rows-outside", |r| r.write_rows(GlobalPtr::<u64>::new(other(r), 0), 1 << 40, 1, &[1, 2])),
+    ("rows-huge-step", |r| r.read_rows(GlobalPtr::<u64>::new(other(r), 0), usize::MAX / 2, 1, &mut [0; 2])),
+    ("rows-not-whole", |r| r.write_rows(GlobalPtr::<u64>::new(other(r), 0), 4, 3, &[1; 7])),
     ("set-word-misaligned", |r| r.set_word(GlobalPtr::new(other(r), 4), 1)),
     ("all-lock-twice", |r| {
         let mut lock = McsLock::new(r, RankId(0)).expect("room");

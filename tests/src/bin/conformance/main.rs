@@ -44,6 +44,7 @@ const SECTIONS: &[Section] = &[
     ("advice", rma::advice),
     ("events", rma::many_events),
     ("vis", vis::shapes),
+    ("rows", vis::rows),
     ("regions", rma::regions),
     ("exported", exported::exported),
     ("exported-served", exported::reg_07_the_owners_program_has_no_part),

@@ -212,3 +212,36 @@ pub fn shapes(cx: &Cx) {
     }
     rank.barrier();
 }
+
+/// The typed calls: rows of elements, and columns, beside a loop over elements.
+pub fn rows(cx: &Cx) {
+    let mut rng = cx.rng("rows");
+    let region = cx.take(ROOM as u64 * u64::from(cx.size()));
+    let rank = cx.rank;
+    let mine = region + u64::from(cx.me()) * ROOM as u64;
+    for round in 0..if cx.quick { 60 } else { 400 } {
+        let to = *rng.pick(&cx.targets());
+        let base: GlobalPtr<u64> = GlobalPtr::new(to, mine);
+        let most = *rng.pick(&[2, 9, 700]);
+        let (height, width) = (rng.below(20), 1 + rng.below(most));
+        let step = width + rng.below(30);
+        let at = rng.below(50);
+        let mut image: Vec<u64> = (0..at + height * step + width).map(|_| rng.next()).collect();
+        rank.write_slice(base, &image);
+        let element = |i: usize| at + i / width * step + i % width;
+        let mut values = vec![0; height * width];
+        rank.read_rows(base.add(at), step, width, &mut values);
+        let expected: Vec<u64> = (0..height * width).map(|i| image[element(i)]).collect();
+        assert_eq!(values, expected, "round {round}: {height} rows of {width}, {step} apart");
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = rng.next();
+            image[element(i)] = *value;
+        }
+        rank.write_rows(base.add(at), step, width, &values);
+        let mut got = vec![0; image.len()];
+        rank.read_slice(base, &mut got);
+        assert_eq!(got, image, "round {round}: {height} rows of {width}, {step} apart");
+    }
+    rank.write_rows(GlobalPtr::<u64>::new(cx.rank.id(), mine), 0, 0, &[]);
+    rank.barrier();
+}

@@ -226,6 +226,14 @@ pub fn matrices(world: World, random: &mut fastrand::Rng) {
                 );
             }
         });
+        matrix.read(|matrix| {
+            for _ in 0..20 {
+                let (r, c) = (random.usize(..=rows), random.usize(..=columns));
+                let (r, c) = (r..random.usize(r..=rows), c..random.usize(c..=columns));
+                let expect = r.clone().flat_map(|r| c.clone().map(move |c| value(r * columns + c)));
+                assert!(matrix.block(r.clone(), c.clone()).into_iter().eq(expect), "{tiling:?} {r:?} {c:?}");
+            }
+        });
         let mine: Vec<(usize, usize)> = (0..rows * columns)
             .filter(|i| i % world.size() as usize == world.rank() as usize)
             .map(|i| (i / columns, i % columns))
