@@ -27,6 +27,8 @@ use crate::stage::{self, Parts};
 
 /// Longest time of a cargo step.
 const CARGO_LIMIT: Duration = Duration::from_secs(1500);
+/// Longest time of the unit tests, which are built beside other steps.
+const UNIT_LIMIT: Duration = Duration::from_secs(2400);
 /// Longest time for a run of a program.
 const RUN_LIMIT: Duration = Duration::from_secs(200);
 
@@ -393,7 +395,7 @@ fn unit(context: &mut Context) -> End {
         sh::cargo(&[["test", "--lib", "--bins", "--tests"].as_slice(), &but].concat())
     };
     let shown = sh::show(&test);
-    let outcome = match sh::capture(test, CARGO_LIMIT) {
+    let outcome = match sh::capture(test, UNIT_LIMIT) {
         Ok(outcome) => outcome,
         Err(why) => return End::Failed(why),
     };
