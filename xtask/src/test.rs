@@ -237,9 +237,9 @@ fn layers(_: &mut Context) -> End {
     part("layers")
 }
 
-/// A test program of the crate `gasnet-tests`.
+/// A test program of the crate `gasnet-house`.
 fn part(name: &str) -> End {
-    sh::pass(sh::cargo(&["test", "-p", "gasnet-tests", "--test", name]), CARGO_LIMIT).into()
+    sh::pass(sh::cargo(&["test", "-p", "gasnet-house", "--test", name]), CARGO_LIMIT).into()
 }
 
 fn help() -> String {
