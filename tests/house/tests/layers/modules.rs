@@ -4,6 +4,9 @@
 //! at `crate`, `self`, `super` or a child module, in a `use`, in code, or among the tokens of a macro call. A
 //! path that goes through a re-export counts for the file that defines the name. Tests (`#[cfg(test)]`) do
 //! not count, nor does a module that passes on names of its children (`pub use`).
+//!
+//! A call of a method of a *spine* type counts as an import of the node that defines the method, if the name
+//! of the method says which that is: nothing else in the crate has a method of that name.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +39,74 @@ struct Module {
     paths: Vec<Vec<String>>,
     /// Paths of public imports, which may only pass on what children have.
     passed_on: Vec<Vec<String>>,
+    /// Methods and associated functions defined here, each with its type.
+    methods: Vec<(String, String)>,
+    /// Names of methods that are called here.
+    calls: BTreeSet<String>,
 }
+
+/// Names of methods that types of the standard library have, too.
+const STD: &[&str] = &[
+    "abort",
+    "as_ptr",
+    "as_slice",
+    "begin",
+    "borrow",
+    "bytes",
+    "clear",
+    "compare_exchange",
+    "contains",
+    "end",
+    "exit",
+    "fetch_add",
+    "fetch_and",
+    "fetch_max",
+    "fetch_min",
+    "fetch_or",
+    "fetch_sub",
+    "fetch_xor",
+    "fill",
+    "finish",
+    "flush",
+    "get",
+    "id",
+    "insert",
+    "is_empty",
+    "is_finished",
+    "iter",
+    "kill",
+    "len",
+    "lines",
+    "load",
+    "local",
+    "lock",
+    "map",
+    "name",
+    "new",
+    "next",
+    "notify",
+    "part",
+    "poll",
+    "pop",
+    "push",
+    "read",
+    "remove",
+    "replace",
+    "reset",
+    "send",
+    "set",
+    "size",
+    "spawn",
+    "split",
+    "start",
+    "store",
+    "swap",
+    "take",
+    "update",
+    "wait",
+    "with",
+    "write",
+];
 
 /// A crate, or one of its binaries.
 pub struct Modules {
@@ -149,6 +219,30 @@ impl Modules {
         Some((at, Some(first.clone())))
     }
 
+    /// Which node calls methods of the spine types that another node defines, and which methods.
+    pub fn spine_calls(&self, spine: &BTreeSet<String>) -> Imports {
+        // The one node that defines a method of this name, if its type is a spine.
+        let mut homes: BTreeMap<&str, Option<&str>> = STD.iter().map(|name| (*name, None)).collect();
+        for module in &self.modules {
+            for (of, name) in &module.methods {
+                let home = spine.contains(of).then_some(module.node.as_str());
+                homes.entry(name).and_modify(|known| *known = None).or_insert(home);
+            }
+        }
+        let mut calls = Imports::new();
+        for module in &self.modules {
+            for name in &module.calls {
+                if let Some(home) = homes.get(name.as_str()).copied().flatten()
+                    && home != module.node
+                {
+                    let of = calls.entry(module.node.clone()).or_default();
+                    of.entry(home.to_string()).or_default().insert(format!("{name}()"));
+                }
+            }
+        }
+        calls
+    }
+
     /// Who imports from whom. A module that is imported as a whole has the name `*`.
     pub fn imports(&self) -> Imports {
         let mut imports = Imports::new();
@@ -237,11 +331,17 @@ impl Found<'_> {
         }
     }
 
-    /// Paths among the tokens of a macro call.
+    /// Paths among the tokens of a macro call, and names behind a dot.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
+        let mut dot = false;
         for token in tokens {
+            match &token {
+                TokenTree::Ident(name) if dot => _ = self.module.calls.insert(name.to_string()),
+                _ => {}
+            }
+            dot = matches!(&token, TokenTree::Punct(p) if p.as_char() == '.');
             match token {
                 TokenTree::Ident(name) if path.is_empty() || colons == 2 => {
                     path.push(name.to_string());
@@ -296,4 +396,33 @@ impl<'ast> Visit<'ast> for Found<'_> {
     }
 
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if let syn::Type::Path(of) = &*item.self_ty
+            && let Some(of) = of.path.segments.last()
+        {
+            let names = item.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Fn(f) => Some(f.sig.ident.to_string()),
+                _ => None,
+            });
+            // What a trait asks for says nothing of the type.
+            let of = if item.trait_.is_some() { String::new() } else { of.ident.to_string() };
+            self.module.methods.extend(names.map(|name| (of.clone(), name)));
+        }
+        syn::visit::visit_item_impl(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        let names = item.items.iter().filter_map(|item| match item {
+            syn::TraitItem::Fn(f) => Some(f.sig.ident.to_string()),
+            _ => None,
+        });
+        self.module.methods.extend(names.map(|name| (String::new(), name)));
+        syn::visit::visit_item_trait(self, item);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        self.module.calls.insert(call.method.to_string());
+        syn::visit::visit_expr_method_call(self, call);
+    }
 }
