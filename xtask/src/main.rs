@@ -1,9 +1,10 @@
-//! Tasks of this repository: `cargo xtask run | test | stage | install | uninstall | package | bench | soak`.
+//! Tasks of this repository: `cargo xtask TASK`.
 
 #[macro_use]
 mod say;
 
 mod build;
+mod check;
 mod clients;
 mod cluster;
 mod conformance;
@@ -33,6 +34,7 @@ usage: cargo xtask TASK [options]
   run [--conduit C] -n N FILE [arguments]
                            builds and runs a program: a .upc file, a .c file
                            that includes gasnet.h, or the name of a Rust example
+  check [CRATE]...         checks a change within two minutes
   test [STEP]... [--quick] runs all tests
   stage                    updates target/stage: bin, include, lib
   install --prefix DIR     installs upcc, upcrun, gasnetrun, headers, libraries,
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
     };
     let done = match task.as_str() {
         "run" => run::main(parser),
+        "check" => check::main(parser),
         "test" => test::main(parser),
         "stage" => plain(parser, STAGE_HELP)
             .and_then(|go| if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }),

@@ -735,7 +735,7 @@ mod tests {
     /// Steps that the documents tell people to run are there.
     #[test]
     fn steps_in_documents_exist() {
-        let mut pages = vec![sh::root().join("README.md")];
+        let mut pages = ["README.md", "CONTRIBUTING.md"].map(|page| sh::root().join(page)).to_vec();
         for folder in ["docs", "packaging", "tests/c", "tests/upc", "examples"] {
             let entries = fs::read_dir(sh::root().join(folder)).unwrap().flatten();
             pages.extend(
