@@ -35,7 +35,7 @@ fn run(program: &Path, args: &[&str], file: &Path) -> Output {
 }
 
 fn upcc(dir: &Path, args: &[&str], file: &Path) -> Output {
-    let object = dir.join("out.o");
+    let object = dir.join(format!("{:?}.o", std::thread::current().id()));
     run(&dir.join("bin/upcc"), &[&["-c", "-o", object.to_str().unwrap()], args].concat(), file)
 }
 
@@ -111,8 +111,6 @@ const MEANT: &[(&str, &str)] = &[
 fn correct_programs_draw_none() {
     let dir = installation("correct");
     let root = fs::canonicalize(repository()).unwrap();
-    let mut wrong = Vec::new();
-    let mut seen = 0;
     let folders = fs::read_dir(root.join("tests/upc")).unwrap().map(|f| f.unwrap().path());
     let mut sources: Vec<PathBuf> = folders
         .chain([root.join("examples/upc")])
@@ -122,12 +120,13 @@ fn correct_programs_draw_none() {
         .filter(|f| !f.file_name().unwrap().to_string_lossy().starts_with('_'))
         .collect();
     sources.sort();
-    for file in &sources {
+    // What is wrong with a program, if anything is; `None` for one that is left out.
+    let look = |file: &PathBuf| -> Option<Option<String>> {
         let source = String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
         // Of these upcc says something itself, or C of 1989 has its warnings.
         if ["expect-error", "expect-warning", "expect-diagnostic", "gnu89"].iter().any(|w| source.contains(w))
         {
-            continue;
+            return None;
         }
         let flags =
             source.lines().filter_map(|l| l.strip_prefix("// flags: ")).flat_map(str::split_whitespace);
@@ -141,7 +140,6 @@ fn correct_programs_draw_none() {
         let checks = format!("-I{}", root.join("tests/upc").display());
         args.push(&checks);
         let out = upcc(&dir, &args, file);
-        seen += 1;
         let said = text(&out);
         assert!(!said.contains("__upcc_"), "{}: {said}", file.display());
         let name = file.with_extension("").display().to_string();
@@ -157,10 +155,17 @@ fn correct_programs_draw_none() {
             .filter(|l| l.contains(": warning: ") || l.contains(": error: "))
             .filter(|l| !meant(l))
             .collect();
-        if !out.status.success() || !bad.is_empty() {
-            wrong.push(format!("{name}: {}\n{}", out.status, bad.join("\n")));
-        }
-    }
+        let is_right = out.status.success() && bad.is_empty();
+        Some((!is_right).then(|| format!("{name}: {}\n{}", out.status, bad.join("\n"))))
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let looked: Vec<Option<String>> = std::thread::scope(|scope| {
+        let (look, sources) = (&look, &sources);
+        let part = |n| move || sources.iter().skip(n).step_by(threads).filter_map(look).collect::<Vec<_>>();
+        let parts: Vec<_> = (0..threads).map(|n| scope.spawn(part(n))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    });
+    let (seen, wrong) = (looked.len(), looked.into_iter().flatten().collect::<Vec<_>>());
     assert!(seen > 250, "{seen}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
