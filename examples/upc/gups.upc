@@ -40,12 +40,12 @@ int main(int argc, char **argv)
     for (long u = 0; u < updates; u++) {
         const uint64_t value = update(u);
         shared uint64_t *word = &table[value & (words - 1)];
-        if (upc_threadof(word) == MYTHREAD)
+        if (upc_threadof(word) == (size_t)MYTHREAD)
             *(uint64_t *)word ^= value;
     }
     /* One's own words, through a plain pointer: word MYTHREAD + k * THREADS is local word k. */
     long bad = 0;
-    if (MYTHREAD < words) {
+    if ((uint64_t)MYTHREAD < words) {
         const uint64_t *mine = (const uint64_t *)&table[MYTHREAD];
         for (uint64_t i = MYTHREAD, k = 0; i < words; i += THREADS, k++)
             bad += mine[k] != i;
