@@ -147,7 +147,14 @@ impl Drop for SegmentTable {
 
 /// Types whose bytes may be written by another rank at any time: any bit pattern is a value, and there is no
 /// padding.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data",
+    label = "other ranks copy its bytes: any bytes have to be a value of it, without padding",
+    note = "numbers and arrays of numbers are plain data; a struct of one's own becomes so by `#[repr(C)]` and \
+            `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]`"
+)]
 pub trait Shared: bytemuck::Pod + Send {}
+#[diagnostic::do_not_recommend]
 impl<T: bytemuck::Pod + Send> Shared for T {}
 
 /// The address of a `T` in some rank's segment. It is plain data and can be sent to other ranks.

@@ -1,5 +1,5 @@
 // error: E0277
-// says: the trait bound `AtomicU64: Plain` is not satisfied
+// says: `AtomicU64` is not plain data
 //! Elements are updated in phases, not behind their owner's back.
 #[cfg(not(fixed))]
 use std::sync::atomic::AtomicU64;

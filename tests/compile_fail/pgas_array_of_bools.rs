@@ -1,5 +1,5 @@
 // error: E0277
-// says: the trait bound `bool: Plain` is not satisfied
+// says: `bool` is not plain data
 //! Any bytes must be an element.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

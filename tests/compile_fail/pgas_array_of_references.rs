@@ -1,5 +1,5 @@
 // error: E0277
-// says: the trait bound `&'static u32: Plain` is not satisfied
+// says: `&'static u32` is not plain data
 //! An address means nothing on another rank.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

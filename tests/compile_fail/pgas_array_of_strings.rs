@@ -1,5 +1,5 @@
 // error: E0277
-// says: the trait bound `String: Plain` is not satisfied
+// says: `String` is not plain data
 //! Elements of an array are plain data: other ranks copy their bytes.
 pub fn case(world: pgas::World) {
     #[cfg(not(fixed))]

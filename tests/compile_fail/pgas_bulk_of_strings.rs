@@ -1,5 +1,5 @@
 // error: E0277
-// says: the trait bound `String: bytemuck::pod::Pod` is not satisfied
+// says: `String` is not plain data
 //! What is put in place without a copy is plain data.
 pub fn case(words: Vec<String>) {
     #[cfg(not(fixed))]

@@ -1,5 +1,5 @@
 // error: E0277
-// says: the trait bound `String: bytemuck::pod::Pod` is not satisfied
+// says: `String` is not plain data
 //! Elements that are lent are plain data.
 pub fn case(world: pgas::World, words: &'static [String]) {
     #[cfg(not(fixed))]
