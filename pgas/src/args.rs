@@ -9,8 +9,9 @@ pub use gasnet::Shared as Plain;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to another rank",
     label = "`serde` has to write and read it, and it has to be `'static`",
-    note = "a type of one's own derives `serde::Serialize` and `serde::Deserialize`; addresses, locks and files mean nothing elsewhere",
-    note = "a `&str`, or a slice of plain data, is lent: `call_lent`, `send_lent`, `ask_lent`"
+    note = "a type of one's own needs `#[derive(serde::Serialize, serde::Deserialize)]`; addresses, locks and files mean nothing elsewhere",
+    note = "a `&str`, or a slice of plain data, is lent to a function (`call_lent`, `send_lent`, `ask_lent`), or travels as a `String` or `Vec`: `.to_owned()`",
+    note = "plain data without these derives (`bytemuck::Pod`) goes to collective calls as a slice: `gather_all_slice`, `broadcast_slice`, `reduce_slice`"
 )]
 pub trait Data: serde::Serialize + serde::de::DeserializeOwned + 'static {}
 impl<T: serde::Serialize + serde::de::DeserializeOwned + 'static> Data for T {}

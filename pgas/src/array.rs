@@ -147,7 +147,8 @@ impl<T: Plain> Array<T> {
         let all = world.all();
         let mine = [block, len, size_of::<T>() as u64, align_of::<T>() as u64, u64::from(sizes.is_some())];
         let differ = [u64::MAX; 5];
-        let mut same = all.reduce(mine, move |a, b| if a == b { a } else { differ }) == mine;
+        let agreed = all.reduce_slice(vec![mine], move |a, b| if a == b { a } else { differ });
+        let mut same = agreed == [mine];
         if let (true, Some(sizes)) = (same, sizes) {
             let first = all.broadcast_slice(0, sizes.clone());
             same = all.reduce(u64::from(first == sizes), |a, b| a & b) == 1;

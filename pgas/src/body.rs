@@ -66,6 +66,19 @@ pub(crate) fn attach<S: Source + 'static>(source: impl FnOnce() -> Arc<S>) -> Op
     Some(number as u32)
 }
 
+/// Writes values that are no part of a body, whatever the thread is in the middle of: they go to several
+/// ranks, so references and replies cannot be in them.
+pub(crate) fn apart<T>(write: impl FnOnce() -> T) -> T {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            WRITTEN.set(self.0);
+        }
+    }
+    let _restore = Restore(WRITTEN.replace(false));
+    write()
+}
+
 /// Whether the thread writes a body.
 pub(crate) fn is_written() -> bool {
     WRITTEN.get()

@@ -33,6 +33,17 @@
 //! [`World::settle`] returns when all that was called or sent anywhere has run, and all that this has called
 //! and sent in turn.
 //!
+//! **All ranks together.** [`World::gather_all`], [`World::broadcast`] and [`World::reduce`] take what can be
+//! an argument of a call, of another size on each rank:
+//! ```no_run
+//! # pgas::run(|world| {
+//! let names = world.gather_all(format!("rank {}", world.rank())); // a String of each
+//! let (most, who) = world.reduce((names.len(), world.rank()), |a, b| if b.0 > a.0 { b } else { a });
+//! # let _ = (most, who);
+//! # })
+//! ```
+//! Numbers are sent as they are, and so is plain data in slices ([`World::reduce_slice`] and its like).
+//!
 //! **Shared objects.** What does a called function work on? [`World::share`] makes an object on each rank,
 //! under one name:
 //! ```no_run
@@ -148,6 +159,9 @@
 //! | a `Serialize` that says one length and writes another | an error |
 //! | values that lie in each other 1,000 deep (lists and trees of boxes), or take more than 1 MiB of stack | an error |
 //!
+//! Collective calls of values follow the same rules. Their values go to several ranks, so what belongs to one
+//! at a time cannot be in them: a [`Remote`], a [`Reply`].
+//!
 //! A type that can never be read is refused where it is sent: the call panics, and names the type. Where only
 //! a value shows it, the caller gets [`CallError::Codec`] (or the panic, if it is the sender who can see it).
 //! Of a function without a result nobody can be told: the job ends, with a message that names the type.
@@ -224,6 +238,7 @@ mod shared;
 mod team;
 pub mod testing;
 mod trace;
+mod values;
 mod world;
 
 pub use args::{Data, Lent, Plain};

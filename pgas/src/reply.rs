@@ -56,6 +56,9 @@ impl<R: Data> Reply<R> {
 
 impl<R> Serialize for Reply<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !body::is_written() {
+            return Err(ser::Error::custom("a reply outside a remote call"));
+        }
         match self.reply.take() {
             Some(reply) => reply.into_words().serialize(serializer),
             None => Err(ser::Error::custom("a reply can be sent on once")),

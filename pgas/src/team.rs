@@ -5,6 +5,7 @@ use crate::pending::PendingAll;
 use crate::remote;
 use crate::world::World;
 use gasnet::RankId;
+use gasnet::coll::{ElementType, PendingCollective};
 
 /// Some of the ranks, in an order: see [`World::all`], [`World::team`] and [`Team::split`]. A rank's place in
 /// that order is its *member* number.
@@ -25,6 +26,11 @@ impl core::fmt::Debug for Team {
 impl Team {
     pub(crate) fn all(world: World) -> Team {
         Team { world, team: world.0.rank.team_all() }
+    }
+
+    /// The world that it is in.
+    pub(crate) fn world(&self) -> World {
+        self.world
     }
 
     /// This rank's member number.
@@ -97,63 +103,66 @@ impl Team {
         self.meet_until("a barrier of a team", || rank.test_quietly(event));
     }
 
-    /// What the values of all members are together, on all of them.
+    /// [`Team::reduce`] of plain data, element by element; as many on all members. Bytes are sent as they are
+    /// in memory.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`Team::barrier`].
-    pub fn reduce<T: Plain>(&self, mine: T, f: impl Fn(T, T) -> T + Send + Sync + 'static) -> T {
-        self.reduce_slice(vec![mine], f)[0]
-    }
-
-    /// [`Team::reduce`], element by element; as many on all members.
-    pub(crate) fn reduce_slice<T: Plain>(
+    /// As [`Team::barrier`]. A panic in `f` ends the job, and so do slices of different types or lengths.
+    pub fn reduce_slice<T: Plain>(
         &self,
         mine: Vec<T>,
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Vec<T> {
-        let mut all = self.team.reduce_all_nb(mine, f);
-        self.meet_until("a reduction", || all.test());
-        all.wait()
+        self.end(self.team.reduce_all_nb(mine, f), "a reduction")
     }
 
-    /// A value of member `root`, on all members.
+    /// A reduction of blocks: see [`gasnet::Team::reduce_all_values_nb`].
+    pub(crate) fn reduce_blocks(
+        &self,
+        mine: Vec<u8>,
+        of: ElementType,
+        f: impl Fn(&mut [u8], &[u8]) + Send + Sync + 'static,
+    ) -> Vec<u8> {
+        self.end(self.team.reduce_all_values_nb(mine, of, f), "a reduction")
+    }
+
+    /// Runs the function of a reduction.
+    pub(crate) fn combining<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.team.combining(f)
+    }
+
+    /// [`Team::broadcast`] of plain data: several elements, as many on all members. Bytes are sent as they
+    /// are in memory.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`Team::barrier`].
-    pub fn broadcast<T: Plain>(&self, root: u32, mine: T) -> T {
-        self.broadcast_slice(root, vec![mine])[0]
+    /// As [`Team::barrier`]. Slices of different sizes end the job, and so does a root that is no member.
+    pub fn broadcast_slice<T: Plain>(&self, root: u32, mine: Vec<T>) -> Vec<T> {
+        self.end(self.team.broadcast_nb(root as usize, mine), "a broadcast")
     }
 
-    /// [`Team::broadcast`] of several values; as many on all members.
-    pub(crate) fn broadcast_slice<T: Plain>(&self, root: u32, mine: Vec<T>) -> Vec<T> {
-        let mut all = self.team.broadcast_nb(root as usize, mine);
-        self.meet_until("a broadcast", || all.test());
-        all.wait()
-    }
-
-    /// The values of all members, on all of them, by member number.
+    /// [`Team::gather_all`] of plain data: several elements, as many on all members; those of member 0 come
+    /// first. Bytes are sent as they are in memory.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`Team::barrier`].
-    pub fn gather_all<T: Plain>(&self, mine: T) -> Vec<T> {
-        self.gather_all_slice(vec![mine])
-    }
-
-    /// [`Team::gather_all`] of several values: those of member 0 come first. As many on all members.
-    ///
-    /// # Collective
-    ///
-    /// # Panics
-    /// As [`Team::barrier`].
+    /// As [`Team::barrier`]. Slices of different sizes end the job.
     pub fn gather_all_slice<T: Plain>(&self, mine: Vec<T>) -> Vec<T> {
-        let mut all = self.team.gather_all_nb(mine);
-        self.meet_until("a gathering", || all.test());
+        self.end(self.team.gather_all_nb(mine), "a gathering")
+    }
+
+    /// [`Team::gather_all_slice`] of slices of these lengths, the same on all members.
+    pub(crate) fn gather_all_parts<T: Plain>(&self, mine: Vec<T>, lengths: &[usize]) -> Vec<T> {
+        self.end(self.team.gather_all_v_nb(mine, lengths), "a gathering")
+    }
+
+    /// Waits for the end of an operation, and serves calls meanwhile.
+    fn end<T: Plain>(&self, mut all: PendingCollective<T>, what: &'static str) -> Vec<T> {
+        self.meet_until(what, || all.test());
         all.wait()
     }
 

@@ -441,42 +441,95 @@ impl World {
         Matrix::new(self, rows, columns, tiling)
     }
 
-    /// What the values of all ranks are together, on all ranks.
+    /// What the values of all ranks are together, on all ranks: `f` over them, in the order of the ranks. As
+    /// [`Team::reduce`], which says what values are, and what `f` may do.
+    /// ```no_run
+    /// # pgas::run(|world| {
+    /// let total = world.reduce(world.rank(), |a, b| a + b);
+    /// // The longest name, and who has it.
+    /// let mine = (std::env::args().next().unwrap_or_default(), world.rank());
+    /// let (name, rank) = world.reduce(mine, |a, b| if b.0.len() > a.0.len() { b } else { a });
+    /// # let _ = (total, name, rank);
+    /// # })
+    /// ```
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`].
-    pub fn reduce<T: Plain>(self, mine: T, f: impl Fn(T, T) -> T + Send + Sync + 'static) -> T {
+    /// As [`World::barrier`] and [`Team::reduce`].
+    #[track_caller]
+    pub fn reduce<T: Data>(self, mine: T, f: impl Fn(T, T) -> T + Send + Sync + 'static) -> T {
         self.all().reduce(mine, f)
     }
 
-    /// A value of rank `root`, on all ranks.
+    /// [`World::reduce`] of plain data, element by element; as many on all ranks.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`].
-    pub fn broadcast<T: Plain>(self, root: u32, mine: T) -> T {
+    /// As [`World::barrier`] and [`Team::reduce_slice`].
+    pub fn reduce_slice<T: Plain>(
+        self,
+        mine: Vec<T>,
+        f: impl Fn(T, T) -> T + Send + Sync + 'static,
+    ) -> Vec<T> {
+        self.all().reduce_slice(mine, f)
+    }
+
+    /// The value of rank `root`, on all ranks; those that the others give are dropped.
+    /// ```no_run
+    /// # pgas::run(|world| {
+    /// let first = world.rank() == 0;
+    /// let text = if first { std::fs::read_to_string("settings").unwrap_or_default() } else { String::new() };
+    /// let settings: String = world.broadcast(0, text);
+    /// # let _ = settings;
+    /// # })
+    /// ```
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`] and [`Team::broadcast`].
+    #[track_caller]
+    pub fn broadcast<T: Data>(self, root: u32, mine: T) -> T {
         self.all().broadcast(root, mine)
     }
 
-    /// The values of all ranks, on all ranks.
+    /// [`World::broadcast`] of plain data: several elements, as many on all ranks.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`].
-    pub fn gather_all<T: Plain>(self, mine: T) -> Vec<T> {
+    /// As [`World::barrier`] and [`Team::broadcast_slice`].
+    pub fn broadcast_slice<T: Plain>(self, root: u32, mine: Vec<T>) -> Vec<T> {
+        self.all().broadcast_slice(root, mine)
+    }
+
+    /// The values of all ranks, on all ranks, by rank. They may have different sizes.
+    /// ```no_run
+    /// # pgas::run(|world| {
+    /// let names: Vec<String> = world.gather_all(format!("rank {} of {}", world.rank(), world.size()));
+    /// let found: Vec<Option<(u64, char)>> = world.gather_all(None);
+    /// # let _ = (names, found);
+    /// # })
+    /// ```
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`] and [`Team::gather_all`].
+    #[track_caller]
+    pub fn gather_all<T: Data>(self, mine: T) -> Vec<T> {
         self.all().gather_all(mine)
     }
 
-    /// [`World::gather_all`] of several values: those of rank 0 come first. As many on all ranks.
+    /// [`World::gather_all`] of plain data: several elements, as many on all ranks; those of rank 0 come
+    /// first.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`].
+    /// As [`World::barrier`] and [`Team::gather_all_slice`].
     pub fn gather_all_slice<T: Plain>(self, mine: Vec<T>) -> Vec<T> {
         self.all().gather_all_slice(mine)
     }

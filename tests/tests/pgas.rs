@@ -124,6 +124,23 @@ mistakes! {
     a_reply_that_was_forgotten: PGAS, [], ["forget-reply"], "prepared, and neither sent nor dropped";
     a_message_that_another_thread_forgot: PGAS, [], ["forget-elsewhere"], "prepared, and neither sent nor dropped";
     and_of_floats: PGAS, [], ["float-and"], "it is for integers only";
+    values_of_different_types: PGAS, [], ["gather-of-others"], "a gathering of values: rank";
+    values_of_different_types_over_frames: PGAS, [FRAMES], ["broadcast-of-others"],
+        "gives a value of type `char`, and rank 0 one of another type";
+    numbers_and_strings: PGAS, [], ["gather-of-numbers-and-strings"], "collective operations do not match";
+    values_of_different_types_in_a_reduction: PGAS, [], ["reduction-of-others"],
+        "collective operations do not match";
+    values_of_different_types_in_a_reduction_over_frames: PGAS, [FRAMES], ["reduction-of-others"],
+        "collective operations do not match";
+    a_panic_in_a_reduction_ends_the_job: PGAS, [], ["panic-in-reduction"], "the sum gives up";
+    a_panic_in_a_reduction_ends_the_job_over_frames: PGAS, [FRAMES], ["panic-in-reduction"], "the sum gives up";
+    a_panic_in_a_reduction_of_long_values_ends_the_job: PGAS, [], ["panic-in-long-reduction"], "the sum gives up";
+    a_reduction_may_not_wait: PGAS, [], ["call-in-long-reduction"], "a function of a reduction may not";
+    references_are_for_one_rank: PGAS, [], ["gather-of-references"],
+        "a reference to an object outside a remote call";
+    replies_are_for_one_rank: PGAS, [], ["gather-of-replies"], "a reply outside a remote call";
+    a_value_that_asks_what_it_is: PGAS, [], ["gather-of-flattened"], "a gathering of values: a ";
+    a_value_that_is_too_deep: PGAS, [], ["gather-too-deep"], "send a list or a tree as a `Vec` of its nodes";
     no_such_element: PGAS, [], ["element"], "element 10 of an array of 10";
     who_has_a_part_may_not_wait: COLLECTIONS, [], ["wait-in-for-each"],
         "has waited, or has used the collection: it may not";

@@ -21,6 +21,7 @@ fn main() {
             "send" => send(world),
             "send_pair" => send_pair(world),
             "updates" => updates(world, number),
+            "together" => together(world),
             other if bale::run(world, other, number) => {}
             other => world.abort(&format!("pgas-bench-calls: no task `{other}`")),
         }
@@ -89,6 +90,32 @@ fn send_pair(world: World) {
         world.settle();
         ns_each(start, count)
     });
+}
+
+/// Collective calls, of plain data in slices and of values.
+fn together(world: World) {
+    let count = if world.size() == 2 { 20_000 } else { 2_000 };
+    let each = |key: &str, call: &dyn Fn(u64)| {
+        batches(world, key, || {
+            let start = Instant::now();
+            (0..count).for_each(call);
+            ns_each(start, count)
+        });
+    };
+    each("reduce_slice", &|i| _ = black_box(world.reduce_slice(vec![i], |a, b| a + b)));
+    each("reduce_number", &|i| _ = black_box(world.reduce(i, |a, b| a + b)));
+    each("reduce_pair", &|i| _ = black_box(world.reduce((i, 1u32), |a, b| (a.0 + b.0, a.1 + b.1))));
+    let rank = world.rank();
+    each("gather_slice", &|i| _ = black_box(world.gather_all_slice(vec![i])));
+    each("gather_number", &|i| _ = black_box(world.gather_all(i)));
+    each("gather_pair", &|i| _ = black_box(world.gather_all((i, rank))));
+    let name = format!("rank {rank} of {}", world.size());
+    each("gather_name", &|_| _ = black_box(world.gather_all(name.clone())));
+    let text = name.repeat(100);
+    each("gather_text", &|_| _ = black_box(world.gather_all(text.clone())));
+    each("broadcast_slice", &|i| _ = black_box(world.broadcast_slice(0, vec![i])));
+    each("broadcast_number", &|i| _ = black_box(world.broadcast(0, i)));
+    each("broadcast_name", &|_| _ = black_box(world.broadcast(0, name.clone())));
 }
 
 /// All ranks update an array of so many words at random places.

@@ -50,6 +50,9 @@ pub fn all(options: &Options) -> Vec<Group> {
             calls(2, UDP, "send"),
             Figure { bar: "reported", ..time("pgas_send_udp", "us", 2, "send_us", &["flood"]) },
         ),
+        together(2, &[], "", "ratio <= 1.05"),
+        together(8, &[], "_8", "reported"),
+        together(2, UDP, "_udp", "ratio <= 1.05"),
         beside(
             Probe { program: Program::Floor("gups", vec![table]), ..floor("gups", "2") },
             updates,
@@ -63,6 +66,30 @@ pub fn all(options: &Options) -> Vec<Group> {
     ];
     groups.extend(bale(options));
     groups
+}
+
+/// Collective calls of numbers and other values, each beside that of a slice of one number, which is the
+/// core's. They are measured in one process, in turn.
+fn together(ranks: u32, env: super::Env, suffix: &str, bar: &'static str) -> Group {
+    let rows: [(&'static str, &'static [&'static str], _); 8] = [
+        ("reduce_number", &["reduce_slice"], bar),
+        ("reduce_pair", &["reduce_slice"], "reported"),
+        ("gather_number", &["gather_slice"], bar),
+        ("gather_pair", &["gather_slice"], "reported"),
+        ("gather_name", &["gather_slice"], "reported"),
+        ("gather_text", &["gather_slice"], "reported"),
+        ("broadcast_number", &["broadcast_slice"], bar),
+        ("broadcast_name", &["broadcast_slice"], "reported"),
+    ];
+    let figure = |(key, floor, bar)| {
+        let row = time(&format!("pgas_{key}{suffix}"), "us", ranks, key, floor);
+        us(Figure { value: (0, key), floor: (0, floor), bar, ..row })
+    };
+    Group {
+        probes: vec![Probe { program: Program::Calls, args: words("together"), ranks, env }],
+        figures: rows.map(figure).into(),
+        ..Group::default()
+    }
 }
 
 /// The programs of bale over `pgas` (`bale.rs`), each beside the same work by one rank with plain loops.

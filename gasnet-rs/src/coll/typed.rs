@@ -7,7 +7,7 @@ use crate::am::EndOnPanic;
 use crate::atomics::{Function, WordType};
 use crate::segment::Shared;
 use crate::team::Team;
-use crate::{Event, Rank};
+use crate::{Event, Rank, context};
 use core::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -120,6 +120,39 @@ fn elementwise<T: Shared>(
         commutes,
         element: size,
         element_type: ElementType::of::<T>(),
+        known: None,
+    }
+}
+
+/// Combines values of `size` bytes each, by a function that gets copies of them: others may still write where
+/// they lie. A panic in `f` ends the job, as in [`elementwise`].
+fn valuewise(
+    rank: &'static Rank,
+    size: usize,
+    element_type: ElementType,
+    f: impl Fn(&mut [u8], &[u8]) + Send + Sync + 'static,
+) -> Reduction {
+    let size = size.max(1);
+    Reduction {
+        combine: Arc::new(move |a, b, n| {
+            let guard = EndOnPanic(rank);
+            let (mut first, mut second) = (vec![0; size], vec![0; size]);
+            for at in (0..n / size).map(|i| i * size) {
+                let (a, b) = (a.wrapping_add(at), b.wrapping_add(at));
+                // SAFETY: vectors of `n` bytes; the copies have room for a value.
+                unsafe {
+                    a.copy_to_nonoverlapping(first.as_mut_ptr(), size);
+                    b.copy_to_nonoverlapping(second.as_mut_ptr(), size);
+                }
+                f(&mut first, &second);
+                // SAFETY: as above.
+                unsafe { a.copy_from_nonoverlapping(first.as_ptr(), size) };
+            }
+            core::mem::forget(guard);
+        }),
+        commutes: false,
+        element: size,
+        element_type,
         known: None,
     }
 }
@@ -360,6 +393,32 @@ impl Team {
         let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(self.rank(), f, false));
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
+    }
+
+    /// [`Team::reduce_all_nb`] of one value for each member, which only `f` knows the meaning of: bytes, as
+    /// many on all members. `f` makes the first of two values the two together. All members have to agree on
+    /// the type.
+    ///
+    /// # Collective
+    pub fn reduce_all_values_nb(
+        &self,
+        mine: Vec<u8>,
+        of: ElementType,
+        f: impl Fn(&mut [u8], &[u8]) + Send + Sync + 'static,
+    ) -> PendingCollective<u8> {
+        let (n, results, how) = (mine.len(), mine.len(), valuewise(self.rank(), mine.len(), of, f));
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
+    }
+
+    /// Runs a function of the program that combines values, by the rules of reductions: it must not call the
+    /// runtime, and a panic in it ends the job. For reductions that a caller makes of other operations.
+    pub fn combining<R>(&self, f: impl FnOnce() -> R) -> R {
+        let guard = EndOnPanic(self.rank());
+        let _inside = context::enter(context::Inside::Reduction);
+        let result = f();
+        core::mem::forget(guard);
+        result
     }
 
     /// The root gets the values combined by a function on words, element by element; the others get nothing.

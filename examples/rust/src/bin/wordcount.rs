@@ -2,12 +2,14 @@
 //! the words that hash to it.
 //!
 //! Shows: the crate `pgas`: an object on each rank under one name, functions that are sent to it, and when
-//! all of them have run.
+//! all of them have run; a reduction of strings.
 //!
-//! Check: every rank counts the whole text by itself, and compares its own part of the table.
+//! Check: every rank counts the whole text by itself, and compares its own part of the table, and the word
+//! that is commonest.
 
 use gasnet_examples::{mix, passed, sizes};
 use pgas::World;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -22,6 +24,11 @@ fn word(i: u64, vocabulary: u64) -> String {
 fn owner(world: World, word: &str) -> u32 {
     let hash = word.bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)));
     (hash % u64::from(world.size())) as u32
+}
+
+/// The commonest word of a table, and how often it comes; of several the first by the alphabet.
+fn commonest(table: &HashMap<String, u32>) -> Option<(u32, Reverse<String>)> {
+    table.iter().map(|(word, &count)| (count, Reverse(word.clone()))).max()
 }
 
 fn main() {
@@ -43,17 +50,23 @@ fn main() {
             table.send_lent(owner(world, &word), count, &word[..]);
         }
         world.settle();
+        let mine = commonest(&table.lock().unwrap());
+        let of_all = world.reduce(mine, core::cmp::max);
         let elapsed = start.elapsed().as_secs_f64();
 
         let mut expected = HashMap::new();
-        for word in (0..words).map(|i| word(i, vocabulary)).filter(|word| owner(world, word) == world.rank())
-        {
+        for word in (0..words).map(|i| word(i, vocabulary)) {
             *expected.entry(word).or_insert(0) += 1;
         }
+        assert_eq!(of_all, commonest(&expected));
+        expected.retain(|word, _| owner(world, word) == world.rank());
         assert!(*table.lock().unwrap() == expected, "this rank's part of the table differs");
         if world.rank() == 0 {
             let each = elapsed * 1e6 / words as f64;
             println!("wordcount: {words} words, {} ranks: {elapsed:.3} s, {each:.3} us each", world.size());
+            if let Some((count, Reverse(word))) = of_all {
+                println!("the commonest is `{word}`, {count} times");
+            }
         }
         passed(world);
     })

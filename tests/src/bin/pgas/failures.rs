@@ -2,7 +2,9 @@
 
 use crate::calls::double;
 use gasnet_tests::sections::Section;
-use pgas::{Layout, World};
+use pgas::{Layout, Reply, World};
+use serde::{Deserialize, Serialize};
+use std::sync::Mutex;
 
 pub const FAILURES: &[Section] = &[
     ("panic-in-send", panic_in_send),
@@ -13,7 +15,99 @@ pub const FAILURES: &[Section] = &[
     ("other-arrays", other_arrays),
     ("float-and", float_and),
     ("threads-make-arrays", threads_make_arrays),
+    ("gather-of-others", gather_of_others),
+    ("gather-of-numbers-and-strings", gather_of_numbers_and_strings),
+    ("broadcast-of-others", broadcast_of_others),
+    ("reduction-of-others", reduction_of_others),
+    ("panic-in-reduction", |world, _| panic_in_reduction(world, 1)),
+    ("panic-in-long-reduction", |world, _| panic_in_reduction(world, 100)),
+    ("call-in-long-reduction", call_in_long_reduction),
+    ("gather-of-references", |world, _| drop(world.gather_all(world.remote(7u64)))),
+    ("gather-of-replies", gather_of_replies),
+    ("gather-of-flattened", gather_of_flattened),
+    ("gather-too-deep", gather_too_deep),
 ];
+
+fn gather_of_others(world: World, _: &mut fastrand::Rng) {
+    match world.rank() {
+        0 => drop(world.gather_all("text".to_string())),
+        _ => drop(world.gather_all(vec![1u8])),
+    }
+}
+
+fn gather_of_numbers_and_strings(world: World, _: &mut fastrand::Rng) {
+    match world.rank() {
+        0 => drop(world.gather_all(1u64)),
+        _ => drop(world.gather_all("text".to_string())),
+    }
+}
+
+fn broadcast_of_others(world: World, _: &mut fastrand::Rng) {
+    match world.rank() {
+        0 => drop(world.broadcast(0, (1u8, 2u8))),
+        _ => drop(world.broadcast(0, 'a')),
+    }
+}
+
+fn reduction_of_others(world: World, _: &mut fastrand::Rng) {
+    match world.rank() {
+        0 => drop(world.reduce((1u8, 2u8), |a, _| a)),
+        _ => drop(world.reduce(true, |a, _| a)),
+    }
+    world.settle();
+}
+
+/// All go on after it, if they can.
+fn panic_in_reduction(world: World, len: usize) {
+    let give_up = |_, _| panic!("the sum gives up");
+    let sum = || world.reduce("x".repeat(len), give_up);
+    drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(sum)));
+    world.settle();
+}
+
+fn call_in_long_reduction(world: World, _: &mut fastrand::Rng) {
+    let sum = |a: String, b: String| {
+        world_of_test().barrier();
+        a + &b
+    };
+    fn world_of_test() -> World {
+        *WORLD.get().unwrap()
+    }
+    static WORLD: std::sync::OnceLock<World> = std::sync::OnceLock::new();
+    WORLD.set(world).unwrap();
+    world.reduce("x".repeat(100), sum);
+}
+
+fn gather_of_replies(world: World, _: &mut fastrand::Rng) {
+    static KEPT: Mutex<Option<Reply<u8>>> = Mutex::new(None);
+    let pending = world.ask(world.rank(), |_, reply, ()| *KEPT.lock().unwrap() = Some(reply), ());
+    world.settle();
+    drop(world.gather_all(KEPT.lock().unwrap().take()));
+    drop(pending);
+}
+
+fn gather_of_flattened(world: World, _: &mut fastrand::Rng) {
+    #[derive(Serialize, Deserialize)]
+    struct Inner {
+        x: u8,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Outer {
+        #[serde(flatten)]
+        inner: Inner,
+    }
+    world.gather_all(Outer { inner: Inner { x: 1 } });
+}
+
+fn gather_too_deep(world: World, _: &mut fastrand::Rng) {
+    #[derive(Serialize, Deserialize)]
+    struct List(Option<Box<List>>);
+    let mut list = List(None);
+    for _ in 0..2000 {
+        list = List(Some(Box::new(list)));
+    }
+    world.gather_all(list);
+}
 
 fn panic_in_send(world: World, _: &mut fastrand::Rng) {
     if world.rank() == 0 {

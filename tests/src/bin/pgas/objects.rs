@@ -1,7 +1,8 @@
 //! Shared and counted objects, teams, and replies that are handed on.
 
 use crate::calls::{checksum, double};
-use pgas::{CallError, Pending, Remote, Reply, Shared, World};
+use pgas::{CallError, Data, Pending, Remote, Reply, Shared, World};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -88,6 +89,9 @@ pub fn teams(world: World, _: &mut fastrand::Rng) {
         assert_eq!(sum, team.ranks().sum());
         assert!(team.gather_all(world.rank()).into_iter().eq(team.ranks()));
         assert_eq!(team.broadcast(round % team.size(), world.rank()), team.rank(round % team.size()));
+        let names = team.gather_all("r".repeat(world.rank() as usize * 30));
+        assert!(names.iter().map(|name| name.len() as u32 / 30).eq(team.ranks()));
+        assert_eq!(team.reduce(vec![world.rank()], |a, b| [a, b].concat()), team.ranks().collect::<Vec<_>>());
         assert_eq!(world.call((world.rank() + 1) % world.size(), double, 4).wait(), 8);
         team.barrier();
     }
@@ -105,13 +109,81 @@ pub fn teams(world: World, _: &mut fastrand::Rng) {
     }
 }
 
-pub fn collectives(world: World, _: &mut fastrand::Rng) {
+pub fn collectives(world: World, random: &mut fastrand::Rng) {
+    values(world, random);
     let all = world.gather_all(u64::from(world.rank()));
     assert!(all.iter().copied().eq(world.ranks().map(u64::from)));
     let pairs = world.gather_all_slice(vec![world.rank(), world.rank() + 1]);
     assert!(pairs.into_iter().eq(world.ranks().flat_map(|rank| [rank, rank + 1])));
     assert_eq!(world.broadcast(world.size() - 1, world.rank()), world.size() - 1);
     assert_eq!(world.reduce(world.rank(), u32::max), world.size() - 1);
+}
+
+/// What a rank gives in [`values`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Given {
+    Nothing,
+    Point { x: f64, y: f64 },
+    Named(String, Option<Box<Given>>),
+}
+
+/// A value of any type from each rank; `of` tells what a rank gives, on all ranks the same.
+fn value<T: Data + PartialEq + core::fmt::Debug>(world: World, of: impl Fn(u32) -> T) {
+    let expected: Vec<T> = world.ranks().map(&of).collect();
+    assert_eq!(world.gather_all(of(world.rank())), expected);
+    for root in world.ranks() {
+        assert_eq!(world.broadcast(root, of(world.rank())), expected[root as usize]);
+    }
+    assert_eq!(&world.reduce(of(world.rank()), |_, last| last), expected.last().unwrap());
+    assert_eq!(world.reduce(of(world.rank()), |first, _| first), expected[0]);
+}
+
+/// Collective calls over all that `serde` writes, of other sizes on each rank.
+fn values(world: World, random: &mut fastrand::Rng) {
+    let seed = world.broadcast(0, random.u64(..));
+    let size = world.size();
+    value(world, |rank| rank % 2 == 1);
+    value(world, |rank| char::from_u32(0x1f600 + rank).unwrap());
+    value(world, |_| ());
+    value(world, |rank| i128::MIN + i128::from(rank));
+    value(world, |rank| (rank as u8, f64::from(rank), rank % 3 == 0));
+    value(world, |rank| (rank > 0).then_some([rank; 30]));
+    value(world, |rank| ["", "grüße", &"lang ".repeat(rank as usize * 17)].map(str::to_string));
+    value(world, |rank| (0..rank).map(|i| (i, i.to_string())).collect::<HashMap<_, _>>());
+    value(world, |rank| match rank % 3 {
+        0 => Given::Nothing,
+        1 => Given::Point { x: -0.5, y: f64::from(rank) },
+        _ => Given::Named("n".repeat(rank as usize), Some(Box::new(Given::Nothing))),
+    });
+    for round in 0..20 {
+        let length = |rank: u32| {
+            let mut random = fastrand::Rng::with_seed(seed ^ round << 32 ^ u64::from(rank));
+            // Around what a block holds, and far from it.
+            if random.bool() { random.usize(40..56) } else { random.usize(..200_000) >> random.u32(..18) }
+        };
+        value(world, |rank| (0..length(rank)).map(|i| (i as u32 ^ rank) as u8).collect::<Vec<u8>>());
+    }
+    // In the order of ranks: short; some that grow beyond a block; all long.
+    for len in [1usize, 20, 100] {
+        let of = |rank: u32| char::from(b'a' + (rank % 26) as u8).to_string().repeat(len);
+        let all = world.reduce(of(world.rank()), |a, b| a + &b);
+        assert_eq!(all, world.ranks().map(of).collect::<String>());
+    }
+    let farthest =
+        world.reduce((f64::from(world.rank()), world.rank()), |a, b| if b.0 > a.0 { b } else { a });
+    assert_eq!(farthest, (f64::from(size - 1), size - 1));
+    assert!(world.reduce(world.rank() < size, |a, b| a && b));
+    // A name of an object means the object there.
+    let counts = world.share(AtomicU64::new(0));
+    for count in world.gather_all(counts) {
+        count.fetch_add(1, Relaxed);
+    }
+    assert_eq!(counts.swap(0, Relaxed), u64::from(size));
+    assert_eq!(world.broadcast_slice(size - 1, vec![[world.rank(); 2]]), [[size - 1; 2]]);
+    assert_eq!(world.reduce_slice(vec![1u8, 2], |a, b| a + b), [size as u8, 2 * size as u8]);
+    // Others serve meanwhile.
+    let next = (world.rank() + 1) % size;
+    assert_eq!(world.call(next, double, 4).wait(), 8);
 }
 
 fn owner(world: World, word: &str) -> u32 {
