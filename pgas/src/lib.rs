@@ -29,6 +29,9 @@
 //! # let _ = sum;
 //! # })
 //! ```
+//! In an `async` function `.await` is what `.wait()` is elsewhere:
+//! [one rule](#waiting-and-awaiting) for both.
+//!
 //! [`World::send`] is for functions without a result; it is cheaper, since many of them travel together.
 //! [`World::settle`] returns when all that was called or sent anywhere has run, and all that this has called
 //! and sent in turn.
@@ -141,6 +144,21 @@
 //! serve, after some milliseconds. From 64 ranks on they go in two hops, so that batches fill.
 //! `GASNET_STATS=1` says at the end how much was asked for, and how many messages it took.
 //!
+//! # Waiting and awaiting
+//! One rule: what has `.wait()` is a future, too, and `.await` gives what `.wait()` gives.
+//!
+//! | | `.wait()` and `.await` give | where there is no result |
+//! |---|---|---|
+//! | [`Pending`] | the result | they panic |
+//! | [`Pending::result`] | a `Result` | a [`CallError`] |
+//! | [`PendingAll`] | the results, by member | they panic |
+//! | [`PendingAll::results`] | a `Result` of each | a [`CallError`] |
+//!
+//! `.wait()` serves calls meanwhile; it is for the program, and panics in a called function. `.await` is for
+//! `async` functions: tasks, and futures given to [`World::block_on`] or to any executor. A panic at an
+//! `.await` in a task is the task's, so its caller is told. Collective calls (barriers, phases,
+//! [`World::settle`], [`World::reduce`] and its like) only wait: they are no futures.
+//!
 //! # What travels
 //! Arguments and results are values that `serde` writes and reads. Messages do not say what their bytes are,
 //! so a few of its attributes cannot be carried. None of them changes a value silently:
@@ -166,8 +184,9 @@
 //! a value shows it, the caller gets [`CallError::Codec`] (or the panic, if it is the sender who can see it).
 //! Of a function without a result nobody can be told: the job ends, with a message that names the type.
 //!
-//! # Errors A function that panics, or whose task does, answers with [`CallError::Panicked`];
-//! [`Pending::wait`] then panics here, [`Pending::result`] returns the error. A function without a result has
+//! # Errors
+//! A function that panics, or whose task does, answers with [`CallError::Panicked`];
+//! [`Pending::wait`] then panics here, [`Pending::result`] has the error. A function without a result has
 //! nobody to tell: if it panics the job ends, with a message that names both ranks and says what the panic
 //! said.
 //!
@@ -249,7 +268,7 @@ pub use gasnet_rpc::CallError;
 pub use layout::Layout;
 pub use matrix::{ExchangingMatrix, Matrix, ReadingMatrix, Tile, Tiling, UpdatingMatrix};
 pub use objects::Remote;
-pub use pending::{Pending, PendingAll};
+pub use pending::{Pending, PendingAll, PendingResult, PendingResults};
 pub use phases::{Exchanging, Number, Reading, Updating};
 pub use reply::Reply;
 pub use serde;
@@ -276,6 +295,8 @@ mod tests {
         whole::<Remote<Mutex<Vec<u8>>>>();
         whole::<Pending<String>>();
         whole::<PendingAll<String>>();
+        whole::<PendingResult<String>>();
+        whole::<PendingResults<String>>();
         whole::<Reply<String>>();
         whole::<DistMap<String, u64>>();
         whole::<DistVec<String>>();

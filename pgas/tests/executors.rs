@@ -8,14 +8,14 @@ async fn work(world: World) -> u32 {
     let right = (world.rank() + 1) % world.size();
     let mut sum = 0;
     for i in 0..20 {
-        sum += world.call(right, |world, x: u32| x + world.rank(), i).await.unwrap();
+        sum += world.call(right, |world, x: u32| x + world.rank(), i).await;
     }
     let many: Vec<_> = world.ranks().map(|to| world.call(to, |world, ()| world.rank(), ())).collect();
     for pending in many {
-        sum += pending.await.unwrap();
+        sum += pending.await;
     }
-    let ask = |world: World, to: u32| async move { world.call(to, |w, ()| w.rank(), ()).await.unwrap() };
-    sum + world.call_async(right, ask, world.rank()).await.unwrap()
+    let ask = |world: World, to: u32| async move { world.call(to, |w, ()| w.rank(), ()).await };
+    sum + world.call_async(right, ask, world.rank()).await
 }
 
 fn expected(world: World) -> u32 {

@@ -36,9 +36,8 @@ fn calls(world: World) {
     };
     let last = (right + 1) % world.size();
     assert_eq!(world.ask(right, ask, last).wait(), [last; 3]);
-    assert!(world.ask(right, |_, reply: Reply<u8>, ()| drop(reply), ()).result().is_err());
-    let task =
-        |world: World, to: u32| async move { world.call(to, |world, ()| world.rank(), ()).await.unwrap() };
+    assert!(world.ask(right, |_, reply: Reply<u8>, ()| drop(reply), ()).result().wait().is_err());
+    let task = |world: World, to: u32| async move { world.call(to, |world, ()| world.rank(), ()).await };
     assert_eq!(world.call_async(right, task, last).wait(), last);
     // A body of its own, and a payload that is put in place both ways.
     assert_eq!(world.call(right, |_, words: Vec<u16>| words.len(), vec![1; 2000]).wait(), 2000);

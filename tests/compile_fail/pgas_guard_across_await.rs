@@ -7,7 +7,7 @@ pub fn case(world: World, number: Shared<Mutex<u32>>) {
     let add = |world: World, number: Shared<Mutex<u32>>| async move {
         #[cfg(not(fixed))]
         let mut held = number.lock().unwrap();
-        let one = world.call(2, |_, ()| 1u32, ()).await.unwrap();
+        let one = world.call(2, |_, ()| 1u32, ()).await;
         #[cfg(fixed)]
         let mut held = number.lock().unwrap();
         *held += one;

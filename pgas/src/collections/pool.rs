@@ -212,7 +212,7 @@ impl<T: Data + Send> WorkPool<T> {
         let world = self.parts.world();
         for _ in 0..TRIES.min(world.size() - 1) {
             let victim = (world.rank() + random.u32(1..world.size())) % world.size();
-            match self.parts.call(victim, |part, ()| part.queue().half(), ()).await {
+            match self.parts.call(victim, |part, ()| part.queue().half(), ()).result().await {
                 Ok(items) if items.is_empty() => {}
                 Ok(items) => return items,
                 Err(e) => world.abort(&format!("a work pool: {e}")),

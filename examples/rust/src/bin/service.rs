@@ -30,9 +30,11 @@ async fn serve(table: Table, client: TcpStream) -> io::Result<()> {
                     *count += by;
                     *count
                 };
-                table.call(key.into(), count, 1).await.map(|count| count.to_string())
+                table.call(key.into(), count, 1).result().await.map(|count| count.to_string())
             }
-            Some(("get", key)) => table.get(key.into()).await.map(|count| count.unwrap_or(0).to_string()),
+            Some(("get", key)) => {
+                table.get(key.into()).result().await.map(|count| count.unwrap_or(0).to_string())
+            }
             _ => Ok("add KEY, or get KEY".into()),
         };
         let answer = answer.unwrap_or_else(|e| format!("error: {e}"));

@@ -163,23 +163,24 @@ pub fn errors(world: World, _: &mut fastrand::Rng) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     world.barrier();
-    let error = world.call(to, |_, x: u32| assert_eq!(x, 1, "not one"), 2).result().unwrap_err();
-    let dropped = world.ask(to, |_, reply: Reply<u32>, ()| drop(reply), ()).result().unwrap_err();
-    let lost = world.call_async(to, |_, x: u32| async move { [1u32, 2][x as usize] }, 1).result();
+    let error = world.call(to, |_, x: u32| assert_eq!(x, 1, "not one"), 2).result().wait().unwrap_err();
+    let dropped = world.ask(to, |_, reply: Reply<u32>, ()| drop(reply), ()).result().wait().unwrap_err();
+    let lost = world.call_async(to, |_, x: u32| async move { [1u32, 2][x as usize] }, 1).result().wait();
     let in_task = world
         .call_async(
             to,
             |world, n: u32| async move {
                 // Once before it has waited, once after.
-                assert!(n == 0 || world.call(0, double, 1).await == Ok(2));
+                assert!(n == 0 || world.call(0, double, 1).result().await == Ok(2));
                 if n < 2 {
                     panic!("in the task, {n}")
                 }
             },
             1,
         )
-        .result();
-    let at_once = world.call_async(to, |_, ()| async { panic!("in the task, at once") }, ()).result();
+        .result()
+        .wait();
+    let at_once = world.call_async(to, |_, ()| async { panic!("in the task, at once") }, ()).result().wait();
     world.barrier();
     std::panic::set_hook(hook);
     for (result, says) in [(in_task, "in the task, 1"), (at_once, "in the task, at once")] {
@@ -207,7 +208,7 @@ pub fn alone_calls(world: World, _: &mut fastrand::Rng) {
         let bytes = world.call(to, |_, data: Bulk<u8>| data.len(), Bulk::from(vec![1u8; 100_000]));
         assert_eq!(bytes.wait(), 100_000);
         let ask_next = |world: World, x: u64| async move {
-            world.call((world.rank() + 1) % world.size(), double, x).await.unwrap()
+            world.call((world.rank() + 1) % world.size(), double, x).await
         };
         assert_eq!(world.call_async(to, ask_next, 4).wait(), 8);
     }

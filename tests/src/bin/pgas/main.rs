@@ -134,7 +134,7 @@ fn left(rank: &'static Rank) {
     });
     pending.extend(world.ranks().map(|to| (to, world.call(to, calls::double, 1))));
     for (to, pending) in pending {
-        assert_eq!(pending.result(), Err(CallError::Gone { rank: to.into() }));
+        assert_eq!(pending.result().wait(), Err(CallError::Gone { rank: to.into() }));
     }
     rank.barrier();
     // These do nothing.

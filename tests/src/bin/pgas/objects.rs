@@ -293,6 +293,6 @@ pub fn abandoned(world: World, _: &mut fastrand::Rng) {
     let ask = |world: World, reply: Reply<u32>, ()| {
         drop(world.call(world.rank(), |_, reply: Reply<u32>| reply, reply));
     };
-    assert!(matches!(world.ask(to, ask, ()).result(), Err(CallError::Abandoned { .. })));
+    assert!(matches!(world.ask(to, ask, ()).result().wait(), Err(CallError::Abandoned { .. })));
     world.settle();
 }

@@ -17,14 +17,14 @@ pub fn tasks(world: World, _: &mut fastrand::Rng) {
             let there = (world.rank() + n) % world.size();
             let first = world.call_async(there, fibonacci, n - 1);
             let second = world.call_async(there, fibonacci, n - 2);
-            first.await.unwrap() + second.await.unwrap()
+            first.await + second.await
         })
     }
     assert_eq!(world.block_on(fibonacci(world, 11)), 89);
     static DONE: AtomicU64 = AtomicU64::new(0);
     for i in 0..50 {
         world.spawn(async move {
-            let n = world.call((world.rank() + i) % world.size(), |_, i: u32| i, i).await.unwrap();
+            let n = world.call((world.rank() + i) % world.size(), |_, i: u32| i, i).await;
             DONE.fetch_add(u64::from(n), Relaxed);
         });
     }
