@@ -16,6 +16,37 @@ pub use gasnet::Shared as Plain;
 pub trait Data: serde::Serialize + serde::de::DeserializeOwned + 'static {}
 impl<T: serde::Serialize + serde::de::DeserializeOwned + 'static> Data for T {}
 
+/// What can be given to a call of a function that takes an `A`: an `A`; where that is a `String`, also a
+/// `&str` or a `&String`, which is copied.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is given to a function that takes `{A}`",
+    label = "arguments are given as the function takes them",
+    note = "only a `&str` may be given where the function takes a `String`; of other borrowed values give a copy: `.to_owned()`, `.clone()`"
+)]
+pub trait Argument<A> {
+    /// As the function takes it.
+    fn into_argument(self) -> A;
+}
+
+impl<A> Argument<A> for A {
+    #[inline]
+    fn into_argument(self) -> A {
+        self
+    }
+}
+
+impl Argument<String> for &str {
+    fn into_argument(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl Argument<String> for &String {
+    fn into_argument(self) -> String {
+        self.clone()
+    }
+}
+
 /// What can be lent to a function, which reads it in the message: see
 /// [`World::call_lent`](crate::World::call_lent).
 #[diagnostic::on_unimplemented(

@@ -20,7 +20,8 @@
 //! # })
 //! ```
 //! The function is a closure that captures nothing, or a plain function. What it needs it gets as an
-//! argument: anything that `serde` can write and read, several as a tuple. Many calls can be under way; each
+//! argument: anything that `serde` can write and read, several as a tuple. A `&str` may be given where the
+//! function takes a `String`. Many calls can be under way; each
 //! [`Pending`] is waited for when its result is wanted:
 //! ```no_run
 //! # pgas::run(|world| {
@@ -260,7 +261,7 @@ mod trace;
 mod values;
 mod world;
 
-pub use args::{Data, Lent, Plain};
+pub use args::{Argument, Data, Lent, Plain};
 pub use array::Array;
 pub use bulk::Bulk;
 pub use collections::{DistMap, DistVec, Key, Todo, WorkPool};

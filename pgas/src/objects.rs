@@ -8,7 +8,7 @@
 //! **When weight runs out** a rank makes a counter of its own, with new weight, which keeps the old reference
 //! until all of the new weight is back. So nobody ever asks for weight, or waits for it.
 
-use crate::args::{Args, Data, Lend, Lent};
+use crate::args::{Args, Argument, Data, Lend, Lent};
 use crate::body;
 use crate::pending::Pending;
 use crate::remote::{self, On};
@@ -204,8 +204,8 @@ impl<T: Send + Sync + 'static> Remote<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call<A: Data, R: Data>(&self, f: fn(&T, A) -> R, args: A) -> Pending<R> {
-        remote::call::<Remote<T>, A, R>(self.world, self.rank(), 0, f, &self.aim(args))
+    pub fn call<A: Data, R: Data>(&self, f: fn(&T, A) -> R, args: impl Argument<A>) -> Pending<R> {
+        remote::call::<Remote<T>, A, R>(self.world, self.rank(), 0, f, &self.aim(args.into_argument()))
     }
 
     /// [`Remote::call`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -226,8 +226,8 @@ impl<T: Send + Sync + 'static> Remote<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn send<A: Data>(&self, f: fn(&T, A), args: A) {
-        remote::send::<Remote<T>, A>(self.world, self.rank(), 0, f, &self.aim(args));
+    pub fn send<A: Data>(&self, f: fn(&T, A), args: impl Argument<A>) {
+        remote::send::<Remote<T>, A>(self.world, self.rank(), 0, f, &self.aim(args.into_argument()));
     }
 
     /// [`Remote::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -248,8 +248,8 @@ impl<T: Send + Sync + 'static> Remote<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn ask<A: Data, R: Data>(&self, f: fn(&T, Reply<R>, A), args: A) -> Pending<R> {
-        remote::ask::<Remote<T>, A, R>(self.world, self.rank(), 0, f, &self.aim(args))
+    pub fn ask<A: Data, R: Data>(&self, f: fn(&T, Reply<R>, A), args: impl Argument<A>) -> Pending<R> {
+        remote::ask::<Remote<T>, A, R>(self.world, self.rank(), 0, f, &self.aim(args.into_argument()))
     }
 
     /// [`Remote::ask`] with an argument that the function borrows from the message, as [`World::call_lent`].

@@ -1,6 +1,6 @@
 //! Objects that each rank has one of, under one name.
 
-use crate::args::{Args, Data, Lend, Lent};
+use crate::args::{Args, Argument, Data, Lend, Lent};
 use crate::pending::Pending;
 use crate::remote::{self, On};
 use crate::reply::Reply;
@@ -71,8 +71,13 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call<A: Data, R: Data>(self, rank: u32, f: fn(&'static T, A) -> R, args: A) -> Pending<R> {
-        remote::call::<Shared<T>, A, R>(self.world, rank, self.number, f, &args)
+    pub fn call<A: Data, R: Data>(
+        self,
+        rank: u32,
+        f: fn(&'static T, A) -> R,
+        args: impl Argument<A>,
+    ) -> Pending<R> {
+        remote::call::<Shared<T>, A, R>(self.world, rank, self.number, f, &args.into_argument())
     }
 
     /// [`Shared::call`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -98,8 +103,8 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn send<A: Data>(self, rank: u32, f: fn(&'static T, A), args: A) {
-        remote::send::<Shared<T>, A>(self.world, rank, self.number, f, &args);
+    pub fn send<A: Data>(self, rank: u32, f: fn(&'static T, A), args: impl Argument<A>) {
+        remote::send::<Shared<T>, A>(self.world, rank, self.number, f, &args.into_argument());
     }
 
     /// [`Shared::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -120,8 +125,13 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn ask<A: Data, R: Data>(self, rank: u32, f: fn(&'static T, Reply<R>, A), args: A) -> Pending<R> {
-        remote::ask::<Shared<T>, A, R>(self.world, rank, self.number, f, &args)
+    pub fn ask<A: Data, R: Data>(
+        self,
+        rank: u32,
+        f: fn(&'static T, Reply<R>, A),
+        args: impl Argument<A>,
+    ) -> Pending<R> {
+        remote::ask::<Shared<T>, A, R>(self.world, rank, self.number, f, &args.into_argument())
     }
 
     /// [`Shared::ask`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -147,11 +157,16 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call_async<A: Data, R: Data, U>(self, rank: u32, f: fn(&'static T, A) -> U, args: A) -> Pending<R>
+    pub fn call_async<A: Data, R: Data, U>(
+        self,
+        rank: u32,
+        f: fn(&'static T, A) -> U,
+        args: impl Argument<A>,
+    ) -> Pending<R>
     where
         U: Future<Output = R> + Send + 'static,
     {
-        remote::call_async::<Shared<T>, A, R, U>(self.world, rank, self.number, f, &args)
+        remote::call_async::<Shared<T>, A, R, U>(self.world, rank, self.number, f, &args.into_argument())
     }
 }
 

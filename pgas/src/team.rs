@@ -1,6 +1,6 @@
 //! Some of the ranks.
 
-use crate::args::{Data, Lent, Plain};
+use crate::args::{Argument, Data, Lent, Plain};
 use crate::pending::PendingAll;
 use crate::remote;
 use crate::world::World;
@@ -175,9 +175,14 @@ impl Team {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call<A: Data, R: Data>(&self, f: fn(World, A) -> R, args: A) -> PendingAll<R> {
-        let call = |rank| remote::call::<World, A, R>(self.world, rank, 0, f, &args);
-        PendingAll::new(self.ranks().map(call).collect())
+    pub fn call<A: Data, R: Data>(&self, f: fn(World, A) -> R, args: impl Argument<A>) -> PendingAll<R> {
+        let args = args.into_argument();
+        // Not in a closure: a call has the place of the program's, for reports.
+        let mut pending = Vec::with_capacity(self.size() as usize);
+        for rank in self.ranks() {
+            pending.push(remote::call::<World, A, R>(self.world, rank, 0, f, &args));
+        }
+        PendingAll::new(pending)
     }
 
     /// [`Team::call`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -198,7 +203,8 @@ impl Team {
     /// # Panics
     /// As [`Team::call`].
     #[track_caller]
-    pub fn send<A: Data>(&self, f: fn(World, A), args: A) {
+    pub fn send<A: Data>(&self, f: fn(World, A), args: impl Argument<A>) {
+        let args = args.into_argument();
         self.ranks().for_each(|rank| remote::send::<World, A>(self.world, rank, 0, f, &args));
     }
 

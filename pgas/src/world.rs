@@ -1,6 +1,6 @@
 //! The job as a program sees it.
 
-use crate::args::{Data, Lend, Lent, Plain};
+use crate::args::{Argument, Data, Lend, Lent, Plain};
 use crate::array::{Array, Arrays};
 use crate::body;
 use crate::layout::Layout;
@@ -174,8 +174,13 @@ impl World {
     /// # Panics
     /// There is no such rank, or the arguments cannot be written.
     #[track_caller]
-    pub fn call<A: Data, R: Data>(self, rank: u32, f: fn(World, A) -> R, args: A) -> Pending<R> {
-        remote::call::<World, A, R>(self, rank, 0, f, &args)
+    pub fn call<A: Data, R: Data>(
+        self,
+        rank: u32,
+        f: fn(World, A) -> R,
+        args: impl Argument<A>,
+    ) -> Pending<R> {
+        remote::call::<World, A, R>(self, rank, 0, f, &args.into_argument())
     }
 
     /// [`World::call`] with an argument that the function borrows from the message: a string or a slice of
@@ -206,8 +211,8 @@ impl World {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn send<A: Data>(self, rank: u32, f: fn(World, A), args: A) {
-        remote::send::<World, A>(self, rank, 0, f, &args);
+    pub fn send<A: Data>(self, rank: u32, f: fn(World, A), args: impl Argument<A>) {
+        remote::send::<World, A>(self, rank, 0, f, &args.into_argument());
     }
 
     /// [`World::send`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -230,8 +235,13 @@ impl World {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn ask<A: Data, R: Data>(self, rank: u32, f: fn(World, Reply<R>, A), args: A) -> Pending<R> {
-        remote::ask::<World, A, R>(self, rank, 0, f, &args)
+    pub fn ask<A: Data, R: Data>(
+        self,
+        rank: u32,
+        f: fn(World, Reply<R>, A),
+        args: impl Argument<A>,
+    ) -> Pending<R> {
+        remote::ask::<World, A, R>(self, rank, 0, f, &args.into_argument())
     }
 
     /// [`World::ask`] with an argument that the function borrows from the message, as [`World::call_lent`].
@@ -259,11 +269,16 @@ impl World {
     /// # Panics
     /// As [`World::call`].
     #[track_caller]
-    pub fn call_async<A: Data, R: Data, T>(self, rank: u32, f: fn(World, A) -> T, args: A) -> Pending<R>
+    pub fn call_async<A: Data, R: Data, T>(
+        self,
+        rank: u32,
+        f: fn(World, A) -> T,
+        args: impl Argument<A>,
+    ) -> Pending<R>
     where
         T: Future<Output = R> + Send + 'static,
     {
-        remote::call_async::<World, A, R, T>(self, rank, 0, f, &args)
+        remote::call_async::<World, A, R, T>(self, rank, 0, f, &args.into_argument())
     }
 
     /// Runs a future on this rank, beside everything else: whenever the rank makes progress.

@@ -1,5 +1,5 @@
-// error: E0308
-// says: expected `u32`, found `String`
+// error: E0277
+// says: `String` is given to a function that takes `u32`
 //! A function is called with arguments of its types.
 use pgas::World;
 pub fn double(_: World, x: u32) -> u32 {

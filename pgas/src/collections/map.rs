@@ -3,7 +3,7 @@
 use super::own::Own;
 use crate::remote::{self, On};
 use crate::shared::object;
-use crate::{Data, Pending, Shared, World};
+use crate::{Argument, Data, Pending, Shared, World};
 use core::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -135,21 +135,28 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     ///
     /// # One-sided
     /// As [`World::send`].
-    pub fn update<A: Data>(self, key: K, f: fn(&mut V, A), args: A)
+    #[track_caller]
+    pub fn update<A: Data>(self, key: K, f: fn(&mut V, A), args: impl Argument<A>)
     where
         V: Default,
     {
         let (world, rank) = (self.parts.world(), self.owner(&key));
-        remote::send::<Value<K, V>, A>(world, rank, self.parts.number(), f, &(key, args));
+        remote::send::<Value<K, V>, A>(world, rank, self.parts.number(), f, &(key, args.into_argument()));
     }
 
     /// Runs a function on the entry of a key, which may be vacant, and brings its result back.
     ///
     /// # One-sided
     /// As [`World::call`].
-    pub fn call<A: Data, R: Data>(self, key: K, f: fn(Entry<'_, K, V>, A) -> R, args: A) -> Pending<R> {
+    #[track_caller]
+    pub fn call<A: Data, R: Data>(
+        self,
+        key: K,
+        f: fn(Entry<'_, K, V>, A) -> R,
+        args: impl Argument<A>,
+    ) -> Pending<R> {
         let (world, rank) = (self.parts.world(), self.owner(&key));
-        remote::call::<Slot<K, V>, A, R>(world, rank, self.parts.number(), f, &(key, args))
+        remote::call::<Slot<K, V>, A, R>(world, rank, self.parts.number(), f, &(key, args.into_argument()))
     }
 
     /// The value of a key.

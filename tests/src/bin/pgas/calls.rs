@@ -38,6 +38,17 @@ struct Shape {
 
 pub fn arguments(world: World, random: &mut fastrand::Rng) {
     let right = (world.rank() + 1) % world.size();
+    // Where a function takes a string, one that is borrowed may be given.
+    let name = "grüße".to_string();
+    for sum in [
+        world.call(right, |_, text: String| text.len(), "grüße"),
+        world.call(right, |_, text: String| text.len(), &name),
+        world.call_async(right, |_, text: String| async move { text.len() }, &name[..]),
+        world.ask(right, |_, reply, text: String| reply.answer(&text.len()), &name),
+    ] {
+        assert_eq!(sum.wait(), name.len());
+    }
+    assert_eq!(world.all().call(|_, text: String| text, &name).wait(), vec![name; world.size() as usize]);
     for _ in 0..100 {
         let sides = (0..random.usize(..9)).map(|_| (random.f64(), random.i32(..))).collect();
         let inner = Shape { name: "inner".into(), sides: Vec::new(), inner: None };
