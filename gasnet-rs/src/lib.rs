@@ -48,6 +48,7 @@
 //! | `spins.rs` | waiting loops of the program's own |
 //! | `job.rs` | leaving, and errors that end the job |
 //! | `departure.rs` | which ranks have left |
+//! | `report.rs` | what reports say of a rank beside its waits |
 //!
 //! # One put, traced
 //! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one

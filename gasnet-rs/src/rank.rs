@@ -23,6 +23,7 @@ use crate::prim::{AtomicU32, AtomicU64};
 use crate::processes::Processes;
 use crate::progress::Progress;
 use crate::region::Regions;
+use crate::report::Beside;
 use crate::segment::SegmentTable;
 use crate::shm::grid::Grid;
 use crate::shm::map;
@@ -72,6 +73,7 @@ pub struct Rank {
     pub(crate) parallel: bool,
     /// Threads that were created while this rank started.
     pub(crate) own_threads: OnceLock<Box<[u32]>>,
+    pub(crate) beside: Beside,
     pub(crate) segments: SegmentTable,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) serve: am::Serve,

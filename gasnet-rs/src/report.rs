@@ -5,6 +5,10 @@
 //! place in the program. A wait also tells the monitor every second that it continues and that nothing has
 //! happened. The monitor ends the job if all remaining ranks wait for ranks that have ended, or if two ranks
 //! wait at places where they can never meet. If all ranks have waited for ten seconds, it asks them all once.
+//! What a program waits for outside of the runtime, in an executor of its own, a library above knows
+//! ([`Awaited`]): a thread that waits in the runtime answers for that, too, or one that serves beside the
+//! program.
+//!
 //! With `GASNET_WAIT_REPORT=seconds`, a wait that takes longer reports without being asked, and the
 //! monitor then asks all ranks.
 
@@ -14,6 +18,7 @@ use crate::shm::map;
 use crate::wait::{Told, Waiter};
 use crate::{Rank, RankId, threads};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::OnceLock;
 
 pub use crate::question::question;
 
@@ -21,6 +26,27 @@ pub use crate::question::question;
 const SECONDS_BETWEEN_NOTES: u32 = 1;
 /// Number of waits that have sent such notes.
 static TOLD: AtomicU32 = AtomicU32::new(0);
+
+/// Something that the program waits for, though no thread of it waits in the runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited {
+    /// The rank that it comes from.
+    pub peer: RankId,
+    /// What it is.
+    pub what: String,
+    /// How long it has been so.
+    pub seconds: u64,
+    /// Where in the program it was asked for; empty if unknown.
+    pub place: String,
+}
+
+/// What a rank adds to its answers.
+#[derive(Default)]
+pub(crate) struct Beside {
+    awaited: OnceLock<Box<dyn Fn() -> Vec<Awaited> + Send + Sync>>,
+    /// The question that was answered last.
+    answered: AtomicU32,
+}
 
 /// Beginnings of the names of the runtime's functions. The first function with another name is the place
 /// where the program waits.
@@ -57,6 +83,7 @@ impl Rank {
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         self.tell_wait(waiter, what, peer);
+        self.answer_monitor();
         if waiter.asked == asked() && (waiter.reported || self.config.wait_report.is_none()) {
             return;
         }
@@ -74,6 +101,35 @@ impl Rank {
             crate::last_words::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
         }
         self.tell(&ToMonitor::Blocked(overdue, blocked));
+    }
+
+    /// Has reports say what `awaited` returns, beside what threads wait for in the runtime. Once; it must not
+    /// call the runtime.
+    pub fn report_awaited(&self, awaited: impl Fn() -> Vec<Awaited> + Send + Sync + 'static) {
+        let _ = self.beside.awaited.set(Box::new(awaited));
+    }
+
+    /// Tells the monitor what the program waits for outside of the runtime, if the monitor has asked and no
+    /// other thread of the rank has told. For threads that neither are the program's nor wait; those that
+    /// wait do it.
+    #[inline]
+    pub fn answer_monitor(&self) {
+        let question = asked();
+        if self.beside.answered.load(Relaxed) != question {
+            self.tell_awaited(question);
+        }
+    }
+
+    #[cold]
+    fn tell_awaited(&self, question: u32) {
+        // Relaxed: one thread sees that the question is new.
+        if self.beside.answered.swap(question, Relaxed) == question {
+            return;
+        }
+        for Awaited { peer, what, seconds, place } in self.beside.awaited.get().map_or(vec![], |all| all()) {
+            let blocked = Blocked { peer: Some(peer.0), what, seconds, place, ..Blocked::default() };
+            self.tell(&ToMonitor::Blocked(false, blocked));
+        }
     }
 
     fn blocked(&self, waiter: &Waiter, what: &'static str, peer: Option<RankId>) -> Blocked {

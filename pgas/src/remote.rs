@@ -21,6 +21,7 @@ use crate::trace::span;
 use crate::world::World;
 use core::future::poll_fn;
 use core::marker::PhantomData;
+use core::panic::Location;
 use core::pin::pin;
 use core::task::Poll;
 use gasnet::RankId;
@@ -155,12 +156,13 @@ fn start<S: Apply, B: Args, R: Data>(
     function: S::Function,
     sent: &B,
 ) -> Pending<R> {
+    let made = Location::caller();
     let (service, function) = world.0.engine.name::<S>(function);
     if let Some(body) = short(object, function, sent) {
-        return Pending::new(world, world.0.engine.call_short(RankId(rank), service, &body));
+        return Pending::new(world, world.0.engine.call_short(RankId(rank), service, &body).made_at(made));
     }
     let call = |body: &mut Vec<u8>, payloads| world.0.engine.call(RankId(rank), service, body, payloads);
-    Pending::new(world, with_body(object, function, sent, call))
+    Pending::new(world, with_body(object, function, sent, call).made_at(made))
 }
 
 macro_rules! span_of {

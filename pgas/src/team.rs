@@ -193,7 +193,11 @@ impl Team {
     /// As [`World::call`].
     #[track_caller]
     pub fn call_lent<B: Lent + ?Sized, R: Data>(&self, f: fn(World, &B) -> R, value: &B) -> PendingAll<R> {
-        PendingAll::new(self.ranks().map(|rank| self.world.call_lent(rank, f, value)).collect())
+        let mut pending = Vec::with_capacity(self.size() as usize);
+        for rank in self.ranks() {
+            pending.push(self.world.call_lent(rank, f, value));
+        }
+        PendingAll::new(pending)
     }
 
     /// Runs a function without a result on every member, this rank included. As [`World::send`] for each.

@@ -12,10 +12,14 @@ use crate::payload::Payload;
 use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, Turns, fence, turns, yield_now};
 use crate::wire::{Answer, SHORT_WORDS, Short};
 use core::any::Any;
+use core::panic::Location;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use gasnet::RankId;
+use gasnet::report::Awaited;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::time::Instant;
 use thiserror::Error;
 
 /// Why a call has no answer.
@@ -153,6 +157,16 @@ struct Place {
 struct Rest {
     outcome: Option<Result<Answered, CallError>>,
     waker: Option<Waker>,
+    /// Since when the call has been awaited, and where it was made.
+    awaited: Option<(Instant, &'static Location<'static>)>,
+}
+
+impl Rest {
+    /// Nobody awaits the call any more; whom to wake.
+    fn wake_up(&mut self) -> Option<Waker> {
+        self.awaited = None;
+        self.waker.take()
+    }
 }
 
 impl core::fmt::Debug for Place {
@@ -209,7 +223,7 @@ impl Place {
     /// There is an outcome: ends what `claim` has begun.
     #[inline]
     fn end(&self, before: u64, done: u64) {
-        let waker = if before & STATE == SLEEPS { self.rest.take().waker.take() } else { None };
+        let waker = if before & STATE == SLEEPS { self.rest.take().wake_up() } else { None };
         // ORDER: Release; pairs with Acquire in `is_done`, `poll` and `leave`: the outcome was written.
         self.state.store(before & !STATE | done, Ordering::Release);
         if let Some(waker) = waker {
@@ -263,12 +277,15 @@ impl Place {
     }
 
     /// Has a waker called when there is an outcome; returns that if it is here. By the call that has the
-    /// place.
-    fn poll(&self, waker: &Waker) -> Poll<Result<Answered, CallError>> {
+    /// place, and was made there.
+    fn poll(&self, waker: &Waker, made: &'static Location<'static>) -> Poll<Result<Answered, CallError>> {
         if !self.is_done() {
             // Made and dropped outside of the lock: both run code that is not ours.
-            let mut waker = Some(waker.clone());
-            core::mem::swap(&mut self.rest.take().waker, &mut waker);
+            let (mut waker, now) = (Some(waker.clone()), Instant::now());
+            let mut rest = self.rest.take();
+            core::mem::swap(&mut rest.waker, &mut waker);
+            rest.awaited.get_or_insert((now, made));
+            drop(rest);
             drop(waker);
         }
         loop {
@@ -286,7 +303,7 @@ impl Place {
                 ENDS => yield_now(),
                 _ => {
                     // One that was left too late to be called.
-                    let waker = self.rest.take().waker.take();
+                    let waker = self.rest.take().wake_up();
                     drop(waker);
                     return self.take().map_or(Poll::Pending, Poll::Ready);
                 }
@@ -381,10 +398,11 @@ impl Calls {
 
     /// A new call. It is over if all have left.
     #[inline]
+    #[track_caller]
     pub(crate) fn open(&'static self, me: RankId, to: RankId) -> (Call, Answer) {
         let place = self.take_own().unwrap_or_else(|| self.take_free());
         let generation = place.open(to);
-        let call = Call { calls: self, place, to };
+        let call = Call { calls: self, place, to, made: Location::caller() };
         if self.is_closed() {
             call.is_gone();
         }
@@ -484,6 +502,40 @@ impl Calls {
     }
 }
 
+/// Calls in a report, at most; those that have been awaited for longest.
+const MOST_REPORTED: usize = 8;
+
+impl Calls {
+    /// The calls that are awaited: those to one rank from one place of the program together.
+    pub(crate) fn awaited(&self) -> Vec<Awaited> {
+        let mut all: BTreeMap<(u32, String), (usize, Instant)> = BTreeMap::new();
+        for place in self.places.iter().filter_map(OnceLock::get).flatten() {
+            // Relaxed, both: what a report says may be over when it is read. The lock hands the rest over.
+            if place.state.load(Ordering::Relaxed) & STATE != SLEEPS {
+                continue;
+            }
+            let (awaited, to) = (place.rest.take().awaited, place.to.load(Ordering::Relaxed));
+            if let Some((since, made)) = awaited {
+                let (count, first) = all.entry((to, made.to_string())).or_insert((0, since));
+                (*count, *first) = (*count + 1, since.min(*first));
+            }
+        }
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_by_key(|&(_, (_, first))| first);
+        all.truncate(MOST_REPORTED);
+        let in_words = |((to, place), (count, first)): ((u32, String), (usize, Instant))| Awaited {
+            peer: RankId(to),
+            what: match count {
+                1 => "the result of a remote call that its program awaits".into(),
+                _ => format!("the results of {count} remote calls that its program awaits"),
+            },
+            seconds: first.elapsed().as_secs(),
+            place,
+        };
+        all.into_iter().map(in_words).collect()
+    }
+}
+
 /// A call that was made. Dropping it forgets the answer, not the call.
 #[derive(Debug)]
 #[must_use = "the answer comes later: wait for it, or use `send`"]
@@ -491,6 +543,8 @@ pub struct Call {
     calls: &'static Calls,
     place: &'static Place,
     to: RankId,
+    /// Where the program has made it.
+    made: &'static Location<'static>,
 }
 
 /// Its state changes as a whole.
@@ -510,6 +564,14 @@ impl Call {
     fn is_gone(&self) -> bool {
         self.place.complete(None, || Err(CallError::Gone { rank: self.to }));
         self.place.is_done()
+    }
+
+    /// As a call that was made at this place of the program: for reports.
+    #[inline]
+    pub fn made_at(self, made: &'static Location<'static>) -> Call {
+        let mut call = self;
+        call.made = made;
+        call
     }
 
     /// The rank that was called.
@@ -536,14 +598,14 @@ impl Future for Call {
     type Output = Result<Answered, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = self.place.poll(cx.waker());
+        let polled = self.place.poll(cx.waker(), self.made);
         if polled.is_ready() {
             return polled;
         }
         // ORDER: SeqCst; pairs with the fence in `close`: that sees that the call sleeps, or this sees that
         // all have left.
         fence(Ordering::SeqCst);
-        if self.calls.is_closed() && self.is_gone() { self.place.poll(cx.waker()) } else { polled }
+        if self.calls.is_closed() && self.is_gone() { self.place.poll(cx.waker(), self.made) } else { polled }
     }
 }
 
@@ -723,7 +785,7 @@ mod loom_tests {
             let answered = answer(&place, generation, 7);
             let flag = std::sync::Arc::new(Flag(AtomicBool::new(false)));
             let waker = Waker::from(flag.clone());
-            match place.poll(&waker) {
+            match place.poll(&waker, Location::caller()) {
                 Poll::Ready(outcome) => assert_eq!(word(Some(outcome)), Some(7)),
                 Poll::Pending => {
                     answered.join().unwrap();

@@ -291,6 +291,7 @@ impl Engine {
                 engine.servers.work();
             }),
         )?;
+        rank.report_awaited(|| engine.calls.awaited());
         engine.meet()?;
         if rank.config().progress_thread {
             engine.serve_by_threads(1)?;

@@ -248,7 +248,10 @@ impl Engine {
     fn serve_beside(&'static self) {
         let looks = !self.rank.config().progress_thread;
         let longest = if looks { LOOK } else { FLUSH };
-        let look = || if looks { self.rank.poll() } else { 0 };
+        let look = || {
+            self.rank.answer_monitor();
+            if looks { self.rank.poll() } else { 0 }
+        };
         self.servers.serve(longest, look, || Engine::serve(self), || self.has_work());
     }
 }

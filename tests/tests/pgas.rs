@@ -1,9 +1,11 @@
 //! The programs `pgas` and `collections` over several networks, and what they say of mistakes. Each test is
 //! one job.
 
-use gasnet_tests::run::{Outcome, run};
-use std::process::Command;
-use std::time::Duration;
+use gasnet_tests::run::{Outcome, run, signal};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
 
 /// A job that takes so long is stuck.
 const HANGS: Duration = Duration::from_secs(600);
@@ -179,5 +181,40 @@ fn batches_are_counted() {
     assert_eq!(lines.len(), 3, "{}", outcome.report());
     for (asked, messages) in lines {
         assert!(asked > 6_000 && asked > 20 * messages, "{asked} asked for, {messages} messages");
+    }
+}
+
+/// Programs that wait in executors of their own wait for calls, which a report names.
+#[test]
+fn a_report_says_what_executors_of_others_wait_for() {
+    for setting in [CHECK, THREAD] {
+        let mut command = Command::new(PGAS.1);
+        command.arg("await-for-ever").env("GASNET_PSHM_NODES", "2").envs([setting]);
+        let mut monitor =
+            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let stderr = BufReader::new(monitor.stderr.take().expect("piped"));
+        let (say, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| say.send(line)));
+        let wanted = [
+            "rank 0 waits for rank 1: the results of 3 remote calls that its program awaits, for ",
+            "rank 1 waits for rank 0: the results of 3 remote calls that its program awaits, for ",
+            "pgas/failures.rs:",
+            "who waits for whom: 0 -> 1; 1 -> 0",
+            "they wait for each other: 0 -> 1 -> 0",
+        ];
+        let until = Instant::now() + Duration::from_secs(120);
+        let mut said = String::new();
+        while !wanted.iter().all(|part| said.contains(part)) && Instant::now() < until {
+            match lines.recv_timeout(Duration::from_secs(1)) {
+                Ok(line) => said += &(line + "\n"),
+                // Not before the ranks listen.
+                Err(RecvTimeoutError::Timeout) => signal(monitor.id(), "USR1"),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        signal(monitor.id(), "TERM");
+        let status = monitor.wait().expect("it ends");
+        assert!(wanted.iter().all(|part| said.contains(part)), "{setting:?}: {said}");
+        assert_eq!(status.code(), Some(128 + 15), "{said}");
     }
 }

@@ -14,6 +14,7 @@ use crate::neighbourhood::Neighbourhood;
 use crate::prim::{AtomicU32, AtomicU64};
 use crate::progress::Progress;
 use crate::region::{self, Regions};
+use crate::report::Beside;
 use crate::segment::SegmentTable;
 use crate::shm::Host;
 use crate::shm::grid::{Grid, GridLayout};
@@ -173,6 +174,7 @@ impl Rank {
             progress: progress.then(|| Progress::new(parallel, on_host as usize, processors)),
             parallel,
             own_threads: OnceLock::new(),
+            beside: Beside::default(),
             segments: SegmentTable::new(size),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             serve: serve(),

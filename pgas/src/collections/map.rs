@@ -119,6 +119,7 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     /// # One-sided
     /// As [`World::send`]. Of several insertions of a key that no [`World::settle`] is between, any may be
     /// the last.
+    #[track_caller]
     pub fn insert(self, key: K, value: V)
     where
         V: Data,
@@ -163,6 +164,7 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     ///
     /// # One-sided
     /// As [`World::call`].
+    #[track_caller]
     pub fn get(self, key: K) -> Pending<Option<V>>
     where
         V: Data + Clone,
@@ -221,6 +223,7 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     ///
     /// # One-sided
     /// As [`World::call`].
+    #[track_caller]
     pub fn remove(self, key: K) -> Pending<Option<V>>
     where
         V: Data,

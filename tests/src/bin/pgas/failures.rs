@@ -4,7 +4,10 @@ use crate::calls::double;
 use gasnet_tests::sections::Section;
 use pgas::{Layout, Reply, World};
 use serde::{Deserialize, Serialize};
-use std::sync::Mutex;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
+use std::thread::Thread;
 
 pub const FAILURES: &[Section] = &[
     ("panic-in-send", panic_in_send),
@@ -26,7 +29,26 @@ pub const FAILURES: &[Section] = &[
     ("gather-of-replies", gather_of_replies),
     ("gather-of-flattened", gather_of_flattened),
     ("gather-too-deep", gather_too_deep),
+    ("await-for-ever", await_for_ever),
 ];
+
+/// In an executor of its own, whose thread sleeps, each rank awaits what the next one never answers.
+fn await_for_ever(world: World, _: &mut fastrand::Rng) {
+    struct Sleeper(Thread);
+    impl Wake for Sleeper {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    static KEPT: Mutex<Vec<Reply<u8>>> = Mutex::new(Vec::new());
+    let next = (world.rank() + 1) % world.size();
+    let mut never = [0u8; 3].map(|_| world.ask(next, |_, reply, ()| KEPT.lock().unwrap().push(reply), ()));
+    let waker = Waker::from(Arc::new(Sleeper(std::thread::current())));
+    let cx = &mut Context::from_waker(&waker);
+    while never.iter_mut().all(|never| Pin::new(never).poll(cx).is_pending()) {
+        std::thread::park();
+    }
+}
 
 fn gather_of_others(world: World, _: &mut fastrand::Rng) {
     match world.rank() {
