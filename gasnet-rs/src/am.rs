@@ -42,7 +42,9 @@ use crate::shm::link::{Body, Received};
 use crate::wait::Waiter;
 use crate::{Error, Rank, RankId, bytes};
 use core::cell::Cell;
+use core::sync::atomic::Ordering::Relaxed;
 use frame::{FrameHead, payload_at};
+use std::time::Duration;
 
 pub use frame::{Kind, MAX_ARGUMENTS, MAX_MEDIUM};
 pub use prepared::Prepared;
@@ -60,6 +62,8 @@ const MAX_MAPPED_LONG_BYTES: usize = 0x7fff_ffff;
 /// Messages of one channel a poll handles at most.
 pub(crate) const POLL_BUDGET: usize = 64;
 
+/// Longest wait for room of a rank that has room in which messages were forgotten.
+const MAX_WAIT_BESIDE_FORGOTTEN: Duration = Duration::from_secs(2);
 /// What messages about ranges call a long message.
 const LONG_MESSAGE: &str = "long message";
 
@@ -590,8 +594,24 @@ impl Rank {
             waiter.progressed();
         } else {
             self.pause_for(waiter, "room to send", Some(to));
+            if waiter.has_slept() {
+                self.check_forgotten(waiter, to);
+            }
         }
         self.left_for(to).is_none()
+    }
+
+    /// Ends the job if the room that a wait is for may be that of forgotten messages. Those in links to
+    /// neighbours are told at once.
+    #[cold]
+    fn check_forgotten(&self, waiter: &Waiter, to: RankId) {
+        let n = self.forgotten.load(Relaxed);
+        if n > 0 && waiter.asleep_for().is_some_and(|slept| slept > MAX_WAIT_BESIDE_FORGOTTEN) {
+            self.fatal(&format!(
+                "waits for room to send to rank {to}, and threads that are over have kept some: {n} messages were prepared, and neither \
+                 sent nor dropped (they were forgotten)"
+            ));
+        }
     }
 
     /// Handles replies that have arrived, a bounded number; returns how many. Their handlers send nothing.

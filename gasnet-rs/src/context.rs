@@ -13,7 +13,9 @@
 
 use crate::Rank;
 use core::any::Any;
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// What a thread is running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +55,22 @@ thread_local! {
     static SERVING: Cell<bool> = const { Cell::new(false) };
     static WAITING: Cell<bool> = const { Cell::new(false) };
     static READING: Cell<Option<Reading>> = const { Cell::new(None) };
+    static END: End = const { End(OnceCell::new()) };
+}
+
+/// Number of requests that threads have prepared in frames of the conduit, and forgotten when they ended.
+pub(crate) type Forgotten = Arc<AtomicU32>;
+
+/// Looks at the end of the thread for a request that it has prepared and forgotten, and counts it for the
+/// rank that it has prepared one for first.
+struct End(OnceCell<Forgotten>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if let (Some(forgotten), true) = (self.0.get(), is_preparing()) {
+            forgotten.fetch_add(1, Relaxed);
+        }
+    }
 }
 
 /// Replaces all that the thread keeps; returns what it was.
@@ -114,6 +132,13 @@ impl Drop for Entered {
     fn drop(&mut self) {
         INSIDE.set(self.0);
     }
+}
+
+/// [`enter`] after a request was prepared in a frame of the conduit.
+pub(crate) fn prepared(forgotten: &Forgotten) -> Entered {
+    // Not from the destructors of a thread that ends.
+    let _ = END.try_with(|end| _ = end.0.get_or_init(|| forgotten.clone()));
+    enter(Inside::Prepared)
 }
 
 /// Whether the thread runs the program itself.

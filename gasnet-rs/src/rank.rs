@@ -14,6 +14,7 @@ use crate::coll::members::Members;
 use crate::coll::table::Tables;
 use crate::conduit::Conduit;
 use crate::config::Config;
+use crate::context::Forgotten;
 use crate::event::Ops;
 use crate::lock::Turns;
 use crate::meeting::Meeting;
@@ -74,6 +75,7 @@ pub struct Rank {
     /// Threads that were created while this rank started.
     pub(crate) own_threads: OnceLock<Box<[u32]>>,
     pub(crate) beside: Beside,
+    pub(crate) forgotten: Forgotten,
     pub(crate) segments: SegmentTable,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) serve: am::Serve,

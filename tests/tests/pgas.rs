@@ -125,6 +125,10 @@ mistakes! {
     a_message_that_was_forgotten_over_udp: PGAS, [FRAMES, UDP], ["forget"], "prepared message that was forgotten";
     a_reply_that_was_forgotten: PGAS, [], ["forget-reply"], "prepared, and neither sent nor dropped";
     a_message_that_another_thread_forgot: PGAS, [], ["forget-elsewhere"], "prepared, and neither sent nor dropped";
+    messages_that_other_threads_forgot_over_udp: PGAS, [FRAMES, UDP], ["forget-all-elsewhere"],
+        "were prepared, and neither sent nor dropped";
+    messages_that_other_threads_forgot_over_netvm: PGAS, [NETVM], ["forget-all-elsewhere"],
+        "were prepared, and neither sent nor dropped";
     and_of_floats: PGAS, [], ["float-and"], "it is for integers only";
     values_of_different_types: PGAS, [], ["gather-of-others"], "a gathering of values: rank";
     values_of_different_types_over_frames: PGAS, [FRAMES], ["broadcast-of-others"],

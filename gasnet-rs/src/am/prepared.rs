@@ -161,7 +161,10 @@ impl Rank {
         room: Room,
     ) -> Prepared<'_> {
         // In a handler the rules of handlers go on.
-        let inside = (channel == Channel::Request).then(|| context::enter(Inside::Prepared));
+        let inside = (channel == Channel::Request).then(|| match room {
+            Room::Frame(_) => context::prepared(&self.forgotten),
+            _ => context::enter(Inside::Prepared),
+        });
         Prepared {
             rank: self,
             to,

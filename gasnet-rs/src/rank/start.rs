@@ -175,6 +175,7 @@ impl Rank {
             parallel,
             own_threads: OnceLock::new(),
             beside: Beside::default(),
+            forgotten: Arc::default(),
             segments: SegmentTable::new(size),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             serve: serve(),

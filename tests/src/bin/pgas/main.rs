@@ -72,6 +72,7 @@ const BESIDE: &[Beside] = &[
     ("forget", |rank| forget(rank, false)),
     ("forget-reply", |rank| forget(rank, true)),
     ("forget-elsewhere", forget_elsewhere),
+    ("forget-all-elsewhere", forget_all_elsewhere),
 ];
 
 /// The number of a handler that does nothing.
@@ -103,6 +104,16 @@ fn forget_elsewhere(rank: &'static Rank) {
     let peer = RankId(1 - rank.id().0);
     std::thread::spawn(move || std::mem::forget(rank.prepare_medium(peer, 1000, 0, false))).join().unwrap();
     rank.request_short(peer, NOTHING, &[]).unwrap();
+}
+
+/// Threads that are over have forgotten so many that there is no room left.
+fn forget_all_elsewhere(rank: &'static Rank) {
+    rank.register(NOTHING, Handler::new(|_, _| ())).unwrap();
+    rank.barrier();
+    let peer = RankId(1 - rank.id().0);
+    let forget = move || rank.prepare_medium(peer, 1000, 0, true).unwrap().map(std::mem::forget).is_some();
+    while std::thread::spawn(forget).join().unwrap() {}
+    rank.request_medium(peer, NOTHING, &[], &[0; 1000]).unwrap();
 }
 
 fn main() {
