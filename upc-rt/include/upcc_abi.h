@@ -11,6 +11,7 @@
  *   __UPC_SPLIT 1            when relaxed writes need not be complete at once
  *   __UPC_AGGREGATE 1        when relaxed writes, and atomic operations without results, may travel with others
  *   __UPC_USE_<function> 1   for each library function that it calls and does not define
+ * The end is for a file of its own, with the constructor of a shared object.
  */
 #ifndef __UPCC_ABI_H
 #define __UPCC_ABI_H 1
@@ -37,7 +38,7 @@ struct __upc_shrec {                            /* one per definition, in sectio
   struct __upc_shvar *proxy;
   unsigned long bytes_per_thread, align;
   const char *name;
-  unsigned flags;
+  unsigned flags;                               /* 1: it has an initialiser */
 };
 typedef void (*__upc_initfn)(void);             /* in section upc_inits */
 struct __upc_image {
@@ -53,7 +54,21 @@ struct __upc_image {
 /* what upcc was told when it linked the program: heap per thread or 0; whether less is an error, and worth a warning (-1: not said) */
 struct __upc_linked { unsigned long heap_bytes; int require_size, size_warn; };
 
+struct __upc_object {                           /* what an object file was compiled for, in section upc_objects */
+  unsigned abi, struct_pts;
+  int static_threads;
+  const char *source;
+};
+struct __upc_library {                          /* a shared object: the constructor that upcc links into it registers it */
+  unsigned abi;
+  const char *name;
+  const struct __upc_object *object_begin, *object_end;
+  const struct __upc_shrec *shrec_begin, *shrec_end;
+  const __upc_initfn *init_begin, *init_end;
+};
+
 int __upc_run(int, char **, const struct __upc_image *);
+void __upc_register(const struct __upc_library *);
 void __upc_get(void *, unsigned, unsigned long, unsigned long);
 void __upc_put(unsigned, unsigned long, const void *, unsigned long);
 void __upc_put_later(unsigned, unsigned long, const void *, unsigned long);
@@ -811,4 +826,39 @@ __UPC_WEAK void upc_memput(__upc_pts d, const void *s, unsigned long n) { __upc_
 __UPC_WEAK void upc_memset(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); }
 #endif
 #include "upcc_lib.h"   /* the libraries beyond upc.h */
+#endif
+
+/* ---- what upcc links into a shared object (the only contents of a file): its constructor. __UPC_OBJECT_NAME is the name;
+ * without __UPC_OBJECT_CHECKED its files may have been compiled for anything. Programs of other kinds may load objects of
+ * plain C alone. ---- */
+#ifdef __UPC_OBJECT_NAME
+#define __UPC_BOUNDS(type, section) \
+  extern type const __start_##section[] __attribute__((__weak__, __visibility__("hidden"))); \
+  extern type const __stop_##section[] __attribute__((__weak__, __visibility__("hidden")));
+__UPC_BOUNDS(struct __upc_object, upc_objects)
+__UPC_BOUNDS(struct __upc_shrec, upc_shvars)
+__UPC_BOUNDS(__upc_initfn, upc_inits)
+void __upc_register(const struct __upc_library *) __attribute__((__weak__));
+long write(int, const void *, unsigned long);
+void abort(void) __attribute__((__noreturn__));
+__attribute__((__constructor__(101))) static void __upc_loaded(void)
+{
+  static const struct __upc_library library = {
+    __UPC_ABI, __UPC_OBJECT_NAME,
+#ifdef __UPC_OBJECT_CHECKED
+    __start_upc_objects, __stop_upc_objects,
+#else
+    0, 0,
+#endif
+    __start_upc_shvars, __stop_upc_shvars, __start_upc_inits, __stop_upc_inits
+  };
+  static const char text[] =
+    "UPC Runtime error: the program's runtime does not know of shared objects with shared variables: " __UPC_OBJECT_NAME "\n";
+  if (__upc_register) {
+    __upc_register(&library);
+  } else if (__start_upc_shvars != __stop_upc_shvars) {
+    write(2, text, sizeof text - 1);
+    abort();
+  }
+}
 #endif

@@ -83,8 +83,45 @@ pub struct Shrec {
     pub align: u64,
     /// Its name.
     pub name: *const c_char,
-    /// Reserved.
+    /// 1: it has an initialiser.
     pub flags: c_uint,
+}
+
+/// `__upc_initfn`: a function that initialises data of the calling thread.
+pub type Startup = Option<extern "C" fn()>;
+
+/// `struct __upc_object`: what an object file was compiled for.
+#[repr(C)]
+pub struct Object {
+    /// [`ABI`].
+    pub abi: c_uint,
+    /// Non-zero: 16-byte pointers-to-shared.
+    pub struct_pts: c_uint,
+    /// Number of threads given at compile time, or 0.
+    pub static_threads: c_int,
+    /// Its source file.
+    pub source: *const c_char,
+}
+
+/// `struct __upc_library`: a shared object's description of itself.
+#[repr(C)]
+pub struct Library {
+    /// [`ABI`].
+    pub abi: c_uint,
+    /// Its name.
+    pub name: *const c_char,
+    /// What its files were compiled for.
+    pub object_begin: *const Object,
+    /// End of the files.
+    pub object_end: *const Object,
+    /// Registered variables.
+    pub shrec_begin: *const Shrec,
+    /// End of the registered variables.
+    pub shrec_end: *const Shrec,
+    /// Functions that initialise shared data.
+    pub init_begin: *const Startup,
+    /// End of the functions.
+    pub init_end: *const Startup,
 }
 
 /// `struct __upc_image`: a program's description of itself.
@@ -103,9 +140,9 @@ pub struct Image {
     /// End of the registered variables.
     pub shrec_end: *const Shrec,
     /// Functions that initialise shared data.
-    pub init_begin: *const Option<extern "C" fn()>,
+    pub init_begin: *const Startup,
     /// End of the functions.
-    pub init_end: *const Option<extern "C" fn()>,
+    pub init_end: *const Startup,
     /// Heap per thread asked for at compile time, or 0.
     pub heap_bytes: u64,
     /// The program's name.
@@ -124,6 +161,19 @@ pub struct Linked {
     pub require_size: c_int,
     /// Whether less heap than that causes a warning: 1 or 0, or -1 if unset.
     pub size_warn: c_int,
+}
+
+/// The elements between two pointers.
+///
+/// # Safety
+/// 1. They delimit an array that lives as long as the process, or are both null (owed by the caller).
+pub unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
+    let count = (end as usize - begin as usize) / size_of::<T>();
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: (1).
+    unsafe { std::slice::from_raw_parts(begin, count) }
 }
 
 /// `recip` and `shift` for a number of threads.

@@ -161,7 +161,9 @@ impl Upc {
         }
     }
 
-    fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
+    /// Allocates `per_thread` bytes at the same offset of all threads, or ends the job in the name of
+    /// `function`.
+    pub fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
         let what = || format!("{nblocks} blocks of {block} bytes");
         let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
         let bytes = self.aligned(bytes);

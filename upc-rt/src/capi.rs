@@ -4,7 +4,7 @@
 //! into C.
 #![expect(unsafe_code, reason = "exports functions to C")]
 
-use crate::abi::Image;
+use crate::abi::{Image, Library};
 use crate::atomics::{Operands, Order};
 use crate::collectives::{Mix, Move};
 use crate::core::found;
@@ -18,6 +18,13 @@ use std::sync::atomic::{AtomicPtr, Ordering::*, fence};
 pub unsafe extern "C" fn __upc_run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> c_int {
     // SAFETY: emitted C passes what `main` got and the image it describes.
     unsafe { crate::run::run(argc, argv, image) }
+}
+
+/// Registers a shared object: its constructor calls this.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_register(library: &'static Library) {
+    // SAFETY: the C that upcc links into shared objects passes what it describes.
+    unsafe { crate::libraries::register(library) }
 }
 
 /// Copies from thread `t`.

@@ -31,6 +31,10 @@ pub struct Control {
     pub grow: AtomicU64,
     /// (0) Results of the last two collective allocations.
     pub results: [AtomicU64; 2],
+    /// Checksum of the shared object that this thread loads (see [`crate::libraries`]).
+    pub loading: AtomicU64,
+    /// (0) Likewise of the last one that got memory, and where.
+    pub loaded: [AtomicU64; 2],
     /// (0) Threads that have ended.
     pub ended: AtomicU64,
     /// Complement of the smallest number of barriers joined by a thread that has ended; 0 if none has.

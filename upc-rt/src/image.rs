@@ -2,14 +2,13 @@
 //!
 //! Every object file registers each shared variable that it defines, tentatively or not, in the ELF section
 //! `upc_shvars`. Records with the same proxy are the same variable; the largest size and alignment count. All
-//! threads run the same executable, so the same records in the same order give the same offsets on all
-//! threads.
+//! threads run the same executable with the same shared objects ([`libraries`](crate::libraries)), so the
+//! same records in the same order give the same offsets on all threads.
 
-use crate::layout::STATICS_OFFSET;
 use std::collections::HashMap;
 
 /// Smallest alignment of a variable; a cache line, so that variables of different threads do not share one.
-const MIN_ALIGNMENT_BYTES: u64 = 64;
+pub const MIN_ALIGNMENT_BYTES: u64 = 64;
 
 /// The record of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +26,12 @@ pub struct Record {
 pub struct Placement {
     /// Proxy and offset of each variable, in order of first registration.
     pub offsets: Vec<(usize, u64)>,
-    /// Bytes of all variables together, from [`STATICS_OFFSET`] on; `None` if that overflows.
+    /// Bytes of all variables together; `None` if that overflows.
     pub bytes: Option<u64>,
 }
 
-/// Assigns offsets to all variables.
-pub fn place(records: impl Iterator<Item = Record>) -> Placement {
+/// Assigns offsets to all variables, from `start` on.
+pub fn place(start: u64, records: impl Iterator<Item = Record>) -> Placement {
     let mut index: HashMap<usize, usize> = HashMap::new();
     let mut variables: Vec<Record> = Vec::new();
     for r in records {
@@ -44,21 +43,29 @@ pub fn place(records: impl Iterator<Item = Record>) -> Placement {
         v.bytes = v.bytes.max(r.bytes);
         v.align = v.align.max(r.align);
     }
-    let mut end = Some(STATICS_OFFSET);
+    let mut end = Some(start);
     let mut offsets = Vec::with_capacity(variables.len());
     for v in variables {
         let align = v.align.max(MIN_ALIGNMENT_BYTES).next_power_of_two();
-        let start = end.and_then(|e| e.checked_next_multiple_of(align));
-        offsets.push((v.proxy, start.unwrap_or(STATICS_OFFSET)));
+        let at = end.and_then(|e| e.checked_next_multiple_of(align));
+        offsets.push((v.proxy, at.unwrap_or(start)));
         // Even an empty variable has an address of its own.
-        end = start.and_then(|s| s.checked_add(v.bytes.max(1)));
+        end = at.and_then(|s| s.checked_add(v.bytes.max(1)));
     }
-    Placement { offsets, bytes: end.map(|e| e - STATICS_OFFSET) }
+    Placement { offsets, bytes: end.map(|e| e - start) }
+}
+
+/// Adds bytes to a checksum.
+pub fn mix(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum ^ bytes.len() as u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x2127_599b_f432_5c37).rotate_left(29)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::STATICS_OFFSET;
     use proptest::prelude::*;
 
     proptest! {
@@ -68,7 +75,7 @@ mod tests {
         ) {
             let records: Vec<_> =
                 raw.iter().map(|&(proxy, bytes, a)| Record { proxy, bytes, align: 1 << a }).collect();
-            let p = place(records.iter().copied());
+            let p = place(STATICS_OFFSET, records.iter().copied());
             let end = STATICS_OFFSET + p.bytes.unwrap();
             let mut spans = Vec::new();
             for (proxy, off) in &p.offsets {
@@ -87,6 +94,6 @@ mod tests {
     #[test]
     fn sizes_beyond_any_memory_are_noticed() {
         let huge = |proxy| Record { proxy, bytes: u64::MAX / 2, align: 8 };
-        assert_eq!(place([huge(1), huge(2), huge(3)].into_iter()).bytes, None);
+        assert_eq!(place(STATICS_OFFSET, [huge(1), huge(2), huge(3)].into_iter()).bytes, None);
     }
 }

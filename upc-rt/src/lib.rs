@@ -12,7 +12,8 @@
 //! - `upcr`: the start in several calls, for clients of `upcr.h`; `symbols`: the functions of the executable
 //!   that it calls. `c/` has C that is linked beside the library: a `main`, and variables that programs may
 //!   define.
-//! - `run`: from `main` to the user's `main`; `exit`: how a thread ends.
+//! - `run`: from `main` to the user's `main`; `exit`: how a thread ends; `libraries`: shared objects, which
+//!   may come at any time between.
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as
 //!   methods of the one state object (`state`).
 //! - `heap`: the allocator; `control`: the words that other threads change; `layout`, `image`: the offsets of
@@ -42,6 +43,7 @@ mod heap;
 mod image;
 mod io;
 mod layout;
+mod libraries;
 mod locks;
 mod run;
 mod sanitize;

@@ -1,17 +1,17 @@
 //! From `main` of the executable to `main` of the program.
 #![expect(unsafe_code, reason = "reads the image that emitted C describes and calls into it")]
 
-use crate::abi::{self, __upc_rt, Image, PACKED_OFFSET_BITS, PACKED_THREADS, Rt};
+use crate::abi::{self, __upc_rt, Image, PACKED_OFFSET_BITS, PACKED_THREADS, Rt, slice};
 use crate::console::say;
 use crate::error::fatal_at_start;
-use crate::image::{Record, place};
+use crate::image::mix;
 use crate::layout::Layout;
+use crate::libraries::{AtStart, Kind};
 use crate::settings::Settings;
 use crate::state::Upc;
 use gasnet::{Config, OneThread, Rank, Threading};
 use gasnet_conduits::BootOptions;
-use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
 /// Runs the program that `image` describes; ends the process.
 ///
@@ -48,30 +48,20 @@ pub unsafe fn start(image: &Image) {
         Ok(s) => s,
         Err(text) => fatal_at_start(&text),
     };
-    let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
-    let wide = image.struct_pts != 0;
-    let rank = boot(threads, &settings);
+    let kind = Kind::of(image.struct_pts, image.static_threads);
     // SAFETY: (1).
-    let records = unsafe { slice(image.shrec_begin, image.shrec_end) };
-    let placement = place(records.iter().map(|r| Record {
-        proxy: r.proxy as usize,
-        bytes: r.bytes_per_thread,
-        align: r.align,
-    }));
-    let variables = records.iter().fold(records.len() as u64, |sum, r| {
-        // SAFETY: (1): the name of a variable.
-        let name = if r.name.is_null() { c"" } else { unsafe { CStr::from_ptr(r.name) } };
-        mix(mix(mix(sum, name.to_bytes()), &r.bytes_per_thread.to_le_bytes()), &r.align.to_le_bytes())
-    });
+    let variables = unsafe { AtStart::take(kind, slice(image.shrec_begin, image.shrec_end)) };
+    let rank = boot(kind.threads, &settings);
     check_same(
         rank,
         &[
-            ("they were compiled for different numbers of threads (-T)", threads.unwrap_or(0).into()),
-            ("their pointers-to-shared have different forms (-fupc-pts)", wide.into()),
-            ("their shared variables differ", variables),
+            ("they were compiled for different numbers of threads (-T)", kind.threads.unwrap_or(0).into()),
+            ("their pointers-to-shared have different forms (-fupc-pts)", kind.wide.into()),
+            ("their shared objects (upcc -shared) differ", variables.objects()),
+            ("their shared variables differ", variables.variables()),
         ],
     );
-    check_threads(rank, threads, wide);
+    check_threads(rank, kind);
     // SAFETY: (1).
     let linked = unsafe { image.linked.as_ref() };
     let given = |n: u64| (n > 0).then_some(n);
@@ -80,30 +70,22 @@ pub unsafe fn start(image: &Image) {
         require: settings.require_size.or(linked.and_then(|l| said(l.require_size))).unwrap_or(true),
         warn: settings.size_warn.or(linked.and_then(|l| said(l.size_warn))).unwrap_or(true),
     };
-    let upc = attach(rank, wide, asked, settings, placement.bytes);
-    let offsets: HashMap<usize, u64> = placement.offsets.iter().copied().collect();
-    for r in records {
-        // SAFETY: (1): a proxy is a variable of the program, and no user code runs yet.
-        unsafe { (*r.proxy).offset = offsets[&(r.proxy as usize)] };
-    }
+    let upc = attach(rank, &variables, asked, settings);
+    // SAFETY: this is before user code.
+    unsafe { variables.set_proxies() };
     begin(upc);
+    variables.initialise();
     // SAFETY: (1).
     for init in unsafe { slice(image.init_begin, image.init_end) }.iter().flatten() {
         init();
     }
+    variables.done();
     upc.meet("start");
     crate::exit::arm();
     crate::faults::arm(upc);
     if upc.settings.freeze == Some(upc.me) {
         crate::debugger::freeze(&format!("thread {}", upc.me));
     }
-}
-
-/// Adds bytes to a checksum.
-fn mix(sum: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(sum ^ bytes.len() as u64, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x2127_599b_f432_5c37).rotate_left(29)
-    })
 }
 
 /// Ends the job if ranks differ in what must be the same on all of them: each number says what it is that
@@ -193,19 +175,6 @@ fn prepare(upc: &Upc) {
     }
 }
 
-/// The elements between two pointers.
-///
-/// # Safety
-/// 1. They delimit an array that lives as long as the process, or are both null (owed by the caller).
-unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
-    let count = (end as usize - begin as usize) / size_of::<T>();
-    if count == 0 {
-        return &[];
-    }
-    // SAFETY: (1).
-    unsafe { std::slice::from_raw_parts(begin, count) }
-}
-
 /// Starts this rank: in a job of as many threads as the launcher says, else as the program was compiled for,
 /// else one.
 pub fn boot(threads: Option<u32>, settings: &Settings) -> &'static Rank {
@@ -225,9 +194,8 @@ pub fn boot(threads: Option<u32>, settings: &Settings) -> &'static Rank {
     }
 }
 
-/// Ends the job if the program cannot run on this many threads. `compiled`: the number of threads it was
-/// compiled for, if fixed; `wide`: whether its pointers have 16 bytes.
-pub fn check_threads(rank: &Rank, compiled: Option<u32>, wide: bool) {
+/// Ends the job if a program of this kind cannot run on its number of threads.
+pub fn check_threads(rank: &Rank, Kind { wide, threads: compiled }: Kind) {
     let threads = rank.size();
     let quiet = rank.id().0 != 0;
     let refuse = |text: String| -> ! {
@@ -249,21 +217,15 @@ pub fn check_threads(rank: &Rank, compiled: Option<u32>, wide: bool) {
     }
 }
 
-/// Lays out and attaches the segments, with the requested heap or what is available; `statics` bytes of
-/// static data (`None`: more than can be counted). Collective.
-pub fn attach(
-    rank: &'static Rank,
-    wide: bool,
-    asked: Asked,
-    settings: Settings,
-    statics: Option<u64>,
-) -> &'static Upc {
-    let packed = !wide;
+/// Lays out and attaches the segments, with room for the variables and the requested heap or what is
+/// available. Collective.
+pub fn attach(rank: &'static Rank, variables: &AtStart, asked: Asked, settings: Settings) -> &'static Upc {
+    let packed = !variables.kind.wide;
     let limit = if packed { 1 << PACKED_OFFSET_BITS } else { 1 << 44 };
     let fail = |text: String| -> ! { rank.fatal_with("UPC Runtime error: ", &text) };
     // Hosts differ in memory and in ranks, and all segments have one layout.
     let share = rank.max_global_segment() as u64;
-    let Some(bare) = statics.and_then(|statics| Layout::new(statics, 0, limit)) else {
+    let Some(bare) = variables.bytes().and_then(|statics| Layout::new(statics, 0, limit)) else {
         let hint = if packed { ": compile with -fupc-pts=struct" } else { "" };
         fail(format!(
             "could not allocate sufficient shared memory: the shared variables do not fit in {} GB per thread{hint}",
@@ -309,7 +271,7 @@ pub fn attach(
             layout.total,
         )],
     );
-    match Upc::start(rank, layout, max_heap, wide, settings) {
+    match Upc::start(rank, layout, max_heap, variables.remembered(), settings) {
         Ok(upc) => upc,
         Err(e) => {
             let hint = if packed && gasnet::limits::memory_is_limited() {

@@ -9,6 +9,7 @@ use crate::core::{Core, WordOp};
 use crate::heap::PageDescriptor;
 use crate::io::IoState;
 use crate::layout::Layout;
+use crate::libraries::Libraries;
 use crate::locks::LockState;
 use crate::settings::Settings;
 use crate::site::Site;
@@ -35,6 +36,8 @@ pub struct Upc {
     pub max_heap: u64,
     /// Whether pointers-to-shared have 16 bytes.
     pub struct_pts: bool,
+    /// The variables that have their places.
+    pub libraries: Libraries,
     /// The environment settings.
     pub settings: Settings,
     /// This thread's own control area.
@@ -101,7 +104,7 @@ impl Upc {
         rank: &'static Rank,
         layout: Layout,
         max_heap: u64,
-        struct_pts: bool,
+        libraries: Libraries,
         settings: Settings,
     ) -> Result<&'static Upc, Error> {
         // The handlers must exist before a peer can send to them.
@@ -109,6 +112,7 @@ impl Upc {
         rank.register_library(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
         Core::register_batches(rank)?;
         // In emitted code, packed offset and thread together are the address.
+        let struct_pts = libraries.kind().wide;
         let stride = (!struct_pts).then_some(1 << PACKED_OFFSET_BITS);
         let core = Core::attach(rank, layout.total, stride)?;
         let me = rank.id().0;
@@ -124,6 +128,7 @@ impl Upc {
             layout,
             max_heap,
             struct_pts,
+            libraries,
             settings,
             control,
             barrier: BarrierState::default(),

@@ -8,6 +8,7 @@
 
 use crate::abi::Image;
 use crate::error::fatal_at_start;
+use crate::libraries::{AtStart, Kind};
 use crate::settings::Settings;
 use crate::state::upc;
 use gasnet::Rank;
@@ -28,8 +29,8 @@ static CONFIG: [u8; CONFIG_TEXT.len()] = *CONFIG_TEXT;
 const CONFIG_TEXT: &[u8; 133] =
     b"$UPCRConfig: (libupc.a) VERSION=3.14,PLATFORMENV=shared-distributed,SHMEM=pshm,SHAREDPTRREP=any,TRANS=any,nodebug,nogasp,anythreads $";
 
-/// The rank between init and attach, and whether its pointers have 16 bytes.
-static BOOTED: OnceLock<(&'static Rank, bool)> = OnceLock::new();
+/// The rank between init and attach, and what the program was compiled for.
+static BOOTED: OnceLock<(&'static Rank, Kind)> = OnceLock::new();
 
 type Hook = Option<extern "C" fn()>;
 type RangeHook = Option<extern "C" fn(*mut c_void, usize)>;
@@ -45,7 +46,7 @@ pub struct SpawnFuncs {
     main_function: Option<extern "C" fn(c_int, *mut *mut c_char) -> c_int>,
 }
 
-fn booted() -> (&'static Rank, bool) {
+fn booted() -> (&'static Rank, Kind) {
     BOOTED
         .get()
         .copied()
@@ -86,29 +87,43 @@ fn init(static_threads: c_uint, wide: bool) {
     // The interface has an unsigned number here; clients pass 0 or -1 for "any".
     let threads = (static_threads > 0 && static_threads as c_int > 0).then_some(static_threads);
     let rank = crate::run::boot(threads, &settings);
-    if BOOTED.set((rank, wide)).is_err() {
+    let kind = Kind { wide, threads };
+    if BOOTED.set((rank, kind)).is_err() {
         fatal_at_start("upcr_startup_init was called twice");
     }
     crate::run::check_same(
         rank,
         &[("their pointers-to-shared have different forms (-fupc-pts)", wide.into())],
     );
-    crate::run::check_threads(rank, threads, wide);
+    crate::run::check_threads(rank, kind);
 }
 
 /// Attaches `size` bytes of shared heap per thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn upcr_startup_attach(size: usize, _offset: usize, flags: c_int) {
     let settings = settings();
-    let (rank, wide) = booted();
+    let (rank, kind) = booted();
+    // SAFETY: no records.
+    let variables = unsafe { AtStart::take(kind, &[]) };
+    crate::run::check_same(
+        rank,
+        &[
+            ("their shared objects (upcc -shared) differ", variables.objects()),
+            ("the shared variables of their shared objects differ", variables.variables()),
+        ],
+    );
     let heap = settings.heap.filter(|_| flags & ENV_OVERRIDE != 0).or((size > 0).then_some(size as u64));
     let asked = crate::run::Asked {
         heap,
         require: settings.require_size.unwrap_or(flags & REQUIRE_SIZE != 0),
         warn: settings.size_warn.unwrap_or(flags & SIZE_WARN != 0),
     };
-    let upc = crate::run::attach(rank, wide, asked, settings, Some(0));
+    let upc = crate::run::attach(rank, &variables, asked, settings);
+    // SAFETY: the client's main function and its hooks run later.
+    unsafe { variables.set_proxies() };
     crate::run::begin(upc);
+    variables.initialise();
+    variables.done();
 }
 
 /// Runs the hooks, then the main function if there is one; it does not return then.

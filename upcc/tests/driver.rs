@@ -407,19 +407,23 @@ fn what_other_installations_write() {
     assert!(String::from_utf8_lossy(&o.stderr).contains("there is no network 'ibv' here"));
 }
 
-/// The runtime does not place shared variables of shared objects: such a one is refused, others are not.
+/// Shared objects may define shared variables: a constructor registers them. Their files go together as those
+/// of a program do.
 #[test]
-fn shared_objects_define_no_shared_variables() {
+fn shared_objects_define_shared_variables() {
     let p = Installation::new("library");
     p.file("a.upc", "shared int x;\nint f(void) { return x; }\n");
     p.file("b.upc", "int f(void) { static shared int once; return once++; }\n");
     p.file("c.upc", "extern shared int x;\nint f(void) { return x; }\n");
-    for bad in ["a.upc", "b.upc"] {
-        let o = p.upcc(&["-shared", "-fPIC", "-o", "l.so", bad]);
-        let err = String::from_utf8_lossy(&o.stderr);
-        assert!(!o.status.success() && err.contains("'l.so' would define shared variables"), "{err}");
-        assert!(!p.has("l.so"));
+    for source in ["a.upc", "b.upc", "c.upc"] {
+        p.ok(&["-shared", "-fPIC", "-o", "l\"$.so", source]);
+        let made = p.read("l\"$.so");
+        let has = |text: &str| made.contains(&format!("{text}\0"));
+        assert!(has("__upc_register") && has("l\"_.so") && has("upc_objects"));
+        assert_eq!(has("upc_shvars"), source != "c.upc");
     }
-    p.ok(&["-shared", "-fPIC", "-o", "l.so", "c.upc"]);
-    assert!(p.has("l.so"));
+    p.ok(&["-shared", "-fPIC", "-fupc-pts=struct", "-o", "liba.so", "a.upc"]);
+    let err = p.fails(&["-shared", "-fPIC", "-o", "libc.so", "c.upc", "-L.", "-la"]);
+    assert!(err.contains("'a.upc' with -fupc-pts=struct"), "{err}");
+    assert!(!p.has("libc.so"));
 }

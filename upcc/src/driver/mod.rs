@@ -63,6 +63,9 @@ libraries (.o, .a) into a program.
                           smp, udp, mpi, ofi, netvm
   -uses-mpi               compile and link with mpicc: the program calls MPI
                           itself
+  -shared                 (linking, with -fPIC) a shared object, which uses the
+                          runtime of the program that loads it and may define
+                          shared variables; dlopen of it is collective then
   -embed                  (linking, with -shared) a whole program with a runtime
                           of its own, for what starts it in its own process
   -nochecks               do not check whether the objects of a program are
@@ -392,7 +395,7 @@ impl Driver<'_> {
     }
 
     /// An object with what was said when linking: settings of the program, and texts like those of objects.
-    fn link_object(&self, program: &Path) -> Result<Option<PathBuf>, String> {
+    fn link_object(&self, program: &Path) -> Result<PathBuf, String> {
         let o = self.o;
         let flag = |f: Option<bool>| f.map_or(-1, i32::from);
         let mut c = format!(
@@ -421,16 +424,23 @@ impl Driver<'_> {
             ("UPCLinkLine", format!("upcc {}", o.line)),
         ];
         c += &link::ident::in_c(program, &texts);
-        let (source, object) = (self.temp.path().join("upc-link.c"), self.temp.path().join("upc-link.o"));
-        write(&source, &c)?;
+        let pic = o.cc.iter().any(|f| f == "-fPIC" || f == "-fpic");
+        self.compile_own("upc-link", &c, pic)
+    }
+
+    /// Compiles C of ours that is linked into what is made.
+    fn compile_own(&self, name: &str, text: &str, pic: bool) -> Result<PathBuf, String> {
+        let file = |suffix| self.temp.path().join(format!("{name}{suffix}"));
+        let (source, object) = (file(".c"), file(".o"));
+        write(&source, text)?;
         let mut a: Vec<OsString> = ["-c", "-w", "-O1"].map(OsString::from).into();
-        a.extend(
-            o.cc.iter().filter(|f| f.starts_with("-m") || *f == "-fPIC" || *f == "-fpic").map(OsString::from),
-        );
+        a.extend(pic.then(|| "-fPIC".into()));
+        a.extend(self.o.cc.iter().filter(|f| f.starts_with("-m")).map(OsString::from));
+        a.extend(["-isystem".into(), self.layout.include.clone().into()]);
         a.extend(["-o".into(), object.clone().into(), source.into()]);
         match self.cc.run(&a, Stdio::inherit(), Stdio::inherit())? {
             Some(out) if !out.status.success() => Err("the C compiler fails".into()),
-            _ => Ok(Some(object)),
+            _ => Ok(object),
         }
     }
 
@@ -522,8 +532,10 @@ impl Driver<'_> {
         let shared = o.cc.iter().any(|f| f == "-shared");
         let library = shared && !o.embed;
         if !o.no_libs && library {
-            // It uses the runtime of the program that loads it.
+            // It uses the runtime of the program that loads it, which keeps its variables.
             a.push("-Wl,-z,nodelete".into());
+            let constructor = link::constructor(&out, !o.no_checks);
+            a.push(self.compile_own("upc-library", &constructor, true)?.into());
         } else if !o.no_libs {
             // What is embedded keeps its runtime to itself.
             if !shared {
@@ -532,7 +544,7 @@ impl Driver<'_> {
             if !o.dry_run {
                 self.layout.check_library()?;
             }
-            a.extend(self.link_object(&out)?.map(OsString::from));
+            a.push(self.link_object(&out)?.into());
             a.extend(libraries(&self.layout));
             a.push(run_path(&self.layout));
         }
@@ -557,11 +569,11 @@ impl Driver<'_> {
         if o.no_libs || o.no_checks {
             return Ok(());
         }
-        let checked = match library {
-            true => link::check_library(&out),
-            false => Ok(()),
-        };
-        let checked = checked.and_then(|()| link::check_program(&out, o.extern_main || shared));
+        let words = o.link.iter().map(|item| match item {
+            LinkItem::Input(i) => o.inputs[*i].path.as_path(),
+            LinkItem::Arg(word) => Path::new(word),
+        });
+        let checked = link::check_program(&out, &link::libraries(words), o.extern_main || shared);
         if checked.is_err() {
             remove_output(&out);
         }

@@ -13,6 +13,8 @@ pub(crate) const PLACE: &str = "struct __upc_w";
 pub(crate) const SHARED_VARIABLE: &str = "struct __upc_shvar";
 /// What the runtime is told of a shared object that is defined.
 pub(crate) const SHARED_RECORD: &str = "struct __upc_shrec";
+/// What an object file was compiled for.
+pub(crate) const OBJECT_RECORD: &str = "struct __upc_object";
 /// A function to call at start-up.
 pub(crate) const START_FUNCTION: &str = "__upc_initfn";
 
@@ -21,6 +23,12 @@ pub(crate) const START_FUNCTION: &str = "__upc_initfn";
 pub(crate) const STATIC_THREADS: &str = "__UPC_STATIC_THREADS";
 /// 16-byte pointers-to-shared.
 pub(crate) const PTS_STRUCT: &str = "__UPC_PTS_STRUCT";
+
+// Of the file with the constructor of a shared object.
+/// Its name, as a literal.
+pub(crate) const OBJECT_NAME: &str = "__UPC_OBJECT_NAME";
+/// What its files were compiled for has to be what the program was compiled for.
+pub(crate) const OBJECT_CHECKED: &str = "__UPC_OBJECT_CHECKED";
 
 // Threads.
 /// THREADS as `int`.
@@ -206,6 +214,9 @@ pub(crate) fn ident(n: usize) -> String {
 
 /// The symbol of the user's `main`.
 pub(crate) const USER_MAIN: &str = "__upc_user_main";
+
+/// The record of what the file was compiled for.
+pub(crate) const OBJECT: &str = "__upc_object";
 
 /// The settings that were given when linking.
 pub(crate) const LINKED: &str = "__upc_linked";

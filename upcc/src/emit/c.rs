@@ -2,8 +2,8 @@
 //! them, checks of layouts, `main`.
 
 use super::abi::{
-    self, LINKED, PROXY, PTS, PTS_STRUCT, SHARED_RECORD, SHARED_VARIABLE, START_FUNCTION, STATIC_THREADS,
-    USER_MAIN,
+    self, LINKED, OBJECT, OBJECT_RECORD, PROXY, PTS, PTS_STRUCT, SHARED_RECORD, SHARED_VARIABLE,
+    START_FUNCTION, STATIC_THREADS, USER_MAIN,
 };
 use super::at::Outline;
 use super::{ARRAY_ALIGN, Emitter, out};
@@ -119,9 +119,10 @@ impl Emitter<'_> {
                 s.push_str(&format!("{storage}{SHARED_VARIABLE} {proxy}{value};\n"));
                 s.push_str(&format!(
                     "static {SHARED_RECORD} __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \
-                     {{ &{proxy}, {}ul, {align}, \"{name}\", 0 }};\n",
+                     {{ &{proxy}, {}ul, {align}, \"{name}\", {} }};\n",
                     &proxy[PROXY.len()..],
                     lower::bytes_per_thread(u, decl.ty),
+                    u8::from(has_init),
                 ));
             }
             if self.aliases.contains(&d) {
@@ -147,6 +148,13 @@ impl Emitter<'_> {
         if self.neutral() {
             return;
         }
+        // For shared objects: whether a program loads those of its own kind is seen when it runs.
+        s.push_str(&format!(
+            "static {OBJECT_RECORD} {OBJECT} __attribute__((__section__(\"upc_objects\"), __used__, __aligned__(8))) = \
+             {{ __UPC_ABI, {}, {}, \"{source}\" }};\n",
+            u8::from(self.o.pts_struct),
+            self.o.threads.unwrap_or(0),
+        ));
         s.push_str("__asm__(\".pushsection ");
         s.push_str(crate::link::SECTION);
         s.push_str(",\\\"\\\",@progbits\\n\"\n");

@@ -22,22 +22,24 @@ pub fn any_config() -> String {
     format!("{CONFIG},SHAREDPTRREP=any,TRANS=any,nodebug,nogasp,anythreads")
 }
 
+/// What is between the quotes of a literal of C, without characters that end a text.
+pub fn quoted(s: &str) -> String {
+    let mut out = String::new();
+    for c in s.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            // A question mark may be part of a trigraph, a dollar would end the text.
+            '?' => out.push_str("\\?"),
+            '$' => out.push('_'),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// C that puts the texts into an object: names with values (`file` goes before them).
 pub fn in_c(file: &Path, texts: &[(&str, String)]) -> String {
-    let quoted = |s: &str| {
-        let mut out = String::new();
-        for c in s.chars() {
-            match c {
-                '"' | '\\' => out.extend(['\\', c]),
-                // A question mark may be part of a trigraph, a dollar would end the text.
-                '?' => out.push_str("\\?"),
-                '$' => out.push('_'),
-                c if c.is_control() => out.push(' '),
-                c => out.push(c),
-            }
-        }
-        out
-    };
     let file = quoted(&file.display().to_string());
     let mut c = String::new();
     for (n, (name, value)) in texts.iter().enumerate() {

@@ -8,9 +8,11 @@
 
 mod elf;
 pub mod ident;
+mod library;
 mod said;
 
 use crate::emit::abi::{PROXY, USER_MAIN};
+pub use library::{constructor, libraries};
 pub use said::readable;
 use std::collections::HashMap;
 use std::fs;
@@ -171,10 +173,12 @@ fn report(objects: &[Object]) -> Result<(), String> {
     }
 }
 
-/// Checks a linked program. `other_main`: it may have a main that starts no UPC job.
-pub fn check_program(path: &Path, other_main: bool) -> Result<(), String> {
+/// Checks a linked program and the shared objects that it was linked with. `other_main`: it may have a main
+/// that starts no UPC job.
+pub fn check_program(path: &Path, libraries: &[PathBuf], other_main: bool) -> Result<(), String> {
     let objects = facts(path);
-    report(&objects)?;
+    let all: Vec<Object> = objects.iter().cloned().chain(libraries.iter().flat_map(|l| facts(l))).collect();
+    report(&all)?;
     if let Some(conflict) = fs::read(path).ok().and_then(|bytes| ident::conflict(&ident::find(&bytes))) {
         return Err(conflict);
     }
@@ -191,21 +195,6 @@ pub fn check_program(path: &Path, other_main: bool) -> Result<(), String> {
 pub fn check_objects(files: &[PathBuf]) -> Result<(), String> {
     let all: Vec<Object> = files.iter().flat_map(|f| facts(f)).collect();
     report(&all)
-}
-
-/// Checks a shared object. The runtime places shared variables before the program runs, at the same offset on
-/// every thread, and does not know those that are loaded.
-pub fn check_library(path: &Path) -> Result<(), String> {
-    let bytes = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    if elf::section(&bytes, "upc_shvars").is_none_or(|s| s.is_empty()) {
-        return Ok(());
-    }
-    Err(format!(
-        "'{}' would define shared variables, which the runtime places at the start of the program and not in shared objects: declare \
-         them `extern` there and define them in a file of the program, or allocate them with upc_all_alloc, or link the objects \
-         into the program itself (an archive, -r)",
-        path.display()
-    ))
 }
 
 /// The facts in a program or object file; none in other files.
