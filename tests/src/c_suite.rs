@@ -222,7 +222,8 @@ fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Re
         .arg(object)
         .arg(format!("-std={}", build.std))
         .arg(format!("-I{}", options.prefix.join("include").display()))
-        .args(&build.flags);
+        .args(&build.flags)
+        .args(&options.flags);
     if !["tools", "vipl"].contains(&build.mode.as_str()) {
         command.arg(format!("-DGASNET_{}", build.mode.to_uppercase()));
     }
@@ -267,7 +268,7 @@ fn build(options: &Options, test: &Test, program: &Path) -> Result<(), String> {
     let lib = options.prefix.join("lib");
     let library = if test.build.mode == "vipl" { "vipl" } else { "gasnet" };
     let mut link = Command::new(driver(&test.build));
-    link.arg("-o").arg(program).args(&objects).args(&test.build.flags).arg("-pthread");
+    link.arg("-o").arg(program).args(&objects).args(&test.build.flags).args(&options.flags).arg("-pthread");
     if test.shared {
         link.arg(format!("-L{}", lib.display())).arg(format!("-Wl,-rpath,{}", lib.display()));
         link.arg(format!("-l{library}"));

@@ -22,6 +22,8 @@ pub struct Options {
     pub filters: Vec<String>,
     /// Only these numbers of ranks, out of those a test asks for; empty: all.
     pub ranks: Vec<u32>,
+    /// More flags for every compile command.
+    pub flags: Vec<String>,
     /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
     pub env: Vec<(String, String)>,
     /// What every rank of a job that ends well must have counted, as `GASNET_STATS=1` prints it.
@@ -41,6 +43,8 @@ pub struct Kept {
     folder: PathBuf,
     /// What is older is not taken; `None`: nothing is.
     since: Option<SystemTime>,
+    /// With flags of this run alone, no program is of use to others.
+    leaves: bool,
 }
 
 impl Kept {
@@ -57,11 +61,11 @@ impl Kept {
         }
         fs::create_dir_all(&folder)?;
         fs::write(of, prefix)?;
-        let since = match options.env.is_empty() {
+        let since = match options.env.is_empty() || !options.flags.is_empty() {
             true => None,
             false => Some(newest(&options.programs)?.max(newest(&options.prefix)?)),
         };
-        Ok(Kept { folder, since })
+        Ok(Kept { folder, since, leaves: options.flags.is_empty() })
     }
 
     /// Puts the program with this name to `program`, if there is one to take.
@@ -74,9 +78,11 @@ impl Kept {
 
     /// Leaves a program under this name. Without it, the next run compiles.
     pub fn keep(&self, name: &str, program: &Path) {
-        let kept = self.folder.join(name);
-        drop(fs::remove_file(&kept));
-        drop(fs::hard_link(program, kept));
+        if self.leaves {
+            let kept = self.folder.join(name);
+            drop(fs::remove_file(&kept));
+            drop(fs::hard_link(program, kept));
+        }
     }
 }
 
@@ -203,8 +209,8 @@ impl Suite {
 
     fn usage(&self) -> String {
         format!(
-            "usage: {} [--prefix DIR] [--programs DIR] [--scratch DIR] [--ranks \"1 2 3\"] [--env NAME=value]... \
-             [--counts NAME]... [--jobs N] [--limit SECONDS] [--list] [FILTER]...",
+            "usage: {} [--prefix DIR] [--programs DIR] [--scratch DIR] [--ranks \"1 2 3\"] [--flags \"-O3 ...\"] \
+             [--env NAME=value]... [--counts NAME]... [--jobs N] [--limit SECONDS] [--list] [FILTER]...",
             self.name
         )
     }
@@ -245,6 +251,7 @@ impl Suite {
             scratch: target.join(self.name),
             filters: Vec::new(),
             ranks: Vec::new(),
+            flags: Vec::new(),
             env: Vec::new(),
             counts: Vec::new(),
             // Commands wait for a third of their time.
@@ -262,6 +269,9 @@ impl Suite {
                     for word in parser.value()?.string()?.split_whitespace() {
                         options.ranks.push(word.parse().map_err(|_| format!("bad number: {word}"))?);
                     }
+                }
+                Long("flags") => {
+                    options.flags.extend(parser.value()?.string()?.split_whitespace().map(String::from));
                 }
                 Long("env") => {
                     let pair = parser.value()?.string()?;
@@ -316,6 +326,7 @@ mod tests {
             scratch: scratch.clone(),
             filters: Vec::new(),
             ranks: Vec::new(),
+            flags: Vec::new(),
             env: Vec::new(),
             counts: Vec::new(),
             jobs: 1,

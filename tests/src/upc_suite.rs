@@ -337,6 +337,7 @@ impl Bench<'_> {
             return threads.iter().try_for_each(|&count| self.run_program(&program, count));
         }
         let mut common = test.flags.clone();
+        common.extend(self.options.flags.iter().cloned());
         common.push(format!("-I{}", self.options.programs.display()));
         if let Some(count) = fixed {
             common.push(format!("-T={count}"));
