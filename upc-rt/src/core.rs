@@ -178,11 +178,6 @@ impl Core {
         self.near
     }
 
-    /// Whether NICs synchronise by themselves: they own the memory of segments then.
-    pub fn has_nics(&self) -> bool {
-        self.nics
-    }
-
     /// Whether thread `t` is near.
     #[inline]
     pub fn near(&self, t: u32) -> bool {

@@ -1,4 +1,4 @@
-//! Faults: what a thread says when a signal ends it, and null pointers-to-shared by their name.
+//! Faults: what a thread says when a signal ends it, and wrong pointers-to-shared by their name.
 //!
 //! Emitted C follows a pointer-to-shared to a near thread by a plain load or store. Offset 0 is the null
 //! pointer, so the page there is taken out of reach in every near segment, and whoever follows a null pointer
@@ -19,32 +19,44 @@ pub fn arm(upc: &Upc) {
     BACKTRACE.store(crate::debugger::wanted("GASNET_BACKTRACE"), Relaxed);
     FREEZE.store(crate::debugger::wanted("GASNET_FREEZE_ON_ERROR"), Relaxed);
     let near = upc.core.near_segments();
-    // Where a NIC owns the memory of the segment, it has the only one that is near, and pages it.
-    if !upc.core.has_nics() {
-        for thread in near.first..near.first + near.mapped {
-            let page = near.base.wrapping_add((u64::from(thread) * near.stride) as usize);
-            // SAFETY: the first page of a mapped segment, in which nothing is ever laid out. Where the system
-            // refuses, a null pointer can be followed as before.
-            unsafe { libc::mprotect(page.cast(), STATICS_OFFSET as usize, libc::PROT_NONE) };
-        }
+    for thread in near.first..near.first + near.mapped {
+        let page = near.base.wrapping_add((u64::from(thread) * near.stride) as usize);
+        // SAFETY: the first page of a mapped segment, in which nothing is ever laid out. Where the system
+        // refuses, a null pointer can be followed as before.
+        unsafe { libc::mprotect(page.cast(), STATICS_OFFSET as usize, libc::PROT_NONE) };
     }
     FAULTS.into_iter().for_each(|signal| on_fault(signal, say));
 }
 
-/// Whether a null pointer-to-shared, or one a little beyond it, points to this address.
-fn is_null(upc: &Upc, address: usize) -> bool {
+/// What is wrong with the pointer-to-shared that this is the address of, if it is the address of one.
+fn fault_of(upc: &Upc, address: usize) -> Option<String> {
     let near = upc.core.near_segments();
     let distance = (address as u64).wrapping_sub(near.base as u64);
     let (thread, offset) = (distance / near.stride, distance % near.stride);
-    u32::try_from(thread).is_ok_and(|thread| upc.core.near(thread)) && offset < STATICS_OFFSET
+    let thread = u32::try_from(thread).ok().filter(|thread| *thread < upc.size)?;
+    if !upc.core.near(thread) {
+        // Nothing is there; only a cast makes the address.
+        return Some(format!(
+            "a private pointer to memory of thread {thread} is followed, which is out of reach: a pointer-to-shared with affinity to that \
+             thread was cast"
+        ));
+    }
+    if offset < STATICS_OFFSET {
+        return Some("a null pointer-to-shared is followed".into());
+    }
+    (offset >= upc.layout.total).then(|| {
+        format!(
+            "a pointer-to-shared outside shared memory is followed: offset {offset:#x} of thread {thread}"
+        )
+    })
 }
 
 fn say(fault: &Fault) {
     let Some(upc) = crate::state::get().filter(|upc| upc.pid == std::process::id()) else { return };
-    let null = fault.address.is_some_and(|address| is_null(upc, address));
+    let known = fault.address.and_then(|address| fault_of(upc, address));
     let (backtrace, freeze) = (BACKTRACE.load(Relaxed), FREEZE.load(Relaxed));
-    if null || freeze {
-        let what = if null { "a null pointer-to-shared is followed" } else { signal_name(fault.signal) };
+    if known.is_some() || freeze {
+        let what = known.as_deref().unwrap_or_else(|| signal_name(fault.signal));
         let place = gasnet::report::place_in_program();
         let place = place.map_or(String::new(), |place| format!(", in {place}"));
         crate::console::say(&format!("UPC Runtime error: thread {}: {what}{place}", upc.me));

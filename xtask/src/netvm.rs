@@ -44,7 +44,7 @@ const UPC: [&[&str]; 8] = [
     &["sync/locks", "library/extensions", "access/contexts"],
     &["sync/selection", "library/nonblocking", "alloc/copies"],
     &["sync/lock_free", "library/teams"],
-    &["sync/barriers", "library/reductions"],
+    &["sync/barriers", "library/reductions", "debug/backtrace"],
     &["sync/locks", "alloc/churn"],
     &["sync/locks", "access/aggregates"],
     &["sync/locks", "library/values"],
