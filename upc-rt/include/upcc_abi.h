@@ -16,7 +16,7 @@
 #ifndef __UPCC_ABI_H
 #define __UPCC_ABI_H 1
 
-#define __UPC_ABI 2
+#define __UPC_ABI 3
 #define __UPC_IN static __inline__ __attribute__((__always_inline__, __unused__))
 #define __UPC_SF static __attribute__((__unused__))
 #define __UPC_COLD static __attribute__((__noinline__, __cold__, __unused__))
@@ -38,7 +38,8 @@ struct __upc_shrec {                            /* one per definition, in sectio
   struct __upc_shvar *proxy;
   unsigned long bytes_per_thread, align;
   const char *name;
-  unsigned flags;                               /* 1: it has an initialiser */
+  unsigned flags;                               /* 1: it has an initialiser; 2: compiled with -fsanitize=upc; 4: bytes times THREADS */
+  unsigned long bytes, block;                   /* of all of it, in blocks of so many bytes, 0: in one; bytes 0: not said */
 };
 typedef void (*__upc_initfn)(void);             /* in section upc_inits */
 struct __upc_image {
@@ -138,7 +139,12 @@ __UPC_IN long __upc_divb(long __n, unsigned long __b)
 }
 
 /* ---- places and pointers ---- */
-struct __upc_w { unsigned long o, t, ph; };
+struct __upc_w {
+  unsigned long o, t, ph;
+#ifdef __UPC_SANITIZE
+  unsigned long fo, ft;   /* the place that it was computed from; fo 0: it was not */
+#endif
+};
 
 #ifdef __UPC_PTS_STRUCT
 typedef struct __upc_pts_s { unsigned long addr; unsigned thread, phase; } __upc_pts;
@@ -303,8 +309,9 @@ __UPC_IN int __upc_nonnull(struct __upc_w __w)
 /* a member (or a byte offset) of an object */
 __UPC_IN struct __upc_w __upc_off(struct __upc_w __w, unsigned long __n)
 {
-  struct __upc_w __r = { __w.o + __n, __w.t, 0 };
-  return __r;
+  __w.o += __n;
+  __w.ph = 0;
+  return __w;
 }
 /* the same, keeping the phase */
 __UPC_IN struct __upc_w __upc_off2(struct __upc_w __w, unsigned long __n)
@@ -400,39 +407,79 @@ void *__upc_buffer(unsigned);
 void __upc_moved(void);
 unsigned __upc_is_private(const void *);
 
-/* ---- -fsanitize=upc: every place that is accessed and every phase that is counted with is looked at; calls of the library say where they
- * are. The emitted text has #line directives, so __FILE__ and __LINE__ are those of the UPC source. ---- */
+/* ---- -fsanitize=upc: every access, every cast to a private pointer and all arithmetic are looked at; calls of the library say where
+ * they are. The emitted text has #line directives, so __FILE__ and __LINE__ are those of the UPC source. ---- */
+#define __UPC_READS 0
+#define __UPC_WRITES 1
+#define __UPC_UPDATES 2
 #ifdef __UPC_SANITIZE
 void __upc_sanitize(void);
 void __upc_here(const char *, int);
-void __upc_check_place(unsigned long, unsigned long, const char *, int);
+void __upc_check_access(const struct __upc_w *, unsigned long, int, const char *, int);
+void __upc_check_cast(unsigned long, unsigned long, const char *, int);
 void __upc_bad_phase(unsigned long, unsigned long, const char *, int) __attribute__((__noreturn__));
+void __upc_bad_step(unsigned long, unsigned long, long, unsigned long, const char *, int) __attribute__((__noreturn__));
 static __upc_initfn __upc_sanitize_p __attribute__((__section__("upc_inits"), __used__)) = __upc_sanitize;
-__UPC_IN struct __upc_w __upc_phased(struct __upc_w __w, unsigned long __b, const char *__f, int __l)
+/* pointers hold offsets of so many bits */
+#ifdef __UPC_PTS_STRUCT
+#define __UPC_OFFSET_BITS 48
+#else
+#define __UPC_OFFSET_BITS __UPC_AB
+#endif
+__UPC_IN struct __upc_w __upc_from(struct __upc_w __r, struct __upc_w __w)
 {
-  if (__w.ph >= (__b ? __b : 1) && __upc_nonnull(__w))
+  if (!__r.fo) {
+    __r.fo = __w.o;
+    __r.ft = __w.t;
+  }
+  return __r;
+}
+__UPC_IN struct __upc_w __upc_stepped(struct __upc_w __w, long __d, unsigned long __b, unsigned long __e, const char *__f, int __l)
+{
+  long __n;   /* four times: the steps of the computation, with a phase and a thread, do not overflow either */
+  if (__upc_nonnull(__w) && __w.ph >= (__b ? __b : 1))
     __upc_bad_phase(__w.ph, __b, __f, __l);
-  return __w;
+  if (__builtin_mul_overflow(__d, (long)__e * 4, &__n))
+    __upc_bad_step(__w.t, __w.o, __d, __e, __f, __l);
+  struct __upc_w __r = __upc_add(__w, __d, __b, __e);
+  if (__r.o >> __UPC_OFFSET_BITS)
+    __upc_bad_step(__w.t, __w.o, __d, __e, __f, __l);
+  return __upc_from(__r, __w);
 }
-__UPC_IN int __upc_checked(struct __upc_w __w, const char *__f, int __l)
+__UPC_IN struct __upc_w __upc_part(struct __upc_w __w, unsigned long __n)
 {
-  __upc_check_place(__w.t, __w.o, __f, __l);
-  return __upc_near(__w);
+  return __upc_from(__upc_off(__w, __n), __w);
 }
-#define __upc_add(w, d, b, e) (__upc_add)(__upc_phased(w, b, __FILE__, __LINE__), d, b, e)
-#define __upc_near(w) __upc_checked(w, __FILE__, __LINE__)
+__UPC_IN int __upc_checked(const struct __upc_w *__w, unsigned long __n, int __how, const char *__f, int __l)
+{
+  __upc_check_access(__w, __n, __how, __f, __l);
+  return __upc_near(*__w);
+}
+__UPC_IN void *__upc_cast(struct __upc_w __w, const char *__f, int __l)
+{
+  if (__upc_nonnull(__w))
+    __upc_check_cast(__w.t, __w.o, __f, __l);
+  return __upc_priv(__w);
+}
+#define __upc_add(w, d, b, e) __upc_stepped(w, d, b, e, __FILE__, __LINE__)
+#define __upc_off(w, n) __upc_part(w, n)
+#define __upc_priv(w) __upc_cast(w, __FILE__, __LINE__)
+/* whether the n bytes at w, a variable, are near */
+#define __UPC_NEAR(w, n, how) __upc_checked(&(w), n, how, __FILE__, __LINE__)
+#else
+#define __UPC_NEAR(w, n, how) __upc_near(w)
 #endif
 
 /* ---- accesses: T is the unqualified type of the object (spelled so that `T x` and `T *` work), w its place, Q nothing or
  * volatile; each argument is evaluated once ---- */
 #define __UPC_GETQ(Q, T, w) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_r; \
-  if (__upc_near(__upc_a)) __upc_r = *(T Q *)__upc_at(__upc_a); \
+  if (__UPC_NEAR(__upc_a, sizeof(T), __UPC_READS)) __upc_r = *(T Q *)__upc_at(__upc_a); \
   else { T __upc_s; __upc_get(&__upc_s, (unsigned)__upc_a.t, __upc_a.o, sizeof(T)); __upc_r = __upc_s; } \
   __upc_r; })
 #define __UPC_PUTQ(f, Q, T, w, v) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_r = (v); \
-  if (__upc_near(__upc_a)) *(T Q *)__upc_at(__upc_a) = __upc_r; \
+  if (__UPC_NEAR(__upc_a, sizeof(T), __UPC_WRITES)) *(T Q *)__upc_at(__upc_a) = __upc_r; \
   else { T __upc_s = __upc_r; f((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); } \
   __upc_r; })
 #define __UPC_GET(T, w) __UPC_GETQ(, T, w)
@@ -481,10 +528,10 @@ __UPC_FAR(d, double)
 #define __UPC_RAWd(v) (v)
 #define __UPC_LD(T, S, w) __extension__({ \
   const struct __upc_w __upc_a = (w); \
-  (T)(__upc_near(__upc_a) ? *(T *)__upc_at(__upc_a) : (T)__upc_get##S(__upc_a.t, __upc_a.o)); })
+  (T)(__UPC_NEAR(__upc_a, sizeof(T), __UPC_READS) ? *(T *)__upc_at(__upc_a) : (T)__upc_get##S(__upc_a.t, __upc_a.o)); })
 #define __UPC_ST(T, S, w, v) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_r = (v); \
-  if (__upc_near(__upc_a)) *(T *)__upc_at(__upc_a) = __upc_r; \
+  if (__UPC_NEAR(__upc_a, sizeof(T), __UPC_WRITES)) *(T *)__upc_at(__upc_a) = __upc_r; \
   else __upc_put##S(__upc_a.t, __upc_a.o, __UPC_RAW##S(__upc_r)); \
   __upc_r; })
 /* the same as calls */
@@ -501,7 +548,7 @@ __UPC_COLD void *__upc_fetch(void *__s, unsigned long __t, unsigned long __o, un
 }
 #define __UPC_RMW2(T, w, c, op, V, v, value) __extension__({ \
   const struct __upc_w __upc_a = (w); const V __upc_v = (v); T __upc_s; \
-  T *const __upc_q = (T *)(__upc_near(__upc_a) ? (void *)__upc_at(__upc_a) \
+  T *const __upc_q = (T *)(__UPC_NEAR(__upc_a, sizeof(T), __UPC_UPDATES) ? (void *)__upc_at(__upc_a) \
                            : __upc_fetch(&__upc_s, __upc_a.t, __upc_a.o, sizeof(T))); \
   T __upc_l = *__upc_q; T __upc_r = (T)(c __upc_l op __upc_v); \
   *__upc_q = __upc_r; \
@@ -517,7 +564,7 @@ __UPC_COLD void *__upc_fetch_ahead(void *__s, unsigned long __t, unsigned long _
 }
 #define __UPC_AHEAD(w, s, n) __extension__({ \
   const struct __upc_w __upc_a = (w); \
-  __upc_near(__upc_a) ? (void *)__upc_at(__upc_a) : __upc_fetch_ahead(s, __upc_a.t, __upc_a.o, n); })
+  __UPC_NEAR(__upc_a, n, __UPC_READS) ? (void *)__upc_at(__upc_a) : __upc_fetch_ahead(s, __upc_a.t, __upc_a.o, n); })
 __UPC_IN void __upc_arrive(void)
 {
   if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads))
@@ -540,20 +587,20 @@ typedef double __upc_rawd;
   __UPC_OUTLINE __upc_raw##S __upc_ld##K##_##S(__upc_pts __p, long __d, unsigned long __n) \
   { \
     const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
-    return __upc_near(__w) ? *(__upc_raw##S *)__upc_at(__w) : __upc_get##S(__w.t, __w.o); \
+    return __UPC_NEAR(__w, sizeof(__upc_raw##S), __UPC_READS) ? *(__upc_raw##S *)__upc_at(__w) : __upc_get##S(__w.t, __w.o); \
   }
 #define __UPC_OUT_ST(K, S, B, E) \
   __UPC_OUTLINE void __upc_st##K##_##S(__upc_pts __p, long __d, unsigned long __n, __upc_raw##S __v) \
   { \
     const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
-    if (__upc_near(__w)) *(__upc_raw##S *)__upc_at(__w) = __v; \
+    if (__UPC_NEAR(__w, sizeof(__upc_raw##S), __UPC_WRITES)) *(__upc_raw##S *)__upc_at(__w) = __v; \
     else __upc_put##S(__w.t, __w.o, __v); \
   }
 #define __UPC_OUT_AD(K, S, B, E) \
   __UPC_OUTLINE void *__upc_ad##K##_##S(__upc_pts __p, long __d, unsigned long __n, struct __upc_w *__a, void *__s, unsigned long __z) \
   { \
     const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
-    if (__upc_near(__w)) return __upc_at(__w); \
+    if (__UPC_NEAR(__w, __z, __UPC_UPDATES)) return __upc_at(__w); \
     *__a = __w; \
     return __upc_fetch(__s, __w.t, __w.o, __z); \
   }
@@ -561,14 +608,14 @@ typedef double __upc_rawd;
   __UPC_OUTLINE void *__upc_ah##K##_##S(__upc_pts __p, long __d, unsigned long __n, void *__s, unsigned long __z) \
   { \
     const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
-    return __upc_near(__w) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
+    return __UPC_NEAR(__w, __z, __UPC_READS) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
   }
 /* the last of several */
 #define __UPC_OUT_AL(K, S, B, E) \
   __UPC_OUTLINE void *__upc_al##K##_##S(__upc_pts __p, long __d, unsigned long __n, void *__s, unsigned long __z) \
   { \
     const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
-    void *const __q = __upc_near(__w) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
+    void *const __q = __UPC_NEAR(__w, __z, __UPC_READS) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
     __upc_arrive(); \
     return __q; \
   }
@@ -634,7 +681,7 @@ __UPC_IN void __upc_waits(void)
 /* a structure that has read-only members */
 #define __UPC_GETK(T, w) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_s; const T *__upc_q = &__upc_s; \
-  if (__upc_near(__upc_a)) __upc_q = (const T *)__upc_at(__upc_a); \
+  if (__UPC_NEAR(__upc_a, sizeof(T), __UPC_READS)) __upc_q = (const T *)__upc_at(__upc_a); \
   else __upc_get((char *)&__upc_s, (unsigned)__upc_a.t, __upc_a.o, sizeof(T)); \
   *__upc_q; })
 #define __UPC_GETKV(T, w) __UPC_GETK(T, w)
@@ -649,14 +696,14 @@ __UPC_IN void __upc_waits(void)
 
 /* bit-field F of the structure T at w: only bytes lo .. lo+n-1, those that hold the field, are touched */
 #define __UPC_BFGET(T, w, F, lo, n) __extension__({ \
-  const struct __upc_w __upc_a = (w); T __upc_s; const T *__upc_q = &__upc_s; \
-  if (__upc_near(__upc_a)) __upc_q = (const T *)__upc_at(__upc_a); \
+  const struct __upc_w __upc_a = (w), __upc_c = __upc_off2(__upc_a, lo); T __upc_s; const T *__upc_q = &__upc_s; \
+  if (__UPC_NEAR(__upc_c, n, __UPC_READS)) __upc_q = (const T *)__upc_at(__upc_a); \
   else __upc_get((char *)&__upc_s + (lo), (unsigned)__upc_a.t, __upc_a.o + (lo), n); \
   __upc_q->F; })
 #define __UPC_BFPUT(T, w, F, lo, n, v) __extension__({ \
-  const struct __upc_w __upc_a = (w); T __upc_s, *__upc_q = &__upc_s; \
+  const struct __upc_w __upc_a = (w), __upc_c = __upc_off2(__upc_a, lo); T __upc_s, *__upc_q = &__upc_s; \
   __typeof__(__upc_q->F + 0) __upc_r = (v); \
-  if (__upc_near(__upc_a)) __upc_q = (T *)__upc_at(__upc_a); \
+  if (__UPC_NEAR(__upc_c, n, __UPC_WRITES)) __upc_q = (T *)__upc_at(__upc_a); \
   else __upc_get((char *)&__upc_s + (lo), (unsigned)__upc_a.t, __upc_a.o + (lo), n); \
   __upc_r = __upc_q->F = __upc_r; \
   if (__upc_q == &__upc_s) __upc_put((unsigned)__upc_a.t, __upc_a.o + (lo), (char *)&__upc_s + (lo), n); \
@@ -704,8 +751,9 @@ __UPC_IN unsigned long __upc_affinitysize(unsigned long __total, unsigned long _
  * includes this header a second time, at its end, with __UPC_LIBRARY defined. ---- */
 #if defined __UPC_LIBRARY && !defined __UPCC_ABI_LIBRARY
 #define __UPCC_ABI_LIBRARY 1
-#undef __upc_near   /* asked of pointers that nobody follows */
-#undef __upc_add
+#undef __upc_add   /* whoever called is not here */
+#undef __upc_off
+#undef __upc_priv
 #define __UPC_WEAK __attribute__((__weak__))
 #ifdef __UPC_USE_upc_threadof
 __UPC_WEAK unsigned long upc_threadof(__upc_pts p) { return __upc_threadof(p); }

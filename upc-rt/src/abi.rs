@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// Version of the interface between emitted C and this library.
-pub const ABI: c_uint = 2;
+pub const ABI: c_uint = 3;
 
 /// Packed pointers-to-shared hold offsets of this many bits ...
 pub const PACKED_OFFSET_BITS: u32 = 34;
@@ -83,9 +83,23 @@ pub struct Shrec {
     pub align: u64,
     /// Its name.
     pub name: *const c_char,
-    /// 1: it has an initialiser.
+    /// [`INITIALISED`], [`CHECKED`] and [`TIMES_THREADS`].
     pub flags: c_uint,
+    /// Bytes on all threads together; 0 if that is not said.
+    pub bytes: u64,
+    /// Bytes of a block; 0 if all of it is one.
+    pub block: u64,
 }
+
+// SAFETY: emitted C never changes a record, and who follows its pointers says why that may be done.
+unsafe impl Sync for Shrec {}
+
+/// Flag of a [`Shrec`]: the variable has an initialiser.
+pub const INITIALISED: c_uint = 1;
+/// Flag of a [`Shrec`]: the file was compiled with `-fsanitize=upc`.
+pub const CHECKED: c_uint = 2;
+/// Flag of a [`Shrec`]: there are so many bytes for each thread.
+pub const TIMES_THREADS: c_uint = 4;
 
 /// `__upc_initfn`: a function that initialises data of the calling thread.
 pub type Startup = Option<extern "C" fn()>;

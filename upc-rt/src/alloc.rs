@@ -14,6 +14,7 @@
 use crate::control::field;
 use crate::core::WordOp;
 use crate::heap::{FreeError, Heap, NeedPages, PAGE_BYTES};
+use crate::objects::Spread;
 use crate::state::Upc;
 
 /// Pages by which a heap grows beyond the request, so that growing is rare.
@@ -42,8 +43,8 @@ impl Boundary {
 /// A request to the owner of a heap that the requesting thread cannot reach itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeapRequest {
-    /// Allocate in the global heap.
-    Alloc { bytes: u64 },
+    /// Allocate in the global heap, marked if the program is checked.
+    Alloc { bytes: u64, marked: bool },
     /// Give pages to the global heap.
     Donate { from: u32, to: u32 },
     /// Free the object at an offset.
@@ -89,7 +90,7 @@ impl HeapRequest {
     /// As (kind, first, second).
     pub fn encode(self) -> (u32, u64, u64) {
         match self {
-            HeapRequest::Alloc { bytes } => (0, bytes, 0),
+            HeapRequest::Alloc { bytes, marked } => (0, bytes, marked.into()),
             HeapRequest::Donate { from, to } => (1, from.into(), to.into()),
             HeapRequest::Free { off } => (2, off, 0),
         }
@@ -98,7 +99,7 @@ impl HeapRequest {
     /// The inverse of [`encode`](Self::encode).
     pub fn decode(kind: u32, a: u64, b: u64) -> HeapRequest {
         match kind {
-            0 => HeapRequest::Alloc { bytes: a },
+            0 => HeapRequest::Alloc { bytes: a, marked: b != 0 },
             1 => HeapRequest::Donate { from: a as u32, to: b as u32 },
             _ => HeapRequest::Free { off: a },
         }
@@ -122,10 +123,16 @@ impl Upc {
         if bytes == 0 {
             return 0;
         }
-        let room = self.aligned(bytes);
+        let room = self.aligned(self.with_label(bytes));
         loop {
             match self.local_heap(self.me).alloc(room) {
-                Ok(off) => return off,
+                Ok(off) => {
+                    if self.sanitized() {
+                        self.local_heap(self.me).mark(off);
+                    }
+                    self.label((self.me, off), room, Spread::On(self.me, bytes));
+                    return off;
+                }
                 Err(NeedPages(n)) => {
                     if !self.grow_local(n) {
                         self.out_of_memory("upc_alloc", &format!("{bytes} bytes"), bytes);
@@ -166,22 +173,29 @@ impl Upc {
     pub fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
         let what = || format!("{nblocks} blocks of {block} bytes");
         let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
-        let bytes = self.aligned(bytes);
-        if let HeapReply::Ok(off) = self.ask(0, HeapRequest::Alloc { bytes }) {
-            return off;
+        let bytes = self.aligned(self.with_label(bytes));
+        let off = self.try_everywhere(bytes).unwrap_or_else(|| self.out_of_memory(function, &what(), bytes));
+        self.label((0, off), bytes, Spread::Dealt { bytes: nblocks.saturating_mul(block), block });
+        off
+    }
+
+    /// Allocates `bytes` on every thread, if there is room.
+    fn try_everywhere(&self, bytes: u64) -> Option<u64> {
+        let request = HeapRequest::Alloc { bytes, marked: self.sanitized() };
+        if let HeapReply::Ok(off) = self.ask(0, request) {
+            return Some(off);
         }
-        let off = self.growing(|| {
+        self.growing(|| {
             loop {
                 // The first retry needs no growth: another thread may have made room while we waited for our
                 // turn.
-                match self.ask(0, HeapRequest::Alloc { bytes }) {
+                match self.ask(0, request) {
                     HeapReply::Ok(off) => return Some(off),
                     HeapReply::Grow(n) if self.grow_global(n) => {}
                     _ => return None,
                 }
             }
-        });
-        off.unwrap_or_else(|| self.out_of_memory(function, &what(), bytes))
+        })
     }
 
     /// Runs `f` while no other thread makes the global heap grow.
@@ -214,6 +228,7 @@ impl Upc {
         if (crate::layout::STATICS_OFFSET..self.layout.heap_lo).contains(&off) {
             self.fatal("upc_free: the pointer is to a shared variable, not to something that upc_alloc, upc_global_alloc or upc_all_alloc returned");
         }
+        self.unlabel(t, off);
         match self.ask(t, HeapRequest::Free { off }) {
             HeapReply::Ok(_) => {}
             HeapReply::Inside(start) => self.fatal(&format!(
@@ -234,8 +249,13 @@ impl Upc {
     /// Serves a request on the heaps of thread `t`, which are mapped. Never blocks, because handlers call it.
     pub fn serve(&self, t: u32, request: HeapRequest) -> HeapReply {
         match request {
-            HeapRequest::Alloc { bytes } => match self.global_heap().alloc(bytes) {
-                Ok(off) => HeapReply::Ok(off),
+            HeapRequest::Alloc { bytes, marked } => match self.global_heap().alloc(bytes) {
+                Ok(off) => {
+                    if marked {
+                        self.global_heap().mark(off);
+                    }
+                    HeapReply::Ok(off)
+                }
                 Err(NeedPages(n)) => HeapReply::Grow(n),
             },
             HeapRequest::Donate { from, to } => {
@@ -382,7 +402,8 @@ mod tests {
     #[test]
     fn requests_and_replies_survive_the_wire() {
         for r in [
-            HeapRequest::Alloc { bytes: 1 << 40 },
+            HeapRequest::Alloc { bytes: 1 << 40, marked: false },
+            HeapRequest::Alloc { bytes: 1, marked: true },
             HeapRequest::Donate { from: 3, to: u32::MAX },
             HeapRequest::Free { off: (1 << 34) - 16 },
         ] {

@@ -71,6 +71,15 @@ impl Object {
         }
     }
 
+    /// Its length.
+    fn bytes(self, struct_pts: bool) -> u64 {
+        match self.word(struct_pts) {
+            Some(WordType::I32 | WordType::U32 | WordType::F32) => 4,
+            Some(_) => 8,
+            None => 16,
+        }
+    }
+
     /// The operations allowed on it, as bits.
     fn allowed(self) -> u32 {
         let all = OPERATIONS.iter().map(|o| 1 << o.0).sum::<u32>();
@@ -169,6 +178,7 @@ impl Upc {
     /// 1. The operands are null or valid for the domain's type (owed by the caller).
     pub unsafe fn atomic(&self, domain: u64, op: u32, (t, o): (u32, u64), x: Operands, order: Order) {
         let (object, op) = self.check_operands(domain, op, x);
+        self.check_transfer("updates", t, o, object.bytes(self.struct_pts));
         if order == Order::Batched
             && x.fetch.is_null()
             && op != Function::CompareSwap
@@ -210,6 +220,8 @@ impl Upc {
             2 => WordType::I64,
             _ => WordType::U64,
         };
+        let bytes = if matches!(word, WordType::I32 | WordType::U32) { 4 } else { 8 };
+        self.check_transfer("updates", at.0, at.1, bytes);
         let function = match op {
             0 | 3 => Function::Get,
             1 | 2 => Function::Set,

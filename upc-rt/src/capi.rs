@@ -30,7 +30,7 @@ pub unsafe extern "C" fn __upc_register(library: &'static Library) {
 /// Copies from thread `t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_get(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
-    upc().check_transfer(t, o, n);
+    upc().check_transfer("reads", t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.get(dst.cast(), t, o, n) }
 }
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn __upc_get(dst: *mut c_void, t: c_uint, o: c_ulong, n: c
 /// Copies to thread `t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
-    upc().check_transfer(t, o, n);
+    upc().check_transfer("writes", t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.put(t, o, src.cast(), n) }
 }
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n:
 /// Copies to thread `t`; complete at the latest by the next fence or access to the same bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_put_later(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
-    upc().check_transfer(t, o, n);
+    upc().check_transfer("writes", t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.put_later(t, o, src.cast(), n) }
 }
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn __upc_put_later(t: c_uint, o: c_ulong, src: *const c_vo
 /// [`__upc_put_later`] that may travel with others (`-fupc-aggregate`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_put_batched(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
-    upc().check_transfer(t, o, n);
+    upc().check_transfer("writes", t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.put_batched(t, o, src.cast(), n) }
 }
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn __upc_put_batched(t: c_uint, o: c_ulong, src: *const c_
 /// Starts to copy from thread `t`; complete after [`__upc_arrived`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_get_ahead(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
-    upc().check_transfer(t, o, n);
+    upc().check_transfer("reads", t, o, n);
     // SAFETY: a variable of the emitted code, which does not use it until then.
     unsafe { upc().core.get_nbi(dst.cast(), t, o, n) }
 }
@@ -76,15 +76,15 @@ pub extern "C" fn __upc_arrived() {
 /// Copies between threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_copy(dt: c_uint, d: c_ulong, st: c_uint, s: c_ulong, n: c_ulong) {
-    upc().check_transfer(dt, d, n);
-    upc().check_transfer(st, s, n);
+    upc().check_transfer("copies to", dt, d, n);
+    upc().check_transfer("copies from", st, s, n);
     upc().core.copy((dt, d), (st, s), n);
 }
 
 /// Fills memory of thread `t`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong) {
-    upc().check_transfer(t, o, n);
+    upc().check_transfer("writes", t, o, n);
     upc().core.set(t, o, c as u8, n);
 }
 

@@ -112,6 +112,7 @@ impl Upc {
             ("flags", flags.into()),
         ];
         self.enter(function, flags, &arguments);
+        self.check_ends(what, (dt, d), (st, s), n, &self.team);
         if self.all_near() {
             self.move_near(what, (dt, d), (st, s), n);
         } else {
@@ -154,6 +155,21 @@ impl Upc {
                 "{function}: {elements} elements in blocks of {block}: no memory is so large"
             ));
         }
+    }
+
+    /// Checks what this member has of both ends, if the program is checked. For a one-sided end, the thread
+    /// is the number of the member that it is on.
+    fn check_ends(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64, team: &Team) {
+        let (me, all) = (team.me() as u32, n * team.size() as u64);
+        let (to, from) = match what {
+            Move::Broadcast => (n, if me == st { n } else { 0 }),
+            Move::Scatter => (n, if me == st { all } else { 0 }),
+            Move::Gather => (if me == dt { all } else { 0 }, n),
+            Move::GatherAll => (all, n),
+            Move::Exchange => (all, all),
+        };
+        self.check_transfer("fills", self.me, d, to);
+        self.check_transfer("reads", self.me, s, from);
     }
 
     fn move_near(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64) {
@@ -225,6 +241,9 @@ impl Upc {
         let arguments =
             [("dst", d.1), ("src", s.1), ("perm", perm.1), ("nbytes", n), ("flags", flags.into())];
         self.enter(function, flags, &arguments);
+        self.check_transfer("reads", self.me, perm.1, 4);
+        self.check_transfer("fills", self.me, d.1, n);
+        self.check_transfer("reads", self.me, s.1, n);
         let mut target = [0u8; 4];
         // SAFETY: a buffer of 4 bytes.
         unsafe { self.core.get(target.as_mut_ptr(), self.me, perm.1, 4) };
@@ -290,6 +309,7 @@ impl Upc {
         };
         let mode = SyncMode { enter: when(IN_NOSYNC, 2), leave: when(OUT_NOSYNC, OUT_MYSYNC) };
         self.check_blocks("a collective function of a team", n, team.size() as u32);
+        self.check_ends(what, (dt as u32, d), (st as u32, s), n, team);
         // SAFETY: the program keeps the data until it has waited.
         unsafe { self.start_move(team, what, (dt, d), (st, s), n, mode) }
     }

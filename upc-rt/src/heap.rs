@@ -45,6 +45,8 @@ mod kind {
     pub const FREE: u32 = 1;
     /// First page of a large object.
     pub const LARGE: u32 = 2;
+    /// Another page of a large object that is [marked](super::Heap::mark).
+    pub const INSIDE: u32 = 3;
     /// A slab; the size class is added to this.
     pub const SLAB: u32 = 16;
 }
@@ -57,13 +59,49 @@ pub struct PageDescriptor {
     bits: [AtomicU64; 4],
     /// One of [`kind`], for slabs plus the size class.
     kind: AtomicU32,
-    /// Pages in the run (first and last page of a free run, first page of a large object).
+    /// Pages in the run (first and last page of a free run, first page of a large object, any page of a
+    /// marked one).
     len: AtomicU32,
-    /// Links in the list of this run or slab, as page numbers; 0 ends the list.
+    /// Links in the list of this run or slab, as page numbers; 0 ends the list. Inside a marked object:
+    /// `prev` is its first page.
     prev: AtomicU32,
     next: AtomicU32,
-    /// Slab: objects in use.
+    /// Slab: objects in use. Large object: whether it is marked.
     used: AtomicU32,
+}
+
+/// The memory of an object in use: at least what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl PageDescriptor {
+    /// The block in use with the byte at `off`, if this describes the page of that byte. Of large objects
+    /// only the first page tells, unless they are marked.
+    pub fn block(&self, off: u64) -> Option<Block> {
+        let number = off / PAGE_BYTES;
+        let large = |first: u64| {
+            let bytes = u64::from(self.len.load(Relaxed)) * PAGE_BYTES;
+            Some(Block { start: first * PAGE_BYTES, bytes })
+        };
+        match self.kind.load(Relaxed) {
+            kind::LARGE => large(number),
+            kind::INSIDE => large(self.prev.load(Relaxed).into()),
+            k if k >= kind::SLAB => {
+                let class = (k - kind::SLAB) as usize;
+                let size = u32::from(*CLASS_BYTES.get(class)?);
+                let index = (off % PAGE_BYTES) as u32 / size;
+                let used = self.bits.get(index as usize / 64)?.load(Relaxed) >> (index % 64) & 1 != 0;
+                let start = number * PAGE_BYTES + u64::from(index * size);
+                (used && index < per_page(class)).then_some(Block { start, bytes: size.into() })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Bookkeeping of one heap. All zero is an empty heap that grows upwards.
@@ -159,6 +197,23 @@ impl<'a> Heap<'a> {
         Ok(u64::from(first) * PAGE_BYTES)
     }
 
+    /// Has every page of the large object that starts at `off` tell that it does, for
+    /// [`PageDescriptor::block`]. Only whoever has just allocated it may.
+    pub fn mark(&self, off: u64) {
+        let first = (off / PAGE_BYTES) as u32;
+        let p = &self.pages[first as usize];
+        if p.kind.load(Relaxed) != kind::LARGE {
+            return;
+        }
+        p.used.store(1, Relaxed);
+        let len = p.len.load(Relaxed);
+        for p in &self.pages[first as usize..][1..len as usize] {
+            p.len.store(len, Relaxed);
+            p.prev.store(first, Relaxed);
+            p.kind.store(kind::INSIDE, Relaxed);
+        }
+    }
+
     /// Frees the object that starts at `off`.
     pub fn free(&self, off: u64) -> Result<(), FreeError> {
         let g = self.lock();
@@ -170,10 +225,15 @@ impl<'a> Heap<'a> {
         let p = g.page(number);
         match p.kind.load(Relaxed) {
             kind::LARGE if off.is_multiple_of(PAGE_BYTES) => {
-                p.kind.store(kind::NONE, Relaxed);
-                g.free_run(number, p.len.load(Relaxed));
+                let len = p.len.load(Relaxed);
+                let pages = if p.used.swap(0, Relaxed) != 0 { len } else { 1 };
+                for p in &self.pages[number as usize..][..pages as usize] {
+                    p.kind.store(kind::NONE, Relaxed);
+                }
+                g.free_run(number, len);
                 Ok(())
             }
+            kind::INSIDE => Err(FreeError::Inside(u64::from(p.prev.load(Relaxed)) * PAGE_BYTES)),
             kind::LARGE => Err(FreeError::Inside(u64::from(number) * PAGE_BYTES)),
             k if k >= kind::SLAB => g.free_small(number, (k - kind::SLAB) as usize, off % PAGE_BYTES),
             _ => Err(FreeError::NotAllocated),
@@ -318,6 +378,15 @@ impl Guard<'_> {
         if next != 0 {
             self.page(next).prev.store(prev, Relaxed);
         }
+    }
+}
+
+/// The length of the block for an object of `bytes`.
+pub fn block_bytes(bytes: u64) -> u64 {
+    if bytes <= MAX_SLAB_OBJECT_BYTES {
+        CLASS_BYTES[class_of(bytes)].into()
+    } else {
+        u64::from(pages_for(bytes)) * PAGE_BYTES
     }
 }
 

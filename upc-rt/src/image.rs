@@ -30,8 +30,8 @@ pub struct Placement {
     pub bytes: Option<u64>,
 }
 
-/// Assigns offsets to all variables, from `start` on.
-pub fn place(start: u64, records: impl Iterator<Item = Record>) -> Placement {
+/// Assigns offsets to all variables, from `start` on, `gap` bytes or more between them.
+pub fn place(start: u64, records: impl Iterator<Item = Record>, gap: u64) -> Placement {
     let mut index: HashMap<usize, usize> = HashMap::new();
     let mut variables: Vec<Record> = Vec::new();
     for r in records {
@@ -50,7 +50,7 @@ pub fn place(start: u64, records: impl Iterator<Item = Record>) -> Placement {
         let at = end.and_then(|e| e.checked_next_multiple_of(align));
         offsets.push((v.proxy, at.unwrap_or(start)));
         // Even an empty variable has an address of its own.
-        end = at.and_then(|s| s.checked_add(v.bytes.max(1)));
+        end = at.and_then(|s| s.checked_add(v.bytes.max(1))?.checked_add(gap));
     }
     Placement { offsets, bytes: end.map(|e| e - start) }
 }
@@ -71,18 +71,19 @@ mod tests {
     proptest! {
         #[test]
         fn variables_never_overlap(
-            raw in proptest::collection::vec((0..40usize, 0..10_000u64, 0..13u32), 0..100)
+            raw in proptest::collection::vec((0..40usize, 0..10_000u64, 0..13u32), 0..100),
+            gap in 0..100u64,
         ) {
             let records: Vec<_> =
                 raw.iter().map(|&(proxy, bytes, a)| Record { proxy, bytes, align: 1 << a }).collect();
-            let p = place(STATICS_OFFSET, records.iter().copied());
+            let p = place(STATICS_OFFSET, records.iter().copied(), gap);
             let end = STATICS_OFFSET + p.bytes.unwrap();
             let mut spans = Vec::new();
             for (proxy, off) in &p.offsets {
                 let same = records.iter().filter(|r| r.proxy == *proxy);
                 let size = same.clone().map(|r| r.bytes).max().unwrap();
                 prop_assert!(same.clone().all(|r| off % r.align == 0) && off % MIN_ALIGNMENT_BYTES == 0);
-                spans.push((*off, off + size.max(1)));
+                spans.push((*off, off + size.max(1) + gap));
             }
             spans.sort_unstable();
             prop_assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0));
@@ -94,6 +95,6 @@ mod tests {
     #[test]
     fn sizes_beyond_any_memory_are_noticed() {
         let huge = |proxy| Record { proxy, bytes: u64::MAX / 2, align: 8 };
-        assert_eq!(place(STATICS_OFFSET, [huge(1), huge(2), huge(3)].into_iter()).bytes, None);
+        assert_eq!(place(STATICS_OFFSET, [huge(1), huge(2), huge(3)].into_iter(), 0).bytes, None);
     }
 }

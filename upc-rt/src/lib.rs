@@ -45,6 +45,7 @@ mod io;
 mod layout;
 mod libraries;
 mod locks;
+mod objects;
 mod run;
 mod sanitize;
 mod semaphores;

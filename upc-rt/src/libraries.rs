@@ -40,6 +40,7 @@ use crate::core::WordOp;
 use crate::error::fatal_at_start;
 use crate::image::{self, MIN_ALIGNMENT_BYTES, Placement, Record, mix};
 use crate::layout::STATICS_OFFSET;
+use crate::objects;
 use crate::state::Upc;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -80,6 +81,7 @@ struct Described {
     /// Its files: version of the interface, kind, name.
     files: Vec<(u32, Kind, &'static str)>,
     variables: Vec<Declared>,
+    records: &'static [Shrec],
     initialisers: &'static [Startup],
 }
 
@@ -125,6 +127,8 @@ pub struct AtStart {
     pub kind: Kind,
     libraries: Vec<Described>,
     variables: Vec<(Arc<str>, Declared)>,
+    /// Of the program and of the objects.
+    records: Vec<&'static Shrec>,
     placement: Placement,
 }
 
@@ -181,13 +185,22 @@ impl AtStart {
         if let Some(text) = initialised_twice(&variables) {
             fatal_at_start(&text);
         }
-        let placement = image::place(STATICS_OFFSET, variables.iter().map(|(_, v)| v.record));
-        AtStart { kind, libraries, variables, placement }
+        let records: Vec<&Shrec> = program.iter().chain(libraries.iter().flat_map(|l| l.records)).collect();
+        let gap = objects::gap(records.iter().copied());
+        let placement = image::place(STATICS_OFFSET, variables.iter().map(|(_, v)| v.record), gap);
+        AtStart { kind, libraries, variables, records, placement }
     }
 
     /// Bytes of all variables on each thread, if they can be counted.
     pub fn bytes(&self) -> Option<u64> {
         self.placement.bytes
+    }
+
+    /// The variables, for messages of programs that are checked.
+    pub fn described(&self, threads: u32) -> Vec<objects::Variable> {
+        let offsets = self.placement.offsets.iter().copied().collect();
+        // SAFETY: names of records are strings that stay, as `take` and `register` ask for.
+        unsafe { objects::variables(self.records.iter().copied(), &offsets, threads) }
     }
 
     /// Checksum of the variables.
@@ -285,7 +298,7 @@ impl Upc {
             }
         }
         let align = new.iter().map(|v| v.record.align).max().unwrap_or(0).max(MIN_ALIGNMENT_BYTES);
-        let placement = image::place(0, new.iter().map(|v| v.record));
+        let placement = image::place(0, new.iter().map(|v| v.record), objects::gap(library.records));
         let bytes = placement.bytes.unwrap_or(u64::MAX);
         // Zero means that a thread has not loaded anything.
         let start = self.agree(who, sum | 1, bytes, align.next_power_of_two());
@@ -322,8 +335,13 @@ impl Upc {
             if let Some(t) = (0..self.size).find(elsewhere) {
                 alone(t);
             }
-            let room = bytes.checked_add(align);
-            let at = self.alloc_everywhere(&format!("dlopen of {who}"), self.size.into(), bytes, room);
+            let room = bytes.saturating_add(align);
+            let at = self.alloc_everywhere(
+                &format!("dlopen of {who}"),
+                self.size.into(),
+                room,
+                bytes.checked_add(align),
+            );
             // Never at the start of what was allocated, so that no program can free a variable.
             let start = (at + 1).next_multiple_of(align);
             self.amo(0, field!(loaded), WordOp::Set, sum, 0);
@@ -442,6 +460,7 @@ unsafe fn describe(who: Arc<str>, library: &Library) -> Described {
                 .map(|f| (f.abi, Kind::of(f.struct_pts, f.static_threads), text(f.source)))
                 .collect(),
             variables: records.iter().map(|r| declared(r)).collect(),
+            records,
             initialisers: slice(library.init_begin, library.init_end),
         }
     }
@@ -454,7 +473,7 @@ unsafe fn declared(r: &Shrec) -> Declared {
         record: Record { proxy: r.proxy as usize, bytes: r.bytes_per_thread, align: r.align },
         // SAFETY: (1).
         name: unsafe { text(r.name) },
-        initialised: r.flags & 1 != 0,
+        initialised: r.flags & abi::INITIALISED != 0,
     }
 }
 
@@ -487,6 +506,7 @@ mod tests {
             who: "'libx.so'".into(),
             files: vec![(abi::ABI, kind(false, None), "a.upc"), (version, kind(wide, threads), "b.upc")],
             variables: Vec::new(),
+            records: &[],
             initialisers: &[],
         };
         let program = kind(false, None);

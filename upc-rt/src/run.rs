@@ -73,6 +73,7 @@ pub unsafe fn start(image: &Image) {
     let upc = attach(rank, &variables, asked, settings);
     // SAFETY: this is before user code.
     unsafe { variables.set_proxies() };
+    upc.variables.get_or_init(|| variables.described(upc.size));
     begin(upc);
     variables.initialise();
     // SAFETY: (1).

@@ -11,6 +11,7 @@ use crate::io::IoState;
 use crate::layout::Layout;
 use crate::libraries::Libraries;
 use crate::locks::LockState;
+use crate::objects::Variable;
 use crate::settings::Settings;
 use crate::site::Site;
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
@@ -54,6 +55,10 @@ pub struct Upc {
     pub io: IoState,
     /// The process that is this thread; children that it forks are not.
     pub pid: u32,
+    /// Number of objects that this thread has given labels.
+    pub labels: AtomicU64,
+    /// The shared variables of the program, for messages.
+    pub variables: OnceLock<Vec<Variable>>,
     /// Whether the program was compiled with `-fsanitize=upc`.
     pub checks: AtomicBool,
     /// The location of the last call of the library, in a program compiled with `-fsanitize=upc`.
@@ -138,6 +143,8 @@ impl Upc {
             partials: AtomicU64::new(0),
             io: IoState::default(),
             pid: std::process::id(),
+            labels: AtomicU64::new(0),
+            variables: OnceLock::new(),
             checks: AtomicBool::new(false),
             site: Site::default(),
             leaving: AtomicBool::new(false),

@@ -76,6 +76,13 @@ fn run(down: bool, steps: Vec<Step>) {
                     assert!(off >= PAGE_BYTES && h.covers(off) && h.covers(off + n - 1));
                     gone.retain(|&g| g < off || g >= off + n);
                     model.add(off, n);
+                    let block = Some(Block { start: off, bytes: block_bytes(n) });
+                    let at = |o: u64| pages[(o / PAGE_BYTES) as usize].block(o);
+                    assert_eq!(at(off), block);
+                    if n % 3 == 0 {
+                        h.mark(off);
+                        assert_eq!((at(off + n / 2), at(off + n - 1)), (block, block));
+                    }
                 }
             }
             Step::Free(i) => {

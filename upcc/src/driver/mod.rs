@@ -53,7 +53,9 @@ libraries (.o, .a) into a program.
   --dump=ir               print each shared access in the intermediate form, and
                           how passes change it, and make no file
   --dump=ast              print the syntax tree, and make no file
-  -fsanitize=upc          check pointers-to-shared at every access at run time
+  -fsanitize=upc          find, while the program runs, accesses outside of
+                          shared objects or to freed ones, pointers that wrap
+                          around, and casts of other threads' memory; slower
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed
                           text (foo.i)
   -nolines                no #line in the emitted C

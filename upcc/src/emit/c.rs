@@ -117,12 +117,16 @@ impl Emitter<'_> {
                     align = align.max(ARRAY_ALIGN);
                 }
                 s.push_str(&format!("{storage}{SHARED_VARIABLE} {proxy}{value};\n"));
+                let (elements, threads) = u.types.total_elems(decl.ty).unwrap_or((1, false));
+                let size = self.elem_size(decl.ty);
+                let block = u.types.block(decl.ty).map_or(0, |b| b.size()).saturating_mul(size);
                 s.push_str(&format!(
                     "static {SHARED_RECORD} __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \
-                     {{ &{proxy}, {}ul, {align}, \"{name}\", {} }};\n",
+                     {{ &{proxy}, {}ul, {align}, \"{name}\", {}, {}ul, {block}ul }};\n",
                     &proxy[PROXY.len()..],
                     lower::bytes_per_thread(u, decl.ty),
-                    u8::from(has_init),
+                    u8::from(has_init) | u8::from(self.o.sanitize) << 1 | u8::from(threads) << 2,
+                    elements.saturating_mul(size),
                 ));
             }
             if self.aliases.contains(&d) {
