@@ -671,6 +671,13 @@ __UPC_IN void __upc_waits(void)
 {
   if (__upc_telling()) __upc_poll();
 }
+/* the same by reads through a private pointer: others change only shared memory */
+__UPC_IN void __upc_waits_for(const volatile void *__p)
+{
+  unsigned long __at = (unsigned long)__p - (unsigned long)__upc_rt.base - __upc_rt.first * __upc_rt.stride;
+  if (__at < __upc_rt.mapped * __upc_rt.stride)
+    __upc_waits();
+}
 #define __UPC_LAFTER(T, w, x) do { \
   if (__upc_telling()) { T __upc_y = (x); __upc_look((unsigned)(w).t, (w).o, &__upc_y, sizeof(T)); } \
   else __atomic_thread_fence(4); } while (0)

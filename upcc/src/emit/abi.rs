@@ -109,6 +109,8 @@ pub(crate) const HERE: &str = "__upc_here";
 pub(crate) const FENCE: &str = "__upc_fence";
 /// Progress in a loop that only waits.
 pub(crate) const WAITS: &str = "__upc_waits";
+/// The same where an object is looked at through a private pointer: if it is in shared memory.
+pub(crate) const WAITS_FOR: &str = "__upc_waits_for";
 /// Sets a shared object to its initial value.
 pub(crate) const SPREAD: &str = "__upc_spread";
 

@@ -1,8 +1,8 @@
 //! Statements and function definitions.
 
-use super::abi::{self, FENCE, WAITS};
+use super::abi::{self, FENCE, WAITS, WAITS_FOR};
 use super::{Emitter, out::Out};
-use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Init, Stmt, StmtKind, Storage};
+use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Init, Stmt, StmtKind, Storage, looked_at};
 use crate::front::token::TokRange;
 use crate::ir::{Code, Form};
 use crate::lower;
@@ -188,10 +188,16 @@ impl Emitter<'_> {
 
     /// The body of a loop without a step.
     fn body(&mut self, cond: &Expr, body: &Code<'_>) {
-        if !lower::only_waits(cond, body.stmt, self.u) {
+        // What another thread of OpenMP changes is private too, and only one thread may call the runtime.
+        let private = if self.o.openmp { None } else { looked_at(cond, body.stmt, &self.u.types) };
+        if lower::only_waits(cond, body.stmt, self.u) {
+            self.out.put(&format!("{{ {WAITS}();"));
+        } else if let Some(private) = private {
+            let object = self.rv(private).p(15);
+            self.out.put(&format!("{{ {WAITS_FOR}((const volatile void *)&{object});"));
+        } else {
             return self.stmt(body);
         }
-        self.out.put(&format!("{{ {WAITS}();"));
         self.stmt(body);
         self.out.put(" }");
     }

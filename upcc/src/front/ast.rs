@@ -21,12 +21,14 @@
 
 mod entity;
 mod op;
+mod spin;
 mod tree;
 pub mod walk;
 
 pub use crate::front::types::{DeclId, ExprId};
 pub use entity::*;
 pub use op::*;
+pub use spin::{is_empty, looked_at};
 pub use tree::*;
 
 use crate::diag::Diagnostic;

@@ -1,6 +1,6 @@
 //! What code may do besides what is written in it.
 
-use crate::front::ast::{Conv, Definition, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, walk};
+use crate::front::ast::{Conv, Definition, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, is_empty, walk};
 use crate::ir::Order;
 
 /// Functions of the C library that only compute.
@@ -26,13 +26,6 @@ pub fn pure_call(callee: &Expr, u: &TranslationUnit) -> bool {
 /// shared objects find something else. Strict reads make progress by themselves, and so do functions of the
 /// library; another function may do so, or wait in its own way.
 pub fn only_waits(cond: &Expr, body: &Stmt, u: &TranslationUnit) -> bool {
-    fn is_empty(s: &Stmt) -> bool {
-        match &s.kind {
-            StmtKind::Empty => true,
-            StmtKind::Block(b) => b.stmts.iter().all(is_empty),
-            _ => false,
-        }
-    }
     let (mut relaxed, mut strict, mut calls) = (false, false, false);
     walk::expr(cond, &mut |_| {}, &mut |e| {
         if let ExprKind::Implicit { conv: Conv::SharedLoad, expr } = &e.kind {

@@ -309,7 +309,7 @@ impl Cx<'_> {
         self.bump();
         let cond = self.condition("while")?;
         let body = self.loop_body()?;
-        let upc = cond.has_upc || body.has_upc;
+        let upc = cond.has_upc || body.has_upc || looked_at(&cond, &body, &self.types).is_some();
         Ok(self.make(start, StmtKind::While { cond, body }, upc))
     }
 
@@ -323,7 +323,7 @@ impl Cx<'_> {
         }
         let cond = self.condition("while")?;
         self.expect(Punct::Semi, "after `do ... while (...)`")?;
-        let upc = cond.has_upc || body.has_upc;
+        let upc = cond.has_upc || body.has_upc || looked_at(&cond, &body, &self.types).is_some();
         Ok(self.make(start, StmtKind::DoWhile { body, cond }, upc))
     }
 
@@ -591,6 +591,9 @@ impl Cx<'_> {
         self.expect(Punct::RParen, &format!("after the clauses of `{word}`"))?;
         let body = self.body_of((!matches!(affinity, Affinity::Always)).then_some(start))?;
         upc |= body.has_upc;
+        if let (Some(cond), None) = (&cond, &step) {
+            upc |= looked_at(cond, &body, &self.types).is_some();
+        }
         let kind = if forall {
             StmtKind::Forall(Box::new(Forall { init, cond, step, affinity, body }))
         } else {
