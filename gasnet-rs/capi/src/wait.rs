@@ -13,7 +13,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use gasnet::{Spins, WaitPolicy, Waiter};
 
-use crate::info::{BAD_ARG, NOT_INIT, OK};
+use crate::info::{BAD_ARG, NOT_INIT, NOT_READY, OK};
+use crate::state::State;
 use crate::{context, state};
 
 /// A wait in progress, in the memory of the C function that waits. C sets `stage` to 0.
@@ -89,6 +90,20 @@ thread_local! {
 /// far: perhaps it does so in a loop, until they change what it operates on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_attend() {
+    attend();
+}
+
+/// The program has tested for operations in vain, perhaps in a loop. GASNet's tests do not poll. But where
+/// one thread at a time makes calls nobody else polls meanwhile, and such a loop never ended.
+pub fn in_vain(state: &State) -> c_int {
+    if !state.parallel {
+        attend();
+    }
+    NOT_READY
+}
+
+/// Polls at one in some looks of this thread.
+fn attend() {
     let looks = LOOKS.get().wrapping_add(1);
     LOOKS.set(looks);
     if !looks.is_multiple_of(LOOKS_PER_POLL) {

@@ -11,8 +11,9 @@ use std::ffi::c_int;
 use gasnet::{Categories, Event, Local};
 
 use crate::fatal::die;
-use crate::info::{NOT_READY, OK};
+use crate::info::OK;
 use crate::state::{self, State};
+use crate::wait::in_vain;
 use crate::{abi, context};
 
 /// `GEX_EVENT_NO_OP`.
@@ -85,7 +86,8 @@ fn ready(call: &str) -> &'static State {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_event_test(word: usize) -> c_int {
     const CALL: &str = "gex_Event_Test";
-    if ready(CALL).rank.test_quietly(event(CALL, word)) { OK } else { NOT_READY }
+    let state = ready(CALL);
+    if state.rank.test_quietly(event(CALL, word)) { OK } else { in_vain(state) }
 }
 
 /// Waits for one operation.
@@ -138,9 +140,10 @@ unsafe fn sweep(state: &State, call: &str, events: *mut usize, n: usize) -> (usi
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gex_Event_TestSome(events: *mut usize, n: usize, _flags: u32) -> c_int {
     const CALL: &str = "gex_Event_TestSome";
+    let state = ready(CALL);
     // SAFETY: the caller's promise.
-    let (finished, left) = unsafe { sweep(ready(CALL), CALL, events, n) };
-    if finished > 0 || left == 0 { OK } else { NOT_READY }
+    let (finished, left) = unsafe { sweep(state, CALL, events, n) };
+    if finished > 0 || left == 0 { OK } else { in_vain(state) }
 }
 
 /// Whether no event of an array is left.
@@ -150,8 +153,9 @@ pub unsafe extern "C" fn gex_Event_TestSome(events: *mut usize, n: usize, _flags
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gex_Event_TestAll(events: *mut usize, n: usize, _flags: u32) -> c_int {
     const CALL: &str = "gex_Event_TestAll";
+    let state = ready(CALL);
     // SAFETY: the caller's promise.
-    if unsafe { sweep(ready(CALL), CALL, events, n) }.1 == 0 { OK } else { NOT_READY }
+    if unsafe { sweep(state, CALL, events, n) }.1 == 0 { OK } else { in_vain(state) }
 }
 
 /// Waits until at least one event of an array has become complete, or none is left.
@@ -201,7 +205,7 @@ pub extern "C" fn gex_Event_QueryLeaf(root: usize, category: u32) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn gex_NBI_Test(categories: u32, _flags: u32) -> c_int {
     let state = ready("gex_NBI_Test");
-    if state.rank.test_implicit_quietly(Categories::from_bits(categories)) { OK } else { NOT_READY }
+    if state.rank.test_implicit_quietly(Categories::from_bits(categories)) { OK } else { in_vain(state) }
 }
 
 /// Waits for this thread's implicit operations of these categories.
