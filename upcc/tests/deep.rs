@@ -26,6 +26,7 @@ fn translate(text: &str) -> (Option<String>, Vec<String>) {
                 threads: None,
                 pts_struct: false,
                 lines: true,
+                debug: false,
                 sanitize: false,
                 aggregate: false,
                 openmp: false,

@@ -17,6 +17,7 @@ fn translated(name: &str, text: &str, passes: Passes) -> (String, String) {
         threads: None,
         pts_struct: false,
         lines: false,
+        debug: false,
         sanitize: false,
         aggregate: false,
         openmp: false,

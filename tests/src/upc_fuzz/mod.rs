@@ -101,6 +101,7 @@ pub fn attempt(text: &str, number: u64) -> Result<Stage, String> {
                     threads: options.static_threads,
                     pts_struct: false,
                     lines: true,
+                    debug: number.is_multiple_of(6),
                     sanitize: number.is_multiple_of(20),
                     aggregate: false,
                     openmp: false,

@@ -33,7 +33,8 @@ libraries (.o, .a) into a program.
   -T N  -fupc-threads-N   fix the number of threads (static environment); by
                           default it is chosen at each run
   -O0 ... -O3  -g         level of optimisation (default -O2, or -O0 with -g)
-                          and information for debuggers
+                          and information for debuggers: gdb prints shared
+                          variables by their names
   -I -D -U -L -l          as for a C compiler
   -fupc-pts=struct        pointers-to-shared of 16 bytes (default 8) in all
                           objects of a program: no limits on blocks and heaps
@@ -319,6 +320,7 @@ impl Driver<'_> {
             threads: o.threads,
             pts_struct: o.pts_struct,
             lines: !o.no_lines || o.sanitize,
+            debug: o.debugging(),
             sanitize: o.sanitize,
             aggregate: o.aggregate,
             openmp: o.openmp(),

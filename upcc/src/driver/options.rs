@@ -227,11 +227,15 @@ impl Options {
 
     /// The optimisation option for all passes: `-O2` unless told otherwise, `-O0` when debugging.
     pub fn opt_flag(&self) -> String {
-        match (&self.opt, &self.debug) {
-            (Some(o), _) => o.clone(),
-            (None, Some(g)) if g != "-g0" => "-O0".into(),
-            _ => "-O2".into(),
+        match &self.opt {
+            Some(o) => o.clone(),
+            None if self.debugging() => "-O0".into(),
+            None => "-O2".into(),
         }
+    }
+    /// Whether there is information for debuggers.
+    pub fn debugging(&self) -> bool {
+        self.debug.as_ref().is_some_and(|g| g != "-g0")
     }
     /// The UPC optimisations to make: from `-O1` on, but for those switched off.
     pub fn passes(&self) -> crate::opt::Passes {

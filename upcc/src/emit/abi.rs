@@ -217,6 +217,16 @@ pub(crate) fn ident(n: usize) -> String {
 /// The symbol of the user's `main`.
 pub(crate) const USER_MAIN: &str = "__upc_user_main";
 
+/// The tag of a shared variable's stand-in for debuggers.
+pub(crate) fn stand_in(decl: u32) -> String {
+    format!("__upc_s{decl}")
+}
+
+/// The member of a stand-in that has the type of the elements: its name says how they are spread.
+pub(crate) fn spread(block: u64, dimensions: &str) -> String {
+    format!("__upc_b{block}{dimensions}")
+}
+
 /// The record of what the file was compiled for.
 pub(crate) const OBJECT: &str = "__upc_object";
 

@@ -111,6 +111,11 @@ impl Emitter<'_> {
             if let Some(init) = &i.init {
                 self.shared_init(i, init);
             }
+            if block && self.o.debug && decl.linkage == Linkage::None && self.is_shared_object(i.decl) {
+                let proxy = format!("&{}", self.proxy(i.decl));
+                let text = self.stand_in(i.decl, &proxy);
+                self.out.put(&format!(" {text}"));
+            }
             return;
         }
         self.at(spec.toks);

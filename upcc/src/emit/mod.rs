@@ -7,6 +7,7 @@
 //! - `stmt`: statements and functions
 //! - `directed`: statements with a pragma about them
 //! - `ahead`, `stretches`, `share`: what passes made of statements and loops
+//! - `debug`: what debuggers find shared variables by
 //! - `decl`: declarations, tags, shared objects and their initialisation
 //! - `types`: types as C spells them
 //! - `c`: the file around all of these
@@ -21,6 +22,7 @@ mod access;
 mod ahead;
 mod at;
 mod c;
+mod debug;
 mod decl;
 mod directed;
 mod expr;
@@ -62,6 +64,8 @@ pub struct EmitOptions {
     pub pts_struct: bool,
     /// Emit `#line`.
     pub lines: bool,
+    /// Have debuggers find shared variables by their names (`-g`).
+    pub debug: bool,
     /// Have every access and every call of the library checked (`-fsanitize=upc`).
     pub sanitize: bool,
     /// Let relaxed writes to far threads travel together (`-fupc-aggregate`).
@@ -276,6 +280,10 @@ impl<'a> Emitter<'a> {
             }
             let after = std::mem::take(&mut self.after);
             self.out.own_lines(&after);
+        }
+        if self.o.debug {
+            let all = self.stand_ins();
+            self.out.own_lines(&all);
         }
     }
 }
