@@ -135,7 +135,8 @@ class Variable:
 
     def type(self):
         """The type as UPC spells it."""
-        bounds = ["[%s]" % ("%d*THREADS" % n if times else n) for n, times in self.dimensions]
+        threads = {1: "THREADS"}
+        bounds = ["[%s]" % (threads.get(n, "%d*THREADS" % n) if times else n) for n, times in self.dimensions]
         return "%s %s%s" % (spelled(self.block), self.element, " " + "".join(bounds) if bounds else "")
 
 
