@@ -54,7 +54,7 @@ pub unsafe extern "C" fn __upc_start_put(
     n: c_ulong,
     how: c_int,
 ) -> c_ulong {
-    upc().check_transfer("writes", t, o, n);
+    upc().check_started("writes", t, o, n);
     // SAFETY: the user's buffer, which the program does not use before the end of the transfer.
     unsafe { upc().core.start_put(t, o, src.cast(), n, How::from_bits(how)) }
 }
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn __upc_start_get(
     n: c_ulong,
     how: c_int,
 ) -> c_ulong {
-    upc().check_transfer("reads", t, o, n);
+    upc().check_started("reads", t, o, n);
     // SAFETY: as above.
     unsafe { upc().core.start_get(dst.cast(), t, o, n, How::from_bits(how)) }
 }
@@ -83,15 +83,15 @@ pub extern "C" fn __upc_start_copy(
     n: c_ulong,
     how: c_int,
 ) -> c_ulong {
-    upc().check_transfer("copies to", dt, d, n);
-    upc().check_transfer("copies from", st, s, n);
+    upc().check_started("copies to", dt, d, n);
+    upc().check_started("copies from", st, s, n);
     upc().core.start_copy((dt, d), (st, s), n, How::from_bits(how))
 }
 
 /// Starts to fill memory of thread `t`. Returns a handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_start_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong, how: c_int) -> c_ulong {
-    upc().check_transfer("writes", t, o, n);
+    upc().check_started("writes", t, o, n);
     upc().core.start_set(t, o, c as u8, n, How::from_bits(how))
 }
 
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn __upc_start_box(
         count: list(local_count, local_levels.1),
     };
     if let Some((first, end)) = remote.span() {
-        upc().check_transfer(
+        upc().check_started(
             if get != 0 { "reads" } else { "writes" },
             t,
             first as c_ulong,

@@ -128,6 +128,16 @@ impl Upc {
         }
     }
 
+    /// The same in a call that only starts to move data, which must not wait for a far thread: whether there
+    /// is an object on its heap is not looked up.
+    #[inline]
+    pub fn check_started(&self, what: &str, t: u32, o: u64, n: u64) {
+        let heap = o >= self.layout.heap_lo && o < self.layout.heap_hi && n <= self.layout.heap_hi - o;
+        if t >= self.size || self.core.near(t) || !heap {
+            self.check_transfer(what, t, o, n);
+        }
+    }
+
     /// Checks that bytes are of one object, of that which has the place `from`.
     fn check(&self, what: &str, span: Span, from: Option<(u64, u64)>) -> Result<(), String> {
         let Span { t, o, n } = span;
