@@ -12,7 +12,7 @@ int main(void)
   char buffer[200] = "";
   shared [] char *p = upc_alloc(96), *q = upc_alloc(96);
   if (MYTHREAD == 0) upc_memget(buffer, a, 81);
-  CHECK(q[0] + b[0] + buffer[0] >= 0);
+  CHECK(p[0] + q[0] + b[0] + buffer[0] >= 0);
   upc_barrier;
   PASS();
 }

@@ -9,7 +9,7 @@
 shared [2] long a[16];
 int main(void)
 {
-  int last = 16;
+  volatile int last = 16;
 
   if (MYTHREAD == 1) a[last] = 1;
   upc_barrier;

@@ -5,11 +5,11 @@
 // expect-runtime: thread 0: a pointer-to-shared outside shared memory is followed: offset 0x100001000 of thread 0
 #include <upc_relaxed.h>
 #include "check.h"
-shared [] int x;
+shared [] int x; volatile long far = 1l << 30;
 int main(void)
 {
   shared [] int *p = &x;
-  p += 1l << 30;
+  p += far;
   if (MYTHREAD == 0) CHECK(*p == 0);
   upc_barrier;
   PASS();

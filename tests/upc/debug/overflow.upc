@@ -6,12 +6,12 @@
 // expect-stderr: by 17592186044416 elements of 4 bytes, beyond all addresses
 #include <upc.h>
 #include "check.h"
-shared int x[THREADS];
+shared int x[THREADS]; volatile long far = 1l << 44;
 int main(void)
 {
   shared [] int *q = (shared [] int *)&x[MYTHREAD];
 
-  q += 1l << 44;
+  q += far;
   CHECK(*q == 0);
   PASS();
 }

@@ -5,11 +5,11 @@
 // expect-runtime: overflow_cyclic.upc:12)
 #include <upc.h>
 #include "check.h"
-shared [3] int x[9 * THREADS];
+shared [3] int x[9 * THREADS]; volatile long far = 1l << 60;
 int main(void)
 {
   shared [3] int *q = &x[4];
-  q -= 1l << 60;
+  q -= far;
   CHECK(*q == 0);
   PASS();
 }

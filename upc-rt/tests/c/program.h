@@ -11,7 +11,7 @@
 #define SHARED(name, bytes) \
   struct __upc_shvar name; \
   static const struct __upc_shrec name##_rec __attribute__((section("upc_shvars"), aligned(8), used)) = \
-    { &name, bytes, 8, #name, 0 }
+    { &name, bytes, 8, #name, 0, 0, 0 }
 #define INIT(f) static const __upc_initfn f##_init __attribute__((section("upc_inits"), aligned(8), used)) = f
 
 /* memory of thread t, directly or as a copy */
