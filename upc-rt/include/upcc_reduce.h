@@ -5,7 +5,8 @@
 #define __UPC_OP_FUNC 0x400000
 #define __UPC_OP_NONCOMM 0x800000
 void __upc_error(const char *) __attribute__((__noreturn__));
-struct __upc_reduction { const char *name; unsigned long dt, d, st, s, op, n, b, flags; };   /* what all threads give alike */
+/* what all threads give alike, and the elements: their size, where in a block src begins, and dst if it is as long */
+struct __upc_reduction { const char *name; unsigned long dt, d, st, s, op, n, b, flags, e, sph; long dph; };
 void __upc_reduce_enter(const struct __upc_reduction *);
 void __upc_reduce_exit(const struct __upc_reduction *);
 int __upc_reduce_combine(void *, unsigned long, int, int, void (*)(const void *, void *, const void *), const void *);
@@ -84,7 +85,7 @@ __UPC_SF T *__upc_totals##X(int op, T (*f)(T, T), struct __upc_w s, unsigned lon
 __UPC_SF void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags, int all) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
-  const struct __upc_reduction args = { all ? "bupc_all_reduce_all" #X : "upc_all_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
+  const struct __upc_reduction args = { all ? "bupc_all_reduce_all" #X : "upc_all_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags, sizeof(T), s.ph, -1 }; \
   const struct __upc_mixer##X mixer = { op, f }; \
   unsigned long nb, k, o, o2, m, len; \
   int have = 0, root = all || d.t == __upc_rt.mythread; \
@@ -114,7 +115,7 @@ __UPC_SF void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned lon
 __UPC_SF void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
-  struct __upc_reduction args = { "upc_all_prefix_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
+  struct __upc_reduction args = { "upc_all_prefix_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags, sizeof(T), s.ph, (long)d.ph }; \
   unsigned long nb, k, o, o2, i, len, t; \
   int same; \
   __upc_reduce_enter(&args); \

@@ -10,7 +10,7 @@ use crate::collectives::{Mix, Move};
 use crate::core::found;
 use crate::state::upc;
 use std::borrow::Cow;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering::*, fence};
 
 /// What the emitted `main` calls.
@@ -374,6 +374,10 @@ pub struct ReductionArguments {
     elements: c_ulong,
     block: c_ulong,
     flags: c_ulong,
+    size: c_ulong,
+    src_phase: c_ulong,
+    /// Negative if the destination has only one element.
+    dst_phase: c_long,
 }
 
 impl ReductionArguments {
@@ -404,7 +408,13 @@ pub unsafe extern "C" fn __upc_reduce_enter(arguments: *const ReductionArguments
     // SAFETY: emitted C passes a structure on its stack with a string constant.
     unsafe {
         let (name, list) = (*arguments).described();
-        upc().check_elements(&name, (*arguments).elements, (*arguments).block);
+        let x = &*arguments;
+        upc().check_elements(&name, x.elements, x.block);
+        let run = (x.elements, x.block, x.size);
+        upc().check_own_elements("reads", (x.src_thread, x.src, x.src_phase), run);
+        if let Ok(phase) = u64::try_from(x.dst_phase) {
+            upc().check_own_elements("writes", (x.dst_thread, x.dst, phase), run);
+        }
         upc().enter(&name, (*arguments).flags as u32, &list);
     }
 }

@@ -138,6 +138,26 @@ impl Upc {
         }
     }
 
+    /// Checks this thread's part of `n` elements of `e` bytes that begin with phase `ph` in blocks of `b`
+    /// elements, 0: all in one.
+    pub fn check_own_elements(&self, what: &str, (t, o, ph): (u64, u64, u64), (n, b, e): (u64, u64, u64)) {
+        let (me, threads) = (u64::from(self.me), u64::from(self.size));
+        if !self.sanitized() || n == 0 || t >= threads {
+            return;
+        }
+        let (b, ph) = if b == 0 { (n, 0) } else { (b, ph) };
+        // Blocks are numbered from that of the first element on.
+        let (blocks, own) = ((ph + n).div_ceil(b), (me + threads - t) % threads);
+        if own >= blocks {
+            return;
+        }
+        let last = own + (blocks - 1 - own) / threads * threads;
+        let offset = |block: u64, at: u64| o - ph * e + ((t + block) / threads * b + at) * e;
+        let first = offset(own, if own == 0 { ph } else { 0 });
+        let end = offset(last, b.min(ph + n - last * b));
+        self.check_transfer(what, self.me, first, end - first);
+    }
+
     /// Checks that bytes are of one object, of that which has the place `from`.
     fn check(&self, what: &str, span: Span, from: Option<(u64, u64)>) -> Result<(), String> {
         let Span { t, o, n } = span;
