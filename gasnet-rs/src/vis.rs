@@ -230,7 +230,7 @@ impl Rows {
     /// `values` elements in all.
     fn new<T>(rank: &Rank, what: &str, at: GlobalPtr<T>, step: usize, columns: usize, values: usize) -> Rows {
         if values.checked_rem(columns).is_some_and(|rest| rest > 0) || columns == 0 && values > 0 {
-            rank.fatal(&format!("{values} elements are not made of whole rows of {columns}"));
+            rank.fatal(&format!("a {what} of rows: {values} elements are not whole rows of {columns}"));
         }
         let rows = values.checked_div(columns).unwrap_or(0);
         let bytes = |elements: usize| elements.checked_mul(size_of::<T>());

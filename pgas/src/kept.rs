@@ -7,6 +7,7 @@
 
 use crate::args::Plain;
 use crate::world::World;
+use core::mem::ManuallyDrop;
 use gasnet::atomics::Operation;
 use gasnet::{GlobalPtr, Pending};
 
@@ -44,22 +45,29 @@ pub(crate) struct BlockPart<T> {
     pub(crate) first: usize,
 }
 
-/// Reads the parts of a block of `columns` columns into `values`, row by row. As [`read`].
-pub(crate) fn read_block<T: Plain>(world: World, parts: &[BlockPart<T>], columns: usize, values: &mut [T]) {
+/// Reads the parts of a block of `rows` rows and `columns` columns, row by row. As [`read`].
+pub(crate) fn read_block<T: Plain>(
+    world: World,
+    parts: &[BlockPart<T>],
+    (rows, columns): (usize, usize),
+) -> Vec<T> {
     let rank = &world.0.rank;
+    // Leaked if a wait unwinds: transfers may still be under way.
+    let mut values = ManuallyDrop::new(vec![T::zeroed(); rows * columns]);
     for part in parts {
         let end = part.first + part.rows.saturating_sub(1) * columns + part.columns;
         assert!(part.columns <= columns && end <= values.len(), "a part is inside the block");
     }
     let to = values.as_mut_ptr();
-    // SAFETY: as in `read`. All parts are inside the values, which nothing touches before the last event is
-    // done: between here and there nothing unwinds.
+    // SAFETY: as in `read`. All parts are inside the values, which nothing touches, and nothing frees, before
+    // the last event is done.
     let start = |part: &BlockPart<T>| unsafe {
         let size = (part.rows, part.columns);
         rank.start_read_kept_rows(part.from, part.step, size, to.add(part.first), columns)
     };
     let events: Vec<_> = parts.iter().map(start).collect();
     events.into_iter().for_each(|event| rank.wait(event));
+    ManuallyDrop::into_inner(values)
 }
 
 /// Writes elements, in a phase in which they are put to, or of this rank's own part in one in which it has

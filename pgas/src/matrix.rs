@@ -279,11 +279,10 @@ impl<T: Plain> ReadingMatrix<'_, T> {
     #[track_caller]
     pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<T> {
         let (height, width) = (rows.len(), columns.len());
-        let mut values = vec![T::zeroed(); height * width];
-        if values.is_empty() {
-            return values;
+        if height == 0 || width == 0 {
+            return Vec::new();
         }
-        // The last one; all others come before it.
+        // The last one, before there is memory for so many; all others come before it.
         self.shape.at(rows.end - 1, columns.end - 1);
         let left = |of: Divisor, i: usize| of.by() - of.divide(i).1;
         let step = self.shape.tile_columns.by();
@@ -303,8 +302,7 @@ impl<T: Plain> ReadingMatrix<'_, T> {
             }
             row += down;
         }
-        kept::read_block(array.world, &parts, width, &mut values);
-        values
+        kept::read_block(array.world, &parts, (height, width))
     }
 
     /// These elements, by row and column, in this order. As [`Reading::gather`].

@@ -871,7 +871,7 @@ fn sizes_are_checked_before_memory_is_asked_for() {
     ends(BOTH, "read-huge", 1, &["outside the segment of rank 1"]);
     ends(BOTH, "rows-outside", 1, &["put of", "outside the segment of rank 1"]);
     ends(BOTH, "rows-huge-step", 1, &["outside the segment of rank 1"]);
-    ends(BOTH, "rows-not-whole", 1, &["7 elements are not made of whole rows of 3"]);
+    ends(BOTH, "rows-not-whole", 1, &["a put of rows: 7 elements are not whole rows of 3"]);
     ends(BOTH, "set-word-misaligned", 1, &["at offset 0x4: must be a multiple of 8"]);
 }
 

@@ -148,6 +148,7 @@ mistakes! {
     a_value_that_asks_what_it_is: PGAS, [], ["gather-of-flattened"], "a gathering of values: a ";
     a_value_that_is_too_deep: PGAS, [], ["gather-too-deep"], "send a list or a tree as a `Vec` of its nodes";
     no_such_element: PGAS, [], ["element"], "element 10 of an array of 10";
+    no_such_block: PGAS, [], ["block"], "of a matrix of 10 x 10";
     who_has_a_part_may_not_wait: COLLECTIONS, [], ["wait-in-for-each"],
         "has waited, or has used the collection: it may not";
     a_panic_in_a_pool_ends_the_job: COLLECTIONS, [], ["panic-in-pool"], "as it is meant to";

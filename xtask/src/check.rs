@@ -1,4 +1,4 @@
-//! What finds most mistakes within two minutes of an edit.
+//! `cargo xtask check`: finds most mistakes of a change within two minutes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -86,7 +86,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
 
 type Part<'a> = (String, Box<dyn Fn() -> Result<(), String> + 'a>);
 
-/// What is done, in this order.
+/// The parts of the check, in the order in which they run.
 fn parts(chosen: &[Member]) -> Vec<Part<'_>> {
     let cargo = |arguments: Vec<&str>| quiet(sh::cargo(&arguments), LIMIT);
     let of = |has: &dyn Fn(&Path) -> bool| {

@@ -24,7 +24,7 @@ fn base(name: &str) -> &str {
     name.split(';').next().unwrap_or(name)
 }
 
-/// Where an endpoint would be.
+/// A place for an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Network {
     /// Libfabric's name of the device or interface.
@@ -35,14 +35,14 @@ pub(crate) struct Network {
     pub(crate) address: Option<IpAddr>,
 }
 
-/// What libfabric offers: a provider on a network.
+/// An offer of libfabric: a provider on a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) provider: String,
     pub(crate) network: Network,
 }
 
-/// What a rank tells the others.
+/// All offers of a rank, as it tells them to the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offered {
     /// The first rank on the same host.

@@ -133,7 +133,7 @@ fn provider_of(info: &ffi::fi_info) -> String {
     unsafe { text((*info.fabric_attr).prov_name) }
 }
 
-/// Where an endpoint of this offer would be.
+/// The place of an endpoint of this offer.
 fn network_of(info: &ffi::fi_info) -> Network {
     // SAFETY: attributes and names of an offer.
     let (domain, fabric) = unsafe { (text((*info.domain_attr).name), text((*info.fabric_attr).name)) };
@@ -164,7 +164,7 @@ fn address_of(info: &ffi::fi_info) -> Option<IpAddr> {
     }
 }
 
-/// What can be used, in libfabric's order.
+/// The usable offers, in libfabric's order.
 pub(crate) fn usable(wanted: Option<&str>, domain: Option<&str>) -> Vec<Offer> {
     let mut all = Vec::new();
     // Asking for one by name avoids starting all others.

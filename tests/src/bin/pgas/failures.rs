@@ -15,6 +15,7 @@ pub const FAILURES: &[Section] = &[
     ("two-phases", two_phases),
     ("double-put", double_put),
     ("element", element),
+    ("block", block),
     ("other-arrays", other_arrays),
     ("float-and", float_and),
     ("threads-make-arrays", threads_make_arrays),
@@ -164,6 +165,12 @@ fn double_put(world: World, _: &mut fastrand::Rng) {
 fn element(world: World, _: &mut fastrand::Rng) {
     let mut array = world.array::<u32>(10, Layout::Block);
     array.read(|array| array.get(10));
+}
+
+/// More elements than there is memory, or a number, for.
+fn block(world: World, _: &mut fastrand::Rng) {
+    let mut matrix = world.matrix::<u64>(10, 10, pgas::Tiling::Rows);
+    matrix.read(|matrix| matrix.block(0..1 << 40, 0..1 << 24));
 }
 
 fn other_arrays(world: World, _: &mut fastrand::Rng) {
