@@ -3,8 +3,10 @@
 
 use crate::threads::Level;
 use gasnet::Error;
+use gasnet_sys::process::exit_now;
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
+use std::time::Duration;
 
 pub(crate) use ffi::{MPI_Comm, MPI_Request, MPI_Win};
 
@@ -130,10 +132,24 @@ pub(crate) fn finalise() {
     unsafe { ffi::MPI_Finalize() };
 }
 
+/// The longest time that `MPI_Abort` gets to end this process.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Ends the job with code 1.
-pub(crate) fn abort() {
-    // SAFETY: initialised.
-    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1) };
+///
+/// `MPI_Abort` runs the exit handlers of all libraries of the process, and may be called from such a
+/// handler. One that never returns would leave the job standing, since the launcher waits for this process.
+/// So the process ends without them after a while, which launchers take for a failure of the job.
+pub(crate) fn abort() -> ! {
+    let guard = std::thread::Builder::new().spawn(|| {
+        std::thread::sleep(ABORT_TIMEOUT);
+        exit_now(1)
+    });
+    if guard.is_ok() {
+        // SAFETY: initialised.
+        unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1) };
+    }
+    exit_now(1)
 }
 
 /// A communicator over all processes for this conduit only; its errors come back as values.
