@@ -5,7 +5,7 @@
 //! [parts] where no frame holds it. A handler of a *request* may send one *reply* to where the request came
 //! from; a handler of a reply sends nothing.
 //!
-//! **Route** ([`Rank::route`], the one locality decision of messages): to oneself a handler runs at once, on
+//! **Route** ([`Wire::route`], the one locality decision of messages): to oneself a handler runs at once, on
 //! the caller's stack; to a neighbour the message goes through a link in shared memory; to anyone else as a
 //! [frame] through the conduit.
 //!
@@ -18,7 +18,7 @@
 //! and the network: it is in a ring, in the conduit's memory, or in place. So every choice of when the source
 //! may be written again is kept at once, and there is nothing to wait for.
 //!
-//! **Immediate.** A request may be refused instead of waiting for room ([`Rank::request_short_immediate`] and
+//! **Immediate.** A request may be refused instead of waiting for room ([`Wire::request_short_immediate`] and
 //! its like).
 //!
 //! **Prepared messages** ([`Prepared`]) are made where they are sent from, without a copy.
@@ -30,7 +30,9 @@
 //! can send to these, so a library's handler trusts no argument.
 #![expect(unsafe_code, reason = "copies payloads between user memory, links and segments; calls C handlers")]
 
+pub(crate) mod aside;
 pub(crate) mod frame;
+pub(crate) mod own;
 pub(crate) mod parts;
 mod prepared;
 mod token;
@@ -40,23 +42,19 @@ use crate::event::Refused;
 use crate::segment::Place;
 use crate::shm::link::{Body, Received};
 use crate::wait::Waiter;
-use crate::{Error, Rank, RankId, bytes};
+use crate::{Error, RankId, Wire, bytes};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use frame::{FrameHead, payload_at};
 use std::time::Duration;
 
-pub use frame::{Kind, MAX_ARGUMENTS, MAX_MEDIUM};
+pub(crate) use frame::Outgoing;
+pub use frame::{FIRST_CLIENT_HANDLER, FIRST_LIBRARY_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM};
+pub(crate) use own::{Serve, Served, UNSERVED, hi, join, lo, nonsense};
 pub use prepared::Prepared;
 pub(crate) use token::EndOnPanic;
 pub use token::{Handler, Message, RawHandler, Token};
 
-/// Handler indices of clients start here; lower ones are the runtime's.
-pub const FIRST_CLIENT_HANDLER: u8 = 128;
-/// Indices from here up to [`FIRST_CLIENT_HANDLER`] belong to the libraries between the core and the program.
-pub const FIRST_LIBRARY_HANDLER: u8 = 96;
-/// Serves messages of the core by their handler number: each module that sends some has a function.
-pub(crate) type Serve = [fn(&Rank, &Token<'_>, u8, &Message<'_>); FIRST_LIBRARY_HANDLER as usize];
 /// Largest payload of a long message to a rank whose segment is mapped.
 const MAX_MAPPED_LONG_BYTES: usize = 0x7fff_ffff;
 /// Messages of one channel a poll handles at most.
@@ -66,17 +64,6 @@ pub(crate) const POLL_BUDGET: usize = 64;
 const MAX_WAIT_BESIDE_FORGOTTEN: Duration = Duration::from_secs(2);
 /// What messages about ranges call a long message.
 const LONG_MESSAGE: &str = "long message";
-
-/// A message on its way out.
-#[derive(Clone, Copy)]
-pub(crate) struct Outgoing<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) handler: u8,
-    pub(crate) args: &'a [u32],
-    pub(crate) src: *const u8,
-    pub(crate) len: usize,
-    pub(crate) dst: u64,
-}
 
 /// A frame without payload, in the making.
 #[repr(align(16))]
@@ -100,9 +87,9 @@ pub(crate) enum Route {
     Conduit,
 }
 
-impl Rank {
+impl Wire {
     /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it:
-    /// register, then [`Rank::attach`] or a barrier.
+    /// register, then [`Rank::attach`](crate::Rank::attach) or a barrier.
     ///
     /// # Errors
     /// The index is the runtime's, or taken.
@@ -120,7 +107,7 @@ impl Rank {
         self.handlers[usize::from(index)].get().is_some()
     }
 
-    /// [`Rank::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
+    /// [`Wire::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
     /// clients'.
     ///
     /// # Errors
@@ -170,20 +157,20 @@ impl Rank {
     /// Sends a medium request with a payload of up to [`MAX_MEDIUM`] bytes, which may be reused on return.
     ///
     /// # Errors
-    /// As [`Rank::request_short`], and a payload that is too long.
+    /// As [`Wire::request_short`], and a payload that is too long.
     #[inline]
     pub fn request_medium(&self, to: RankId, handler: u8, args: &[u32], payload: &[u8]) -> Result<(), Error> {
         // SAFETY: a slice is valid for its length.
         unsafe { self.request_medium_raw(to, handler, args, payload.as_ptr(), payload.len()) }
     }
 
-    /// [`Rank::request_medium`] from raw memory.
+    /// [`Wire::request_medium`] from raw memory.
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Rank::request_medium`].
+    /// As [`Wire::request_medium`].
     #[inline]
     pub unsafe fn request_medium_raw(
         &self,
@@ -199,11 +186,11 @@ impl Rank {
         }
     }
 
-    /// Sends a long request: the payload, up to [`Rank::max_long`] bytes, is placed at byte `dst` of the
+    /// Sends a long request: the payload, up to [`Wire::max_long`] bytes, is placed at byte `dst` of the
     /// target's segment, then the handler runs. The payload may be reused on return.
     ///
     /// # Errors
-    /// As [`Rank::request_medium`], and a destination outside the segment.
+    /// As [`Wire::request_medium`], and a destination outside the segment.
     pub fn request_long(
         &self,
         to: RankId,
@@ -216,13 +203,13 @@ impl Rank {
         unsafe { self.request_long_raw(to, handler, args, payload.as_ptr(), payload.len(), dst) }
     }
 
-    /// [`Rank::request_long`] from raw memory.
+    /// [`Wire::request_long`] from raw memory.
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Rank::request_long`].
+    /// As [`Wire::request_long`].
     pub unsafe fn request_long_raw(
         &self,
         to: RankId,
@@ -236,14 +223,14 @@ impl Rank {
         unsafe { self.send_from_outside(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
 
-    /// [`Rank::request_short`], or nothing at all where it would have to wait for room; it runs no handlers
+    /// [`Wire::request_short`], or nothing at all where it would have to wait for room; it runs no handlers
     /// but those of a message to oneself.
     ///
     /// # One-sided
     /// Returns when the message is on its way, or refused.
     ///
     /// # Errors
-    /// As [`Rank::request_short`].
+    /// As [`Wire::request_short`].
     pub fn request_short_immediate(
         &self,
         to: RankId,
@@ -255,13 +242,13 @@ impl Rank {
         unsafe { self.send_immediately(to, out) }
     }
 
-    /// [`Rank::request_medium_raw`], or nothing at all, as [`Rank::request_short_immediate`].
+    /// [`Wire::request_medium_raw`], or nothing at all, as [`Wire::request_short_immediate`].
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Rank::request_medium`].
+    /// As [`Wire::request_medium`].
     pub unsafe fn request_medium_immediate(
         &self,
         to: RankId,
@@ -274,7 +261,7 @@ impl Rank {
         unsafe { self.send_immediately(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
     }
 
-    /// [`Rank::request_long_raw`], or nothing at all, as [`Rank::request_short_immediate`]: no byte of the
+    /// [`Wire::request_long_raw`], or nothing at all, as [`Wire::request_short_immediate`]: no byte of the
     /// payload is placed then. One that is longer than the conduit's frames waits for the room of all parts
     /// but the first.
     ///
@@ -282,7 +269,7 @@ impl Rank {
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Rank::request_long`].
+    /// As [`Wire::request_long`].
     pub unsafe fn request_long_immediate(
         &self,
         to: RankId,
@@ -319,10 +306,10 @@ impl Rank {
         }
     }
 
-    /// [`Rank::send_from_outside`], or nothing at all.
+    /// [`Wire::send_from_outside`], or nothing at all.
     ///
     /// # Safety
-    /// As [`Rank::send_from_outside`].
+    /// As [`Wire::send_from_outside`].
     #[inline]
     unsafe fn send_immediately(&self, to: RankId, out: Outgoing<'_>) -> Result<Result<(), Refused>, Error> {
         if out.handler < FIRST_LIBRARY_HANDLER {
@@ -344,7 +331,7 @@ impl Rank {
     /// Sends a message, waiting for room.
     ///
     /// # Safety
-    /// As [`Rank::send_or_refuse`].
+    /// As [`Wire::send_or_refuse`].
     #[inline]
     pub(crate) unsafe fn send(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
         // SAFETY: owed by the caller.
@@ -417,11 +404,6 @@ impl Rank {
         Ok(())
     }
 
-    #[cold]
-    fn outside_of_segment(&self, to: RankId, out: &Outgoing<'_>) -> Error {
-        Error::op(self.outside(LONG_MESSAGE, to, out.dst, out.len))
-    }
-
     unsafe fn send_neighbour(
         &self,
         channel: Channel,
@@ -438,8 +420,8 @@ impl Rank {
             match self.segments.mapped_at(to, out.dst, out.len) {
                 Some(Place::Here(at)) => Some(at),
                 // SAFETY: owed by the caller.
-                Some(Place::Away) => return unsafe { self.send_long_unmapped(channel, to, *out, immediate) },
-                None => return Err(self.outside_of_segment(to, out)),
+                Some(Place::Away) => return unsafe { self.send_unmapped(channel, to, *out, immediate) },
+                None => return Err(Error::op(self.outside(LONG_MESSAGE, to, out.dst, out.len))),
             }
         } else {
             None
@@ -488,6 +470,23 @@ impl Rank {
                 return self.send_to_nobody(channel, to, out.handler).map(Ok);
             }
         }
+    }
+
+    /// Sends a long message to a neighbour whose segment is not mapped here, by what serves such segments.
+    ///
+    /// # Safety
+    /// As [`Wire::send_or_refuse`].
+    #[cold]
+    unsafe fn send_unmapped(
+        &self,
+        channel: Channel,
+        to: RankId,
+        out: Outgoing<'_>,
+        immediate: bool,
+    ) -> Result<Result<(), Refused>, Error> {
+        let above = self.above().expect("segments come after the start");
+        // SAFETY: owed by the caller.
+        unsafe { above.send_long_unmapped(channel, to, out, immediate) }
     }
 
     unsafe fn send_frame(
@@ -563,20 +562,12 @@ impl Rank {
                     unsafe { bytes::store(at, out.src, out.len) };
                     at
                 }
-                _ => return Err(self.outside_of_segment(self.id(), out)),
+                _ => return Err(Error::op(self.outside(LONG_MESSAGE, self.id(), out.dst, out.len))),
             },
         };
         let m = Message { kind: out.kind, args: out.args, payload, len: out.len };
         self.run_handler(self.id(), channel, out.handler, &m);
         Ok(())
-    }
-
-    fn own_address(&self, offset: u64) -> *mut u8 {
-        match self.segments.known().and_then(|t| t.get(self.id())) {
-            Some(e) => e.local.wrapping_add(offset as usize),
-            // Without a segment an address is what its sender said.
-            None => core::ptr::without_provenance_mut(offset as usize),
-        }
     }
 
     /// Polls until the caller may try to send again; `false` if the target has left and will take nothing any
@@ -634,7 +625,11 @@ impl Rank {
     /// took in.
     #[inline]
     pub(crate) fn poll_rest(&self) -> usize {
-        let mut done = self.poll_native(POLL_BUDGET);
+        let mut done = 0;
+        // Relaxed: set before anything is started that may complete.
+        if self.has_completions.load(Relaxed) {
+            done += self.above().map_or(0, |above| above.poll(POLL_BUDGET));
+        }
         if let Some(progress) = &self.progress {
             done += self.poll_beside(progress);
         }
@@ -710,9 +705,9 @@ impl Rank {
 
     #[inline]
     pub(crate) fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
-        let token = Token { rank: self, from, channel, replied: Cell::new(false) };
+        let token = Token { wire: self, from, channel, replied: Cell::new(false) };
         if index < FIRST_LIBRARY_HANDLER {
-            return self.serve[usize::from(index)](self, &token, index, m);
+            return (self.serve[usize::from(index)].handle)(self, &token, index, m);
         }
         if let Some(progress) = self.progress.as_ref().filter(|p| p.puts_aside()) {
             return progress.put_aside(from, channel, index, m);

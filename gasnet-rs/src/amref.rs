@@ -5,23 +5,17 @@
 //! requests name a [transfer](crate::transfer) and its pieces, and answers are checked against what it
 //! expects. Remote atomics run on the target's processor, in its own memory, with the same instructions a
 //! neighbour would use, so both kinds mix.
-//!
-//! **Barrier** among the leaders of neighbourhoods: dissemination. In round `k` leader `l` sends its merged
-//! consensus to `l + 2^k`; after `ceil(log2 n)` rounds everybody has heard of everybody. A message belongs to
-//! a phase by parity: no leader can be two phases ahead of another.
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
-use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
+use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, hi, join, lo, nonsense};
 use crate::atomics::{self, Operation};
-use crate::barrier::Consensus;
 use crate::conduit::Channel;
 use crate::event::{REMOTE, Refused};
-use crate::prim::{AtomicU64, Ordering};
-use crate::segment::Place;
 use crate::transfer::{self, Answer, Away, MAX_PIECES, Name, Plan};
 use crate::{Rank, RankId, bytes};
-use std::sync::Mutex;
 
+/// Numbers of this module's messages among the core's own.
+pub(crate) const FIRST: u8 = PUT;
 const PUT: u8 = 1;
 pub(crate) const ACK: u8 = 2;
 const GET: u8 = 3;
@@ -29,10 +23,11 @@ pub(crate) const DATA: u8 = 4;
 const SET: u8 = 5;
 const ATOMIC: u8 = 6;
 pub(crate) const VALUE: u8 = 7;
-pub(crate) const ROUND: u8 = 8;
+/// The last of them.
+pub(crate) const LAST: u8 = VALUE;
 
 /// What a request is for, in words.
-pub(crate) fn name(handler: u8) -> &'static str {
+fn name(handler: u8) -> &'static str {
     match handler {
         PUT => "a put",
         GET => "a get",
@@ -42,61 +37,9 @@ pub(crate) fn name(handler: u8) -> &'static str {
     }
 }
 
-fn lo(v: u64) -> u32 {
-    v as u32
-}
-fn hi(v: u64) -> u32 {
-    (v >> 32) as u32
-}
-/// A word out of its halves, as arguments carry it.
-pub(crate) fn join(lo: u32, hi: u32) -> u64 {
-    u64::from(lo) | u64::from(hi) << 32
-}
-
 impl Rank {
-    /// Sends a message of this module; it is refused only if it is to be sent immediately.
-    ///
-    /// # Safety
-    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
-    unsafe fn message_with(&self, to: RankId, out: Outgoing<'_>, immediate: bool) -> Result<(), Refused> {
-        // SAFETY: (1).
-        match unsafe { self.send_or_refuse(Channel::Request, to, &out, immediate) } {
-            Ok(sent) => sent,
-            Err(e) => self.fatal(&e.to_string()),
-        }
-    }
-
-    /// A message of the core's own, which waits for room.
-    ///
-    /// # Safety
-    /// 1. The payload is valid memory of that length (owed by the caller).
-    pub(crate) unsafe fn request(
-        &self,
-        to: RankId,
-        kind: Kind,
-        handler: u8,
-        args: &[u32],
-        payload: (*const u8, usize),
-    ) {
-        let out = Outgoing { kind, handler, args, src: payload.0, len: payload.1, dst: 0 };
-        // Never refused. SAFETY: (1).
-        let _ = unsafe { self.message_with(to, out, false) };
-    }
-
-    /// [`Rank::message_with`] without a payload.
-    pub(crate) fn message(
-        &self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        immediate: bool,
-    ) -> Result<(), Refused> {
-        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
-        // SAFETY: no payload.
-        unsafe { self.message_with(to, out, immediate) }
-    }
-
-    /// [`Rank::message`], of the one piece of a new transfer; `args` gets the piece's name.
+    /// [`Wire::message`](crate::Wire::message), of the one piece of a new transfer; `args` gets the piece's
+    /// name.
     fn message_of_one<const N: usize>(
         &self,
         at: &Away,
@@ -263,25 +206,15 @@ impl Rank {
             ))
         })
     }
-
-    /// Bytes of the own segment, if they are inside it.
-    pub(crate) fn own_place(&self, offset: u64, len: usize) -> Option<*mut u8> {
-        // Who asks for kept memory has vouched for it where it asked.
-        match self.segments.whole_at(self.id(), offset, len) {
-            Some(Place::Here(p)) => Some(p),
-            _ => None,
-        }
-    }
 }
 
-/// Ends the job for a message of the core that no rank sends.
-#[cold]
-pub(crate) fn nonsense(rank: &Rank, token: &Token<'_>, what: &str) -> ! {
-    rank.fatal(&format!("rank {} sent {what}: a frame was forged or corrupted", token.source()))
-}
+/// Who serves the messages of this module.
+pub(crate) const MESSAGES: Served = Served {
+    handle: |wire, token, index, m| handle(Rank::of(wire), token, index, m),
+    lost: |wire, to, handler| wire.fatal_started(name(handler), to),
+};
 
-/// Serves a message of this module, and refuses those that are of no module.
-pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     let asked = token.is_request();
     use Kind::{Medium, Short};
     let result = match (index, m.kind, m.args) {
@@ -342,127 +275,11 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             rank.piece_done(&piece);
             Ok(())
         }
-        (ROUND, Short, &[parity, round, clo, chi]) if asked => {
-            if !rank.round_arrived(token.source(), parity, round, join(clo, chi)) {
-                nonsense(rank, token, "a barrier's round that it does not send now");
-            }
-            Ok(())
-        }
         _ => {
             nonsense(rank, token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len()))
         }
     };
     if let Err(e) = result {
         rank.fatal(&format!("answering rank {}: {e}", token.source()));
-    }
-}
-
-/// Bit of a round that has arrived. A word of 0 means that nothing has arrived.
-const ARRIVED: u64 = 1 << 63;
-
-/// The state of the dissemination barrier.
-pub(crate) struct Rounds {
-    inbox: [Vec<AtomicU64>; 2],
-    state: Mutex<State>,
-    /// Whether a barrier is under way, for polls that have nothing to do.
-    active: AtomicU64,
-}
-
-#[derive(Default)]
-struct State {
-    active: bool,
-    phase: u32,
-    round: usize,
-    merged: u64,
-}
-
-impl Rounds {
-    /// The rounds among this many leaders.
-    pub(crate) fn new(leaders: usize) -> Rounds {
-        let rounds = leaders.next_power_of_two().trailing_zeros() as usize;
-        let inbox = [(); 2].map(|()| (0..rounds).map(|_| AtomicU64::new(0)).collect());
-        Rounds { inbox, state: Mutex::default(), active: AtomicU64::new(0) }
-    }
-
-    /// Whether nothing had come for this round.
-    fn arrived(&self, parity: usize, round: usize, word: u64) -> bool {
-        // ORDER: Release; pairs with Acquire in advance_rounds: what the sender did before its barrier comes
-        // before ours.
-        self.inbox[parity][round]
-            .compare_exchange(0, word | ARRIVED, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
-    }
-}
-
-impl Rank {
-    /// All of the neighbourhood have joined a phase with this consensus: has the leader go on.
-    pub(crate) fn rounds_begin(&self, all: u64) {
-        // ORDER: Release; pairs with Acquire in advance_rounds: what all of the neighbourhood did before
-        // their notify is visible.
-        self.leader_block().gathered.store(all | ARRIVED, Ordering::Release);
-        if self.neighbourhood.leads() {
-            self.advance_rounds();
-        }
-    }
-
-    /// Takes in a round; whether its sender may have sent it. A leader's round of the phase after next comes
-    /// when this one's has been dealt with: no leader is two phases ahead of another.
-    fn round_arrived(&self, from: RankId, parity: u32, round: u32, word: u64) -> bool {
-        let (leaders, own) = self.neighbourhood.leaders();
-        let (parity, round, n) = (parity as usize, round as usize, leaders.len());
-        self.neighbourhood.leads()
-            && parity < 2
-            && round < self.rounds.inbox[0].len()
-            && leaders[(own + n - (1 << round)) % n] == from.0
-            && word & ARRIVED == 0
-            && self.rounds.arrived(parity, round, word)
-    }
-
-    fn send_round(&self, s: &State) {
-        if s.round < self.rounds.inbox[0].len() {
-            let (leaders, own) = self.neighbourhood.leaders();
-            let to = leaders[(own + (1 << s.round)) % leaders.len()];
-            let args = [s.phase & 1, s.round as u32, lo(s.merged), hi(s.merged)];
-            // Never refused: it waits for room.
-            let _ = self.message(RankId(to), ROUND, &args, false);
-        }
-    }
-
-    /// On a leader: takes the rounds that have arrived and sends the next ones.
-    pub(crate) fn advance_rounds(&self) {
-        let own = self.leader_block();
-        // Hints: what they miss now they see at a later poll.
-        if own.gathered.load(Ordering::Relaxed) == 0 && self.rounds.active.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        // Busy: another thread does it, or this one further up its stack.
-        let Ok(mut s) = self.rounds.state.try_lock() else { return };
-        if !s.active {
-            // ORDER: Acquire; pairs with Release in rounds_begin.
-            let word = own.gathered.swap(0, Ordering::Acquire);
-            if word == 0 {
-                return;
-            }
-            (s.active, s.round, s.merged) = (true, 0, word & !ARRIVED);
-            self.rounds.active.store(1, Ordering::Relaxed);
-            self.send_round(&s);
-        }
-        while s.active {
-            let Some(slot) = self.rounds.inbox[s.phase as usize & 1].get(s.round) else {
-                s.active = false;
-                self.rounds.active.store(0, Ordering::Relaxed);
-                own.barrier.publish(s.phase, s.merged);
-                s.phase = s.phase.wrapping_add(1);
-                return;
-            };
-            if slot.load(Ordering::Relaxed) == 0 {
-                return;
-            }
-            // ORDER: Acquire; pairs with Release in `arrived`.
-            let word = slot.swap(0, Ordering::Acquire);
-            s.merged = Consensus::decode(s.merged).merge(Consensus::decode(word & !ARRIVED)).encode();
-            s.round += 1;
-            self.send_round(&s);
-        }
     }
 }

@@ -15,8 +15,9 @@
 //! - this file: the engine that drives them.
 //!
 //! **Split phase.** An operation is a future. A blocking call polls it on the caller's stack; a non-blocking
-//! one is boxed and put on the rank's list of tasks, which every [`Rank::poll`] advances, so that a rank that
-//! waits for something else still passes messages on. Its end completes an ordinary [`Event`].
+//! one is boxed and put on the rank's list of tasks, which every [`Wire::poll`](crate::Wire::poll) advances,
+//! so that a rank that waits for something else still passes messages on. Its end completes an ordinary
+//! [`Event`].
 //!
 //! **Synchronisation.** A member depends on another member only for the data that it receives from it. Data
 //! is read only after its owner has entered. It is written by its receiver, or with the receiver's
@@ -164,14 +165,10 @@ pub(crate) struct Collectives {
     tasks: Mutex<Vec<Task>>,
     /// Operations started since the last turn, by any thread.
     fresh: Mutex<Vec<Task>>,
-    /// Number of tasks in both lists, to be read without the locks.
-    busy: AtomicUsize,
     /// The mail's epoch at the last advance.
     seen: AtomicUsize,
     /// Time of the next question to other members, in milliseconds of the host's clock.
     pub(crate) ask_at: AtomicU64,
-    /// Number of such questions and answers handled since a wait has looked last.
-    pub(crate) questions: AtomicUsize,
     /// Number of advances so far.
     advances: AtomicU32,
     teams: Mutex<Vec<Weak<Members>>>,
@@ -185,10 +182,8 @@ impl Collectives {
             mail: Mail::default(),
             tasks: Mutex::default(),
             fresh: Mutex::default(),
-            busy: AtomicUsize::new(0),
             seen: AtomicUsize::new(usize::MAX),
             ask_at: AtomicU64::new(0),
-            questions: AtomicUsize::new(0),
             advances: AtomicU32::new(0),
             teams: Mutex::default(),
             next_team: AtomicU32::new(1),
@@ -262,14 +257,6 @@ impl Rank {
     /// the last time.
     #[inline]
     pub(crate) fn advance_collectives(&self) {
-        // Relaxed: a hint; what it leads to is under locks.
-        if self.coll.busy.load(Ordering::Relaxed) > 0 {
-            self.advance_tasks();
-        }
-    }
-
-    #[cold]
-    fn advance_tasks(&self) {
         // Relaxed: a count.
         if (self.coll.advances.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
             .is_multiple_of(ADVANCES_PER_LOOK_AT_AGES)
@@ -294,7 +281,7 @@ impl Rank {
             if over {
                 self.ops.finish(t.op, REMOTE);
                 // Relaxed: a hint, as where it is read.
-                self.coll.busy.fetch_sub(1, Ordering::Relaxed);
+                self.turns_wanted.fetch_sub(1, Ordering::Relaxed);
             }
             !over
         });
@@ -325,7 +312,7 @@ impl Rank {
             op,
             since: last_tick(),
         });
-        self.coll.busy.fetch_add(1, Ordering::Relaxed);
+        self.turns_wanted.fetch_add(1, Ordering::Relaxed);
         // A message that arrived since its first turn must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
     }
@@ -344,7 +331,7 @@ impl Rank {
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;
-        self.meet_until(place, COLLECTIVE_WAIT, || {
+        self.meet_collectively(place, COLLECTIVE_WAIT, || {
             let epoch = self.coll.mail.epoch();
             if epoch == seen {
                 return false;

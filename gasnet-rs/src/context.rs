@@ -1,9 +1,10 @@
 //! What the calling thread is running: the program, or a function of the program that the runtime has called.
 //!
-//! One rule, kept in one place ([`Rank::check_context`]): a handler and a function of a reduction may not
-//! wait, and may not enter a barrier or a collective operation. The runtime calls them in the middle of other
-//! work, on which the new wait would depend. A handler's own library calls are looked at under `GASNET_CHECK`
-//! only. A function of a reduction is always told, since what it breaks is a hang.
+//! One rule, kept in one place ([`Wire::check_context`](crate::Wire::check_context)): a handler and a
+//! function of a reduction may not wait, and may not enter a barrier or a collective operation. The runtime
+//! calls them in the middle of other work, on which the new wait would depend. A handler's own library calls
+//! are looked at under `GASNET_CHECK` only. A function of a reduction is always told, since what it breaks is
+//! a hang.
 
 //!
 //! A layer above the core keeps three more facts here ([`serving`], [`waiting`], [`reading`]). All of it
@@ -11,7 +12,6 @@
 //! which switches between ranks in the middle of calls: it takes what belongs to the one ([`exchange`]) and
 //! puts back what belongs to the other.
 
-use crate::Rank;
 use core::any::Any;
 use core::cell::{Cell, OnceCell};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -151,26 +151,20 @@ pub(crate) fn is_preparing() -> bool {
     INSIDE.get() == Inside::Prepared
 }
 
-impl Rank {
-    /// Ends the job when a function that the runtime has called does what only the program may.
-    #[inline]
-    pub(crate) fn check_context(&self, what: &str) {
-        if !in_program() {
-            self.refuse(what);
+/// Why a function that the runtime has called may not do what only the program may, in words; `None` if the
+/// program itself is running.
+pub(crate) fn objection(what: &str) -> Option<String> {
+    Some(match INSIDE.get() {
+        Inside::Program => return None,
+        Inside::Reduction => format!(
+            "a function of a reduction may not {what}: it may only combine its operands. Return from it first"
+        ),
+        Inside::Prepared => format!(
+            "between preparing a request and committing or cancelling it a thread may not {what}: it has the room to send from everybody. \
+             A prepared message that was forgotten (`mem::forget`) is neither committed nor cancelled"
+        ),
+        Inside::Handler => {
+            format!("a handler may not {what}: it may reply to its request, and must not wait")
         }
-    }
-
-    #[cold]
-    fn refuse(&self, what: &str) -> ! {
-        self.fatal(&match INSIDE.get() {
-            Inside::Reduction => format!(
-                "a function of a reduction may not {what}: it may only combine its operands. Return from it first"
-            ),
-            Inside::Prepared => format!(
-                "between preparing a request and committing or cancelling it a thread may not {what}: it has the room to send from everybody. \
-                 A prepared message that was forgotten (`mem::forget`) is neither committed nor cancelled"
-            ),
-            _ => format!("a handler may not {what}: it may reply to its request, and must not wait"),
-        })
-    }
+    })
 }

@@ -1,4 +1,4 @@
-//! Ranks that have left in order ([`Rank::done`]). An operation that is outstanding with such a rank, or is
+//! Ranks that have left in order ([`Wire::done`]). An operation that is outstanding with such a rank, or is
 //! started towards it, can never complete. It ends the job with a message that names both ranks.
 //!
 //! **Who knows.** A rank that leaves says so in the shared memory of its host, before it closes its conduit.
@@ -18,13 +18,10 @@
 //! collective operations are dropped, too: a rank that has forgotten such an operation may end in order. A
 //! rank that waits for the operation ends the job with the message.
 
-use crate::am::FIRST_LIBRARY_HANDLER;
-use crate::coll::{agree, mail};
 use crate::conduit::Channel;
 use crate::prim::Ordering;
-use crate::region::ops as region;
 use crate::shm::map;
-use crate::{Error, Rank, RankId, amref, vis};
+use crate::{Error, RankId, Wire};
 use std::time::Duration;
 
 /// Longest time that answers of a rank that has left may take to arrive. It is longer than any conduit takes
@@ -34,17 +31,7 @@ const MAX_TIME_TO_LAST_ANSWER: Duration = Duration::from_secs(8);
 /// Advice to the user at the end of the messages.
 const ADVICE: &str = "ranks that others still talk to must stay, for example in a barrier before the end";
 
-impl Rank {
-    /// Tells the other ranks of the host that this rank has left.
-    pub(crate) fn say_goodbye(&self) {
-        let Ok(own) = self.boot.host_ranks.binary_search(&self.id().0) else { return };
-        let now = map::last_tick().as_millis() as u64;
-        // ORDER: Release, both; pair with Acquire in left_for: what this rank sent to others through shared
-        // memory is there.
-        self.blocks[own].left_at.store(now.max(1), Ordering::Release);
-        self.header.left.count.fetch_add(1, Ordering::Release);
-    }
-
+impl Wire {
     /// Whether any rank of the host has left.
     #[inline]
     fn some_left(&self) -> bool {
@@ -66,7 +53,7 @@ impl Rank {
         }
     }
 
-    /// Whether a rank is known to have left in order ([`Rank::done`]). Puts of it that were done are in
+    /// Whether a rank is known to have left in order ([`Wire::done`]). Puts of it that were done are in
     /// place. A rank of another host may have left a moment before this is known.
     pub fn has_departed(&self, rank: RankId) -> bool {
         self.has_left(rank)
@@ -82,14 +69,10 @@ impl Rank {
     /// A message cannot be sent because its target has left. The module lists the messages that are dropped.
     #[cold]
     pub(crate) fn send_to_nobody(&self, channel: Channel, to: RankId, handler: u8) -> Result<(), Error> {
-        match handler {
+        match self.serve.get(usize::from(handler)) {
             _ if channel == Channel::Reply => {}
-            amref::ROUND => {}
-            mail::FIRST..=mail::LAST | agree::FIRST..=agree::LAST => self.coll.mail.lost(to),
-            vis::FIRST..=vis::LAST => self.fatal_started("a put or get of many pieces", to),
-            region::FIRST..=region::LAST => self.fatal_started("an operation on a region", to),
-            ..FIRST_LIBRARY_HANDLER => self.fatal_started(amref::name(handler), to),
-            _ => self.fatal_started(&format!("a message for handler {handler}"), to),
+            Some(served) => (served.lost)(self, to, handler),
+            None => self.fatal_started(&format!("a message for handler {handler}"), to),
         }
         Ok(())
     }
@@ -100,22 +83,29 @@ impl Rank {
         self.fatal(&format!("{what} needs rank {to}, which has left the job: {ADVICE}"))
     }
 
+    /// Notes that a message of a collective operation could not be sent, since its target has left.
+    pub(crate) fn note_lost(&self, to: RankId) {
+        self.lost_to.store(to.0 + 1, Ordering::Relaxed);
+    }
+
+    /// The target of the last such message.
+    fn lost_to(&self) -> Option<RankId> {
+        self.lost_to.load(Ordering::Relaxed).checked_sub(1).map(RankId)
+    }
+
     /// Called at steps of a wait that sleeps: ends the job if something is outstanding with a rank that has
-    /// left.
+    /// left. `collective`: the wait may be for a collective operation.
     #[cold]
-    pub(crate) fn check_outstanding(&self, what: &str, peer: Option<RankId>) {
+    pub(crate) fn check_outstanding(&self, what: &str, collective: bool, peer: Option<RankId>) {
         let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > MAX_TIME_TO_LAST_ANSWER);
-        // An event may belong to a collective operation.
-        let collective =
-            peer.is_none() && [crate::coll::COLLECTIVE_WAIT, crate::rma::EVENT_WAIT].contains(&what);
-        let needed = if collective { self.coll.mail.lost_to() } else { peer };
+        let needed = peer.or_else(|| self.lost_to().filter(|_| collective));
         if let Some(peer) = needed.filter(gone) {
             self.fatal(&format!(
                 "waits for {what}, which needs rank {peer}, and that rank has left the job: {ADVICE}"
             ));
         }
-        let native = self.native.get().and_then(|native| native.outstanding(gone));
-        if let Some((peer, n)) = native.or_else(|| self.transfers.outstanding(gone)) {
+        let conduits = self.above().and_then(|above| above.outstanding(&gone));
+        if let Some((peer, n)) = conduits.or_else(|| self.transfers.outstanding(gone)) {
             self.fatal(&format!(
                 "waits for {what}, and {n} of its puts, gets or atomic operations are outstanding with rank {peer}, which has left the \
                  job: {ADVICE}"

@@ -6,25 +6,20 @@
 
 use crate::boot::ToMonitor;
 use crate::last_words::{leave, say};
-use crate::prim::Ordering::Relaxed;
-use crate::shm::HostHeader;
-use crate::{Boot, Error, Rank};
+use crate::prim::Ordering::{self, Relaxed};
+use crate::shm::{HostHeader, map};
+use crate::{Boot, Error, Wire, context};
 use std::os::fd::AsRawFd;
 
 /// Time after which a rank does not believe any more that another one is printing.
 const PRINTING: std::time::Duration = std::time::Duration::from_secs(5);
 
-impl Rank {
+impl Wire {
     pub(crate) fn tell(&self, packet: &ToMonitor) {
         // A child of this rank that inherited the object by fork is not the rank.
         if std::process::id() == self.pid {
             tell(&self.boot, packet);
         }
-    }
-
-    /// Whether somebody watches over this rank who can be told things.
-    pub(crate) fn has_monitor(&self) -> bool {
-        self.boot.link.is_some()
     }
 
     pub(crate) fn tell_attached(&self) {
@@ -54,7 +49,7 @@ impl Rank {
         self.leave(code)
     }
 
-    /// Before [`Rank::exit_together`]: prints what the conduit has counted, if `GASNET_STATS` asks for
+    /// Before [`Wire::exit_together`]: prints what the conduit has counted, if `GASNET_STATS` asks for
     /// it. Waits for a call of the conduit that is under way.
     pub fn say_counted_early(&self) {
         // Else it is said when all leave together.
@@ -89,8 +84,18 @@ impl Rank {
             conduit.close();
             self.say_counted();
         }
-        self.tell(&ToMonitor::Barriers(self.barriers_joined()));
+        self.tell(&ToMonitor::Barriers(self.phases.take().joined()));
         self.tell(&ToMonitor::Done(code));
+    }
+
+    /// Tells the other ranks of the host that this rank has left.
+    fn say_goodbye(&self) {
+        let Ok(own) = self.boot.host_ranks.binary_search(&self.id().0) else { return };
+        let now = map::last_tick().as_millis() as u64;
+        // ORDER: Release, both; pair with Acquire in left_for: what this rank sent to others through shared
+        // memory is there.
+        self.blocks[own].left_at.store(now.max(1), Ordering::Release);
+        self.header.left.count.fetch_add(1, Ordering::Release);
     }
 
     /// Ends the whole job because of an error: prints `text` with the rank and leaves with code 1.
@@ -98,13 +103,13 @@ impl Rank {
         self.fatal_with("gasnet: ", text)
     }
 
-    /// [`Rank::fatal`] with another prefix than `gasnet: `.
+    /// [`Wire::fatal`] with another prefix than `gasnet: `.
     #[cold]
     pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
         self.fatal_about(prefix, text, text)
     }
 
-    /// [`Rank::fatal_with`] for an error that ranks meet together and see differently: one of those with the
+    /// [`Wire::fatal_with`] for an error that ranks meet together and see differently: one of those with the
     /// same `subject` prints its text.
     #[cold]
     pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
@@ -113,16 +118,26 @@ impl Rank {
         self.leave(1)
     }
 
+    /// Ends the job when a function that the runtime has called does what only the program may.
+    #[inline]
+    pub(crate) fn check_context(&self, what: &str) {
+        if !context::in_program() {
+            self.refuse(what);
+        }
+    }
+
+    #[cold]
+    fn refuse(&self, what: &str) {
+        if let Some(why) = context::objection(what) {
+            self.fatal(&why);
+        }
+    }
+
     fn leave(&self, code: i32) -> ! {
         match &self.boot.overseer {
             Some(overseer) if self.is_own_process() => overseer.leave(code),
             _ => leave(code),
         }
-    }
-
-    /// Whether this process is the rank itself, not a child it forked.
-    pub fn is_own_process(&self) -> bool {
-        std::process::id() == self.pid
     }
 }
 
@@ -160,7 +175,7 @@ fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text:
     header.said.store(mark, Relaxed);
 }
 
-/// Ends the whole job because it cannot start: as [`Rank::fatal`] before there is a rank. What the program
+/// Ends the whole job because it cannot start: as [`Wire::fatal`] before there is a rank. What the program
 /// has printed so far comes out.
 pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     let text = why.to_string();

@@ -8,34 +8,42 @@
 //! non-blocking operation. *Access region*: a bracket that gathers implicit operations into one event.
 //!
 //! # Layers
-//! Imports go down; `docs/architecture.md` has the whole table, and a test holds it.
+//! Imports go down; `docs/architecture.md` has the whole table, and a test holds it. The lower half, the
+//! [`Wire`], moves messages and waits, and knows nothing of what they are for. The upper half, [`Rank`], is
+//! what memory and collective operations mean. It registers what serves its messages, and what polls and long
+//! waits have to do for it (`above.rs`).
 //! ```text
-//! domain                            words that a team changes by chosen functions
+//! domain  sync                      words that a team changes by chosen functions; queues and locks made of words
 //! rank                              the object that programs call, and how a rank starts
-//! departure  team                   ranks that have left; teams
+//! team                              teams
 //! region                            any memory under a revocable key
-//! coll  rma  vis                    collective operations; puts and gets; of lists of pieces
-//! native  amref  progress           both by the conduit's own means, or over active messages; a thread that polls
-//! processes                         puts and gets that the system carries out between processes
-//! am  job                           active messages; how a rank leaves
+//! coll  rma  atomics  vis           collective operations; puts, gets and atomic operations; of lists of pieces
+//! native  amref  processes          these by the conduit's own means, over active messages, by the system
+//! ----------------------------------------------------------------------------------------------------
+//! wire                              the state of what follows
+//! progress  spins                   a thread that polls; the program's own waiting loops
+//! barrier  waiting  am              the job's barrier; polls, and waits that poll; active messages
+//! pause  departure  report          a step of a wait; ranks that have left; why a rank is blocked
+//! reach  job  above  who            ranges of segments; how a rank leaves; the upper half; who is who
 //! shm  plugin                       rings and links of neighbours; conduits that are loaded at run time
-//! conduit  meeting  report  spins   the seam to networks; start; why a rank is blocked; the program's own waiting loops
-//! barrier  wait  sync  config       barrier of neighbours; how to wait; synchronisation of NICs; settings
-//! atomics  bytes  neighbourhood  boot   words and copies of what others may touch; who shares memory; what a rank is told
+//! conduit  meeting                  the seam to networks; start
+//! wait  config                      how to wait; settings
+//! bytes  neighbourhood  boot        words and copies of what others may touch; who shares memory; what a rank is told
 //! segment  event  transfer          where data is; what is outstanding, and which answers count
 //! ids  slots  narrow  context  threads  question  last_words  error   small things that all of them use
 //! ```
 //!
 //! # Where the methods of [`Rank`] are
-//! A call of the program is a method of [`Rank`], in the file of its subject:
+//! A call of the program is a method of [`Rank`], or of the [`Wire`] that it derefs to, in the file of its
+//! subject:
 //!
 //! | File | Methods |
 //! |---|---|
-//! | `rank.rs` | who is who, on which host |
+//! | `who.rs` | who is who, on which host |
 //! | `rank/start.rs` | `start`, `dismantle` |
 //! | `rank/segments.rs` | `attach`, `bind_segment`, `allocate` |
 //! | `rank/agreed.rs` | `allocate_agreed`, `allocate_kept` |
-//! | `rank/waiting.rs` | `poll`, waits |
+//! | `waiting.rs`, `pause.rs` | `poll`, waits; one step of a wait |
 //! | `rma.rs` | `put`, `get`, `memset` in all forms; `read`, `write`; events: `wait`, `test`; implicit operations |
 //! | `kept.rs` | the same in memory that no safe call reaches |
 //! | `vis.rs` | puts and gets of many pieces |
@@ -44,7 +52,7 @@
 //! | `barrier.rs` | the barrier in its phases |
 //! | `team.rs`, `coll.rs` | the team of all ranks, whose methods are the collectives; promises |
 //! | `region.rs`, `region/` | memory under a revocable key, and all operations on it |
-//! | `sync/mod.rs` | words that NICs and programs share |
+//! | `sync/mod.rs`, `sync/nic.rs` | words that NICs and programs share; the NIC itself |
 //! | `spins.rs` | waiting loops of the program's own |
 //! | `job.rs` | leaving, and errors that end the job |
 //! | `departure.rs` | which ranks have left |
@@ -70,6 +78,7 @@
 //! ```
 //! The crate `gasnet-conduits` starts a job: `gasnet_conduits::run(|rank| ...)`.
 
+mod above;
 pub mod am;
 mod amref;
 pub mod atomics;
@@ -95,12 +104,14 @@ mod narrow;
 mod native;
 mod neighbourhood;
 pub mod number;
+mod pause;
 pub mod plugin;
 mod prim;
 mod processes;
 mod progress;
 mod question;
 mod rank;
+mod reach;
 pub mod region;
 pub mod report;
 mod rma;
@@ -114,6 +125,9 @@ mod threads;
 mod transfer;
 pub mod vis;
 mod wait;
+mod waiting;
+mod who;
+mod wire;
 
 pub use am::{Handler, Message, Token};
 pub use boot::Boot;
@@ -133,3 +147,4 @@ pub use shm::frames::FrameGrid;
 pub use spins::Spins;
 pub use team::Team;
 pub use wait::{WaitPolicy, Waiter};
+pub use wire::Wire;

@@ -13,7 +13,7 @@
 //! The board serves jobs whose launcher gives no [`Exchange`]. A job on one host needs none.
 
 use crate::Error;
-use crate::barrier::{CentralBarrier, Consensus};
+use crate::barrier::central::{CentralBarrier, Consensus};
 use crate::boot::Exchange;
 use crate::prim::{AtomicU32, Ordering};
 use crate::shm::map;

@@ -22,18 +22,13 @@
 //! calls of the runtime. So the progress thread serves only the runtime's own messages: puts, gets, atomics,
 //! barriers. It puts aside messages for handlers of libraries and programs, and the program's next poll
 //! handles them. When very many of them wait, requests stay in the network until then.
-#![expect(unsafe_code, reason = "hands payloads on to handlers; keeps signals off the thread")]
 
-use crate::am::{Kind, Message};
-use crate::conduit::Channel;
-use crate::prim::{AtomicU32, Ordering};
+use crate::Wire;
+use crate::am::aside::{self, Progress};
+use crate::prim::Ordering;
 use crate::shm::map;
-use crate::{Rank, RankId};
-use core::cell::Cell;
-use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Number of messages put aside above which requests stay in the network.
@@ -48,23 +43,6 @@ const TIME_BETWEEN_LOOKS_AT_PROCESSOR: Duration = Duration::from_millis(1);
 const SLEEP_WHILE_PROGRAM_POLLS: Duration = Duration::from_micros(200);
 /// Longest sleep on a descriptor.
 const MAX_SLEEP_ON_DESCRIPTOR: Duration = Duration::from_millis(50);
-
-thread_local! {
-    /// Whether this thread is a progress thread, of any rank, and not one of the program.
-    static AT_WORK: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A message put aside. The payload of a long message is already in the segment.
-struct Aside {
-    from: RankId,
-    channel: Channel,
-    handler: u8,
-    kind: Kind,
-    args: Vec<u32>,
-    medium: Vec<u128>,
-    long: u64,
-    len: usize,
-}
 
 /// The processor of the program's thread that started the rank.
 struct Program {
@@ -106,88 +84,7 @@ fn processor_in(stat: &[u8]) -> Option<usize> {
     rest.split_ascii_whitespace().nth(39 - 3)?.parse().ok()
 }
 
-/// State of a rank's progress thread.
-pub(crate) struct Progress {
-    /// Whether handlers of the program may run on the thread.
-    parallel: bool,
-    /// Whether the thread moves to the program's processor, unless the rank was given processors of its own.
-    follows: bool,
-    /// Number of polls by the program.
-    polls: AtomicU32,
-    /// Messages put aside, and their number.
-    aside: Mutex<VecDeque<Aside>>,
-    waiting: AtomicU32,
-    stop: AtomicU32,
-}
-
-impl Progress {
-    /// The state for a host with `ranks` ranks and `processors` processors.
-    pub(crate) fn new(parallel: bool, ranks: usize, processors: usize) -> Progress {
-        Progress {
-            parallel,
-            follows: ranks <= processors && processors < 2 * ranks,
-            polls: AtomicU32::new(0),
-            aside: Mutex::default(),
-            waiting: AtomicU32::new(0),
-            stop: AtomicU32::new(0),
-        }
-    }
-
-    /// Asks the thread to end.
-    pub(crate) fn stop(&self) {
-        self.stop.store(1, Ordering::Relaxed);
-    }
-
-    /// Whether a message for a handler of the program has to be put aside now.
-    pub(crate) fn puts_aside(&self) -> bool {
-        !self.parallel && AT_WORK.get()
-    }
-
-    pub(crate) fn put_aside(&self, from: RankId, channel: Channel, handler: u8, m: &Message<'_>) {
-        let mut medium = Vec::new();
-        if m.kind == Kind::Medium {
-            medium.resize(m.len.div_ceil(16).max(1), 0u128);
-            // SAFETY: room for the payload just made; it is valid while the message is delivered.
-            unsafe { core::ptr::copy_nonoverlapping(m.payload, medium.as_mut_ptr().cast(), m.len) };
-        }
-        let (args, long) = (m.args.to_vec(), m.payload as u64);
-        let message = Aside { from, channel, handler, kind: m.kind, args, medium, long, len: m.len };
-        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
-        aside.push_back(message);
-        self.waiting.store(aside.len() as u32, Ordering::Relaxed);
-    }
-}
-
-impl Rank {
-    /// Called by polls of the program: handles the messages that were put aside.
-    #[cold]
-    pub(crate) fn poll_beside(&self, progress: &Progress) -> usize {
-        if AT_WORK.get() {
-            return 0;
-        }
-        progress.polls.store(progress.polls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        let mut done = 0;
-        // Relaxed: a hint; the lock hands the messages over.
-        while progress.waiting.load(Ordering::Relaxed) > 0 {
-            let next = {
-                let mut aside = progress.aside.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = aside.pop_front();
-                progress.waiting.store(aside.len() as u32, Ordering::Relaxed);
-                next
-            };
-            let Some(mut m) = next else { break };
-            let payload = match m.kind {
-                Kind::Short => core::ptr::null_mut(),
-                Kind::Medium => m.medium.as_mut_ptr().cast(),
-                Kind::Long => m.long as *mut u8,
-            };
-            let message = Message { kind: m.kind, args: &m.args, payload, len: m.len };
-            self.run_handler(m.from, m.channel, m.handler, &message);
-            done += 1;
-        }
-        done
-    }
-
+impl Wire {
     /// Starts the thread.
     pub(crate) fn start_progress(&'static self) {
         let Some(progress) = &self.progress else { return };
@@ -202,7 +99,7 @@ impl Rank {
     }
 
     fn work(&self, progress: &Progress, mut program: Option<Program>) {
-        AT_WORK.set(true);
+        aside::begin_work();
         gasnet_sys::thread::sleep_exactly();
         // Older kernels do not have this call and wake the thread in the usual way.
         let _ = gasnet_sys::thread::run_when_woken();

@@ -30,6 +30,7 @@
 mod gate;
 mod long;
 pub(crate) mod ops;
+mod refusal;
 mod served;
 pub mod watch;
 

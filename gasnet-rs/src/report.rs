@@ -16,7 +16,7 @@ use crate::boot::{Blocked, MeetingPlace, ToMonitor};
 use crate::question::asked;
 use crate::shm::map;
 use crate::wait::{Told, Waiter};
-use crate::{Rank, RankId, threads};
+use crate::{RankId, Wire, threads};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::OnceLock;
 
@@ -78,7 +78,7 @@ pub fn place_in_program() -> Option<String> {
     place(&std::backtrace::Backtrace::force_capture().to_string())
 }
 
-impl Rank {
+impl Wire {
     /// Called at steps of a wait that sleeps: reports if the monitor asks, or if the wait takes too long.
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
@@ -133,8 +133,9 @@ impl Rank {
     }
 
     fn blocked(&self, waiter: &Waiter, what: &'static str, peer: Option<RankId>) -> Blocked {
-        let reached = [self.barriers_joined(), self.collectives_started(), u32::from(self.is_attaching())];
+        let meetings = self.above().map_or(0, |above| above.meetings());
         let phases = self.phases.take();
+        let reached = [phases.joined(), meetings, u32::from(self.is_attaching())];
         let barrier = (phases.notified && !phases.by_nics && peer.is_none()).then_some(phases.phase);
         let number = |place| match place {
             // NICs do not tell how far they are.
@@ -175,12 +176,6 @@ impl Rank {
         }
         let number = told.number;
         self.tell(&ToMonitor::Waits(number, self.blocked(waiter, what, peer)));
-    }
-
-    /// Number of barriers that this rank has joined, without those that NICs carried out.
-    pub(crate) fn barriers_joined(&self) -> u32 {
-        let p = self.phases.take();
-        p.phase.wrapping_add(u32::from(p.notified && !p.by_nics))
     }
 }
 

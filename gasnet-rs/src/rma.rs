@@ -37,7 +37,7 @@ use crate::event::{Categories, Event, Implicit, Local, Refused};
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
 use crate::transfer::Away;
-use crate::{Error, Rank, RankId};
+use crate::{Rank, RankId};
 
 /// What a wait for the event of an operation is called.
 pub(crate) const EVENT_WAIT: &str = "an operation to complete";
@@ -48,34 +48,6 @@ pub(crate) fn granted<T>(started: Result<T, Refused>) -> T {
 }
 
 impl Rank {
-    pub(crate) fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
-        if self.segments.mapped_at(rank, offset, len).is_some() {
-            return Ok(());
-        }
-        Err(Error::op(self.outside(what, rank, offset, len)))
-    }
-
-    #[cold]
-    pub(crate) fn outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> String {
-        match self.table().get(rank) {
-            None => format!("{what} to rank {rank}: the job has {} ranks", self.size()),
-            Some(e) => format!(
-                "{what} of {len} bytes at address {:#x} (offset {:#x}) is outside the segment of rank {rank}, which is \
-                 [{:#x}, {:#x}), {} bytes",
-                e.addr.wrapping_add(offset as usize),
-                offset,
-                e.addr,
-                e.addr.wrapping_add(e.size),
-                e.size
-            ),
-        }
-    }
-
-    #[cold]
-    pub(crate) fn fatal_outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> ! {
-        self.fatal(&self.outside(what, rank, offset, len))
-    }
-
     /// Copies `len` bytes from `src` to byte `offset` of a rank's segment.
     ///
     /// # One-sided
@@ -449,7 +421,7 @@ impl Rank {
         if event != Event::DONE {
             self.check_context("wait for an operation");
             let peer = self.ops.peer(event);
-            self.wait_for(EVENT_WAIT, peer, || self.test_quietly(event));
+            self.wait_for_operation(EVENT_WAIT, peer, || self.test_quietly(event));
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) mod link;
 pub(crate) mod map;
 pub(crate) mod ring;
 
-use crate::barrier::CentralBarrier;
+use crate::barrier::central::CentralBarrier;
 use crate::error::Error;
 use crate::prim::{AtomicU64, Ordering};
 use crate::wait::Station;

@@ -12,7 +12,7 @@
 //! The first [`UNTIMED_LOOKS`] looks cost only a comparison, so that a program that looks at another place
 //! each time pays nothing more.
 
-use crate::rank::Rank;
+use crate::Wire;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use std::time::Duration;
@@ -124,7 +124,7 @@ impl Wait {
     }
 }
 
-impl Rank {
+impl Wire {
     /// Called when a look of the program found `key`. Returns whether the look was in vain. If it was, this
     /// call polls, unless the caller has polled (and did as much as it says), and gives up the processor if
     /// it is time to do so.

@@ -9,6 +9,7 @@
 #![expect(unsafe_code, reason = "declares and forwards operations on raw buffers")]
 
 use crate::atomics::{Function, WordType};
+use crate::barrier::central::BarrierByNics;
 use crate::barrier::{Consensus, Outcome};
 use crate::boot::MeetingPlace;
 use crate::coll::algorithms::{self, Blocks};
@@ -45,11 +46,6 @@ impl core::fmt::Debug for Team {
 }
 
 impl Rank {
-    /// Whether the segment of a rank is mapped here. Between two ranks, both find the same.
-    pub(crate) fn maps(&self, r: RankId) -> bool {
-        self.segments.known().and_then(|t| t.get(r)).is_some_and(|e| !e.local.is_null())
-    }
-
     /// The team of all ranks of the job.
     pub fn team_all(&'static self) -> Team {
         let members = self.team_all.get_or_init(|| {
@@ -73,14 +69,8 @@ impl Rank {
     pub(crate) fn make_barrier_team(&'static self) {
         if self.config.coll_nic && self.size() > 1 && self.nic_port().is_some() {
             let members = self.members(JOB_BARRIER_TEAM, self.ranks().collect());
-            self.nic_barrier.get_or_init(|| Team { members });
+            self.nic_barrier.get_or_init(|| Box::new(Team { members }));
         }
-    }
-
-    /// The team of [`make_barrier_team`](Self::make_barrier_team) as soon as NICs can be used: of a phase,
-    /// all ranks say the same.
-    pub(crate) fn barrier_team(&self) -> Option<&Team> {
-        self.nic_barrier.get().filter(|_| self.has_attached())
     }
 
     fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
@@ -102,6 +92,17 @@ impl Rank {
         });
         self.coll.add_team(&members);
         members
+    }
+}
+
+impl BarrierByNics for Team {
+    fn notify(&self, id: i32, flags: u32) {
+        self.barrier_notify(id, flags);
+    }
+
+    fn test(&self, id: i32, flags: u32) -> Option<Consensus> {
+        self.barrier_test(id, flags)?;
+        self.barrier_result()
     }
 }
 
@@ -281,7 +282,7 @@ impl Team {
     }
 
     /// Enters the team's split-phase barrier, by name or with [`crate::barrier::ANONYMOUS`]:
-    /// [`Rank::barrier_notify`] for teams.
+    /// [`Wire::barrier_notify`](crate::Wire::barrier_notify) for teams.
     ///
     /// # Panics
     /// Ends the job on a second notify in one phase.
@@ -302,7 +303,7 @@ impl Team {
         barrier.open = Some((event, words));
     }
 
-    /// [`Rank::barrier_test`] for teams: does not poll.
+    /// [`Wire::barrier_test`](crate::Wire::barrier_test) for teams: does not poll.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
@@ -325,7 +326,7 @@ impl Team {
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }
 
-    /// [`Rank::barrier_wait`] for teams.
+    /// [`Wire::barrier_wait`](crate::Wire::barrier_wait) for teams.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
@@ -338,7 +339,7 @@ impl Team {
         outcome.unwrap_or(Outcome::Mismatched)
     }
 
-    /// [`Rank::barrier_result`] for teams.
+    /// [`Wire::barrier_result`](crate::Wire::barrier_result) for teams.
     pub fn barrier_result(&self) -> Option<Consensus> {
         if self.members.id == 0 {
             return self.members.rank.barrier_result();

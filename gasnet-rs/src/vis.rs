@@ -15,8 +15,7 @@ mod side;
 
 pub use self::near::Window;
 use self::side::{Fault, MAX_BYTES};
-use crate::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Token};
-use crate::amref::nonsense;
+use crate::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Served, Token, nonsense};
 use crate::conduit::Channel;
 use crate::event::{Event, Implicit, Local};
 use crate::segment::{GlobalPtr, SegmentEntry, Shared};
@@ -503,8 +502,14 @@ impl Rank {
     }
 }
 
+/// Who serves the messages of this module.
+pub(crate) const MESSAGES: Served = Served {
+    handle: |wire, token, index, m| handle(Rank::of(wire), token, index, m),
+    lost: |wire, to, _| wire.fatal_started("a put or get of many pieces", to),
+};
+
 /// Serves a message of this module.
-pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     let result = match (index, m.args) {
         (PUT, args) if token.is_request() => far::serve_put(rank, token, args, m.bytes()),
         (GET, args) if token.is_request() => far::serve_get(rank, token, args, m.bytes()),

@@ -303,6 +303,8 @@ pub struct Waiter {
     pub(crate) for_others: bool,
     /// All ranks have to reach this place before it ends.
     pub(crate) meeting: Option<MeetingPlace>,
+    /// Whether it may be for a collective operation.
+    pub(crate) collective: bool,
     /// Set when the wait has taken a while.
     pub(crate) told: Option<Told>,
     /// The last question that the wait has answered ([`crate::report`]), and whether it has reported without
@@ -324,6 +326,7 @@ impl Waiter {
             since: None,
             for_others: false,
             meeting: None,
+            collective: false,
             told: None,
             asked: crate::question::asked(),
             reported: false,

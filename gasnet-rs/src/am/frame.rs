@@ -37,6 +37,22 @@ impl Kind {
     }
 }
 
+/// Handler indices of clients start here; lower ones are the runtime's.
+pub const FIRST_CLIENT_HANDLER: u8 = 128;
+/// Indices from here up to [`FIRST_CLIENT_HANDLER`] belong to the libraries between the core and the program.
+pub const FIRST_LIBRARY_HANDLER: u8 = 96;
+
+/// A message on its way out.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) handler: u8,
+    pub(crate) args: &'a [u32],
+    pub(crate) src: *const u8,
+    pub(crate) len: usize,
+    pub(crate) dst: u64,
+}
+
 /// Bytes before the arguments.
 const HEAD_BYTES: usize = 16;
 

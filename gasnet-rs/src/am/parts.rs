@@ -16,7 +16,7 @@ use crate::conduit::{Channel, Frame};
 use crate::event::Refused;
 use crate::prim::{AtomicU32, Ordering};
 use crate::segment::Place;
-use crate::{Error, Rank, RankId, bytes};
+use crate::{Error, RankId, Wire, bytes};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -75,7 +75,7 @@ fn check(head: &FrameHead, part: &PartHead, data: &[u8]) -> Option<(FrameHead, u
     fits.then(|| (FrameHead { len: total, ..*head }, (at / step) as u32))
 }
 
-impl Rank {
+impl Wire {
     /// Sends a long message in parts, the first of which may be refused if it is to be sent immediately.
     ///
     /// # Safety

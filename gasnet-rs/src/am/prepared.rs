@@ -13,7 +13,7 @@ use super::{Kind, Message, Outgoing, Route, Token};
 use crate::conduit::{Channel, RawSlot};
 use crate::context::{self, Entered, Inside};
 use crate::shm::link::{Body, INLINE_BYTES};
-use crate::{Error, Rank, RankId};
+use crate::{Error, RankId, Wire};
 use core::cell::Cell;
 use core::marker::PhantomData;
 
@@ -33,7 +33,7 @@ enum Room {
 /// A message in the making. Dropped, it was never sent.
 #[must_use = "a prepared message is sent by committing it"]
 pub struct Prepared<'a> {
-    rank: &'a Rank,
+    wire: &'a Wire,
     to: RankId,
     channel: Channel,
     kind: Kind,
@@ -55,7 +55,7 @@ impl core::fmt::Debug for Prepared<'_> {
     }
 }
 
-impl Rank {
+impl Wire {
     /// Prepares a medium request of up to `len` bytes with `nargs` arguments. With `immediate`, `Ok(None)`
     /// where it would have to wait for room. May run handlers here otherwise.
     ///
@@ -78,10 +78,10 @@ impl Rank {
         self.prepare(Channel::Request, Kind::Medium, to, (len, nargs), immediate)
     }
 
-    /// [`Rank::prepare_medium`] of a long request.
+    /// [`Wire::prepare_medium`] of a long request.
     ///
     /// # Errors
-    /// As [`Rank::prepare_medium`].
+    /// As [`Wire::prepare_medium`].
     pub fn prepare_long(
         &self,
         to: RankId,
@@ -166,7 +166,7 @@ impl Rank {
             _ => context::enter(Inside::Prepared),
         });
         Prepared {
-            rank: self,
+            wire: self,
             to,
             channel,
             kind,
@@ -271,7 +271,7 @@ impl Token<'_> {
         immediate: bool,
     ) -> Result<Option<Prepared<'_>>, Error> {
         self.check_reply()?;
-        let prepared = self.rank.prepare(Channel::Reply, kind, self.from, (len, nargs), immediate)?;
+        let prepared = self.wire.prepare(Channel::Reply, kind, self.from, (len, nargs), immediate)?;
         Ok(prepared.map(|mut prepared| {
             self.replied.set(true);
             prepared.replied = Some(&self.replied);
@@ -313,7 +313,7 @@ impl Prepared<'_> {
 
     /// [`Prepared::commit`] to any handler.
     pub(crate) fn commit_any(mut self, handler: u8, args: &[u32], len: usize, dst: u64) -> Result<(), Error> {
-        let (rank, to, kind, channel) = (self.rank, self.to, self.kind, self.channel);
+        let (wire, to, kind, channel) = (self.wire, self.to, self.kind, self.channel);
         if len > self.len || args.len() != self.nargs {
             return Err(Error::op(format!(
                 "a message of {len} bytes and {} arguments, which was prepared for {} bytes and {} arguments",
@@ -323,7 +323,7 @@ impl Prepared<'_> {
             )));
         }
         if kind == Kind::Long && len > 0 {
-            rank.check_range("long message", to, dst, len)?;
+            wire.check_range("long message", to, dst, len)?;
         }
         let room = core::mem::replace(&mut self.room, Room::Gone);
         // Sent now: the rules of this time end, and the reply counts.
@@ -331,10 +331,10 @@ impl Prepared<'_> {
         self.replied = None;
         match room {
             Room::Link(index, end) => {
-                if let Some(presence) = rank.presence {
-                    presence.watch(rank.neighbourhood.on_host(index));
+                if let Some(presence) = wire.presence {
+                    presence.watch(wire.neighbourhood.on_host(index));
                 }
-                let grid = rank.grid.as_ref().expect("a neighbour has links");
+                let grid = wire.grid.as_ref().expect("a neighbour has links");
                 // SAFETY: `room` suspended this sending, once; the claim is the last one, since nobody else
                 // had the link; the payload is in the arena, and no longer than claimed.
                 unsafe {
@@ -345,7 +345,7 @@ impl Prepared<'_> {
             }
             Room::Frame(slot) => {
                 let head = FrameHead { kind, handler, nargs: args.len(), len, dst, part: false };
-                let conduit = rank.conduit.as_ref().expect("it gave the slot");
+                let conduit = wire.conduit.as_ref().expect("it gave the slot");
                 // SAFETY: the slot begins with room for the head and these arguments, and is ours until it is
                 // committed, once.
                 unsafe {
@@ -357,14 +357,14 @@ impl Prepared<'_> {
                     conduit.commit(slot);
                 }
             }
-            Room::Own(mut memory) if kind == Kind::Medium && to == rank.id() => {
+            Room::Own(mut memory) if kind == Kind::Medium && to == wire.id() => {
                 let payload = memory.as_mut_ptr().cast();
-                rank.run_handler(to, channel, handler, &Message { kind, args, payload, len });
+                wire.run_handler(to, channel, handler, &Message { kind, args, payload, len });
             }
             Room::Own(memory) => {
                 let src = memory.as_ptr().cast();
                 // SAFETY: the memory has at least `len` bytes.
-                unsafe { rank.send(channel, to, Outgoing { kind, handler, args, src, len, dst }) }?;
+                unsafe { wire.send(channel, to, Outgoing { kind, handler, args, src, len, dst }) }?;
             }
             Room::Gone => unreachable!("a message is committed once"),
         }
@@ -377,11 +377,11 @@ impl Drop for Prepared<'_> {
         match core::mem::replace(&mut self.room, Room::Gone) {
             // SAFETY: as in `commit`: nothing is published, so the claim is void.
             Room::Link(index, _) => unsafe {
-                drop(self.rank.grid.as_ref().expect("a neighbour has links").resume(index, self.channel));
+                drop(self.wire.grid.as_ref().expect("a neighbour has links").resume(index, self.channel));
             },
             // SAFETY: the slot as it was reserved, given back once.
             Room::Frame(slot) => unsafe {
-                self.rank.conduit.as_ref().expect("it gave the slot").cancel(slot)
+                self.wire.conduit.as_ref().expect("it gave the slot").cancel(slot)
             },
             Room::Own(_) | Room::Gone => {}
         }

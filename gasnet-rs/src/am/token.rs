@@ -4,7 +4,7 @@
 use super::{FIRST_LIBRARY_HANDLER, Kind, Outgoing, not_yours};
 use crate::conduit::Channel;
 use crate::context::{self, Inside};
-use crate::{Error, Rank, RankId};
+use crate::{Error, RankId, Wire};
 use core::cell::Cell;
 
 /// What a handler gets besides the token.
@@ -75,8 +75,8 @@ impl Handler {
         unsafe fn call<F: Fn(&Token<'_>, &Message<'_>)>(data: *const (), token: &Token<'_>, m: &Message<'_>) {
             // SAFETY: `data` is the leaked box below, shared (F is Sync).
             let f = unsafe { &*data.cast::<F>() };
-            let guard = EndOnPanic(token.rank);
-            let _inside = token.rank.config.check.then(|| context::enter(Inside::Handler));
+            let guard = EndOnPanic(token.wire);
+            let _inside = token.wire.config.check.then(|| context::enter(Inside::Handler));
             f(token, m);
             core::mem::forget(guard);
         }
@@ -88,7 +88,7 @@ impl Handler {
 
 /// Ends the job when dropped, which happens by unwinding only: around functions of the program that the
 /// runtime calls.
-pub(crate) struct EndOnPanic<'a>(pub(crate) &'a Rank);
+pub(crate) struct EndOnPanic<'a>(pub(crate) &'a Wire);
 
 impl Drop for EndOnPanic<'_> {
     fn drop(&mut self) {
@@ -100,17 +100,13 @@ impl Drop for EndOnPanic<'_> {
 /// The handle a handler has on the message it serves.
 #[derive(Debug)]
 pub struct Token<'a> {
-    pub(super) rank: &'a Rank,
+    pub(crate) wire: &'a Wire,
     pub(super) from: RankId,
     pub(super) channel: Channel,
     pub(super) replied: Cell<bool>,
 }
 
 impl<'a> Token<'a> {
-    /// The rank the handler runs on.
-    pub fn rank(&self) -> &'a Rank {
-        self.rank
-    }
     /// The rank that sent the message.
     pub fn source(&self) -> RankId {
         self.from
@@ -141,13 +137,13 @@ impl<'a> Token<'a> {
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     unsafe fn reply(&self, out: Outgoing<'_>) -> Result<(), Error> {
         // SAFETY: (1).
-        self.reply_by(|rank| unsafe { rank.send(Channel::Reply, self.from, out) })
+        self.reply_by(|wire| unsafe { wire.send(Channel::Reply, self.from, out) })
     }
 
     /// Sends the reply as `send` says. One that is refused does not count.
-    pub(crate) fn reply_by(&self, send: impl FnOnce(&Rank) -> Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn reply_by(&self, send: impl FnOnce(&Wire) -> Result<(), Error>) -> Result<(), Error> {
         self.check_reply()?;
-        send(self.rank)?;
+        send(self.wire)?;
         self.replied.set(true);
         Ok(())
     }
@@ -187,7 +183,7 @@ impl<'a> Token<'a> {
         unsafe { self.reply(Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
     }
 
-    /// Replies with arguments. See [`Rank::request_short`].
+    /// Replies with arguments. See [`Wire::request_short`].
     ///
     /// # Errors
     /// Not in a request's handler, a second reply, or arguments out of range.

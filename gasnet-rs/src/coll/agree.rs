@@ -20,8 +20,7 @@
 
 use super::mail;
 use super::record::{About, Record, What};
-use crate::am::{Kind, Message, Outgoing, Token};
-use crate::amref::{join, nonsense};
+use crate::am::{Kind, Message, Outgoing, Served, Token, join, nonsense};
 use crate::coll::members::Members;
 use crate::conduit::Channel;
 use crate::shm::map;
@@ -36,10 +35,16 @@ const TOLD: u8 = FIRST + 1;
 /// The last of them.
 pub(crate) const LAST: u8 = TOLD;
 
+/// Who serves the messages of this module.
+pub(crate) const MESSAGES: Served = Served {
+    handle: |wire, token, index, m| handle(Rank::of(wire), token, index, m),
+    lost: |wire, to, _| wire.note_lost(to),
+};
+
 /// Serves a question or its answer.
-pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     // Relaxed: a hint for waits.
-    rank.coll.questions.fetch_add(1, Relaxed);
+    rank.questions.fetch_add(1, Relaxed);
     match (index, m.args) {
         (ASK, &[team, started, member, operation, step, lo, hi]) if token.is_request() => {
             let record = rank.coll.mail.record(team);

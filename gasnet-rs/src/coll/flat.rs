@@ -112,9 +112,9 @@ fn phase_now(
     take: impl FnOnce(Ptr, Ptr),
 ) {
     let (rank, place) = (op.rank(), op.team.meeting_place());
-    rank.wait_until(super::COLLECTIVE_WAIT, || op.is_next());
+    rank.wait_for_operation(super::COLLECTIVE_WAIT, None, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
-    rank.meet_until(place, super::COLLECTIVE_WAIT, || entered.is_over());
+    rank.meet_collectively(place, super::COLLECTIVE_WAIT, || entered.is_over());
     entered.leave(take);
 }
 

@@ -17,8 +17,7 @@
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
 use super::record::{About, Record, What};
-use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
-use crate::amref::{join, nonsense};
+use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, join, nonsense};
 use crate::coll::members::Members;
 use crate::conduit::Channel;
 use crate::event::Event;
@@ -165,8 +164,6 @@ pub(crate) struct Mail {
     slots: Mutex<Slots>,
     /// Changes with every message, so that waits know when to check again.
     epoch: AtomicUsize,
-    /// A rank that has left, so that a message could not be sent to it, plus 1; else 0.
-    lost: AtomicU32,
 }
 
 impl Mail {
@@ -178,16 +175,6 @@ impl Mail {
 
     pub(crate) fn bump(&self) {
         self.epoch.fetch_add(1, Relaxed);
-    }
-
-    /// A message could not be sent to this rank: it has left.
-    pub(crate) fn lost(&self, to: RankId) {
-        self.lost.store(to.0 + 1, Relaxed);
-    }
-
-    /// A rank that a message could not be sent to, if there is one.
-    pub(crate) fn lost_to(&self) -> Option<RankId> {
-        self.lost.load(Relaxed).checked_sub(1).map(RankId)
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
@@ -253,8 +240,14 @@ impl Slots {
     }
 }
 
+/// Who serves the messages of this module.
+pub(crate) const MESSAGES: Served = Served {
+    handle: |wire, token, index, m| handle(Rank::of(wire), token, index, m),
+    lost: |wire, to, _| wire.note_lost(to),
+};
+
 /// Serves a message of this module.
-pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     let &[team, op, step, peer, lo, hi, what, total] = m.args else {
         nonsense(rank, token, "a collective message without its name");
     };

@@ -10,7 +10,7 @@
 //! that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
-use crate::barrier::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
+use crate::barrier::central::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 
 /// Number of tables of a host: one for each bit of the bitmap.

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::native::Native;
 use crate::prim::Ordering;
 use crate::processes::Processes;
+use crate::reach::{ATTACHED, BOUND};
 use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use crate::shm::map;
 use core::sync::atomic::AtomicBool;
@@ -18,10 +19,6 @@ use std::time::Duration;
 const SEGMENT_HINT_ADDRESS: usize = 0x2000_0000_0000;
 /// Segments start at multiples of this.
 const SEGMENT_ALIGN: u64 = 2 << 20;
-/// Values of [`Rank::attaching`] beside 0: a segment was bound, or [`Rank::attach`] has begun; it is done.
-const BOUND: u32 = 1;
-const ATTACHED: u32 = 2;
-
 /// Naps between two looks for messages of a rank that attaches.
 const SHORTEST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_millis(20);
@@ -124,6 +121,7 @@ impl Rank {
         let entries = self.map_segments(size, stride, keep)?;
         if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
             self.native.get_or_init(|| Native::new(rma));
+            self.has_completions.store(true, Ordering::Relaxed);
             if let Some(served) = self.conduit.as_ref().and_then(|conduit| conduit.regions()) {
                 served.serve(self.regions.clone());
             }
@@ -259,18 +257,6 @@ impl Rank {
         Ok((0..self.size).map(entry).collect())
     }
 
-    /// Whether this rank has come to attach its segment.
-    pub(crate) fn is_attaching(&self) -> bool {
-        // Relaxed: only this rank changes it.
-        self.attaching.load(Ordering::Relaxed) != 0
-    }
-
-    /// Whether the ranks have attached segments: then all have, and have agreed on it.
-    pub(crate) fn has_attached(&self) -> bool {
-        // Relaxed: who attaches meets the others afterwards.
-        self.attaching.load(Ordering::Relaxed) == ATTACHED
-    }
-
     /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
     /// Ranks that have learned of it ([`Rank::learn_segment`]) access it by messages.
     ///
@@ -341,21 +327,6 @@ impl Rank {
         let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
         self.segments.change(|all| all[rank.0 as usize] = entry);
         Ok(())
-    }
-
-    /// The segment of a rank, if it is known: after [`Rank::attach`], or after it was bound or announced.
-    #[inline]
-    pub fn segment_of(&self, rank: RankId) -> Option<&SegmentEntry> {
-        self.segments.get(rank)
-    }
-
-    /// The segments of all ranks.
-    ///
-    /// # Panics
-    /// Before [`Rank::attach`], and before any segment was bound.
-    #[inline]
-    pub fn table(&self) -> &SegmentTable {
-        self.segments.known().expect("Rank::attach comes before any use of segments")
     }
 
     /// Takes `bytes` bytes of every rank's segment, at the same offset everywhere, aligned to `align` (a

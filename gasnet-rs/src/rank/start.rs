@@ -1,6 +1,9 @@
 //! How a rank starts, and how it is taken apart.
 
-use super::{Heap, Phases, Rank, lock};
+use super::{Heap, Rank, lock};
+use crate::am::aside::Progress;
+use crate::barrier::central::Phases;
+use crate::barrier::rounds;
 use crate::boot::Exchange;
 use crate::coll::table::Tables;
 use crate::coll::{Collectives, agree, mail};
@@ -12,7 +15,6 @@ use crate::lock::{Threading, Turns};
 use crate::meeting::Meeting;
 use crate::neighbourhood::Neighbourhood;
 use crate::prim::{AtomicU32, AtomicU64};
-use crate::progress::Progress;
 use crate::region::{self, Regions};
 use crate::report::Beside;
 use crate::segment::SegmentTable;
@@ -21,8 +23,9 @@ use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::transfer::Transfers;
 use crate::wait::{Presence, Station, WaitPolicy};
+use crate::wire::Wire;
 use crate::{Boot, RankId, am, amref, vis};
-use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
@@ -30,14 +33,15 @@ use std::sync::{Mutex, OnceLock};
 /// Opens the conduit that was chosen for a job; `Ok(None)` if the ranks of this host need none.
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
-/// The functions that serve the core's own messages.
+/// Who serves the core's own messages.
 fn serve() -> am::Serve {
-    // Numbers that are nobody's are refused there.
-    let mut all: am::Serve = [amref::handle; am::FIRST_LIBRARY_HANDLER as usize];
-    all[usize::from(mail::FIRST)..=usize::from(mail::LAST)].fill(mail::handle);
-    all[usize::from(agree::FIRST)..=usize::from(agree::LAST)].fill(agree::handle);
-    all[usize::from(region::ops::FIRST)..=usize::from(region::ops::LAST)].fill(region::ops::handle);
-    all[usize::from(vis::FIRST)..=usize::from(vis::LAST)].fill(vis::handle);
+    let mut all = [am::UNSERVED; am::FIRST_LIBRARY_HANDLER as usize];
+    all[usize::from(amref::FIRST)..=usize::from(amref::LAST)].fill(amref::MESSAGES);
+    all[usize::from(rounds::ROUND)] = rounds::MESSAGES;
+    all[usize::from(mail::FIRST)..=usize::from(mail::LAST)].fill(mail::MESSAGES);
+    all[usize::from(agree::FIRST)..=usize::from(agree::LAST)].fill(agree::MESSAGES);
+    all[usize::from(region::ops::FIRST)..=usize::from(region::ops::LAST)].fill(region::ops::MESSAGES);
+    all[usize::from(vis::FIRST)..=usize::from(vis::LAST)].fill(vis::MESSAGES);
     all
 }
 
@@ -152,8 +156,14 @@ impl Rank {
         let presence = (on_host as usize > processors).then(|| crowded(own, host.stations, processors));
         let alone = neighbourhood.len() == 1 && matches!(threading, Threading::Serial(_));
         let leader = &host.ranks[neighbourhood.on_host(0) as usize];
-        let rounds = amref::Rounds::new(neighbourhood.leaders().0.len());
-        let rank = Rank {
+        let rounds = rounds::Rounds::new(neighbourhood.leaders().0.len());
+        let wire = Wire {
+            above: OnceLock::new(),
+            has_completions: AtomicBool::new(false),
+            turns_wanted: AtomicUsize::new(0),
+            questions: AtomicUsize::new(0),
+            lost_to: AtomicU32::new(0),
+            nic_barrier: OnceLock::new(),
             id,
             size,
             boot,
@@ -169,8 +179,6 @@ impl Rank {
             grid,
             polls_both: conduit.as_deref().is_some_and(Conduit::polls_both),
             conduit,
-            native: OnceLock::new(),
-            processes: OnceLock::new(),
             progress: progress.then(|| Progress::new(parallel, on_host as usize, processors)),
             parallel,
             own_threads: OnceLock::new(),
@@ -180,23 +188,27 @@ impl Rank {
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             serve: serve(),
             ops: Ops::new(),
-            regions: Arc::new(Regions::new()),
             transfers: Transfers::new(),
             parts: am::parts::Parts::default(),
             phases: Turns::new(threading, Phases::default()),
             barrier_look: AtomicU64::new(0),
             rounds,
+            attaching: AtomicU32::new(0),
+            mappings: Mutex::new(vec![host.mapping]),
+            config,
+        };
+        let rank = Rank {
+            wire,
+            native: OnceLock::new(),
+            processes: OnceLock::new(),
+            regions: Arc::new(Regions::new()),
             coll: Collectives::new(),
             tables,
             team_all: OnceLock::new(),
-            nic_barrier: OnceLock::new(),
             max_global_segment: OnceLock::new(),
             heap: Mutex::new(Heap { used: 0, end: u64::MAX, kept: 0 }),
             agreeing: Mutex::default(),
-            attaching: AtomicU32::new(0),
-            mappings: Mutex::new(vec![host.mapping]),
             own: AtomicPtr::default(),
-            config,
         };
         let rank = rank.settle();
         rank.begin(&threads_before)?;
@@ -209,8 +221,10 @@ impl Rank {
         #[expect(unsafe_code, reason = "a rank lives until somebody dismantles it")]
         // SAFETY: just made, and given up by `dismantle` only.
         unsafe {
-            (*rank).own.store(rank, crate::prim::Ordering::Relaxed);
-            &*rank
+            let settled: &'static Rank = &*rank;
+            settled.own.store(rank, crate::prim::Ordering::Relaxed);
+            settled.above.get_or_init(|| settled);
+            settled
         }
     }
 
@@ -259,7 +273,7 @@ impl Rank {
         // Teams use their rank when they end, so they end while all of it is there.
         // SAFETY: (1): nobody else uses the two fields.
         let (team, barrier) =
-            unsafe { (OnceLock::take(&mut (*rank).team_all), OnceLock::take(&mut (*rank).nic_barrier)) };
+            unsafe { (OnceLock::take(&mut (*rank).team_all), OnceLock::take(&mut (*rank).wire.nic_barrier)) };
         drop((team, barrier));
         // SAFETY: (1): made by Box::into_raw in `settle`.
         let rank = unsafe { Box::from_raw(rank) };

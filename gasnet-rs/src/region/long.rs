@@ -6,16 +6,17 @@
 //! as they come and runs the handler, once, when all are there: as [`crate::am::parts`] does for frames.
 #![expect(unsafe_code, reason = "copies payloads to regions and segments")]
 
-use super::ops::LONG;
 use super::{Grant, Modes, RegionKey};
-use crate::am::{FIRST_LIBRARY_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token};
-use crate::amref::nonsense;
+use crate::am::{FIRST_LIBRARY_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token, nonsense};
 use crate::conduit::Channel;
 use crate::event::Refused;
 use crate::prim::{AtomicU32, Ordering};
 use crate::{Error, Rank, RankId, bytes};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Number of a part of a long message, among the messages of [`super::ops`].
+pub(super) const LONG: u8 = 37;
 
 /// Bytes of a head.
 const HEAD_BYTES: usize = size_of::<PartHead>();
@@ -84,7 +85,8 @@ impl Rank {
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Rank::request_long`]. A region that was revoked is found out by the target, and ends the job.
+    /// As [`Wire::request_long`](crate::Wire::request_long). A region that was revoked is found out by the
+    /// target, and ends the job.
     pub unsafe fn request_region_long(
         &self,
         key: &RegionKey,
@@ -123,7 +125,7 @@ impl Rank {
     /// # Safety
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     #[cold]
-    pub(crate) unsafe fn send_long_unmapped(
+    pub(crate) unsafe fn send_to_unmapped(
         &self,
         channel: Channel,
         to: RankId,
@@ -291,6 +293,6 @@ impl Token<'_> {
         }
         let out = Outgoing { kind: Kind::Long, handler, args, src, len, dst: at };
         // SAFETY: (1).
-        self.reply_by(|rank| unsafe { rank.send_to_region(Channel::Reply, key, out) })
+        self.reply_by(|wire| unsafe { Rank::of(wire).send_to_region(Channel::Reply, key, out) })
     }
 }

@@ -11,9 +11,11 @@
 //! tell: they end the job with a message.
 #![expect(unsafe_code, reason = "copies between regions, message payloads and user memory")]
 
+use super::long::LONG;
+use super::refusal::{LENIENT, STRICT};
 use super::{Access, Grant, Modes, RegionError, RegionKey, SERVED};
-use crate::am::{Kind, Message, Token};
-use crate::amref::{self, nonsense};
+use crate::am::{Kind, Message, Served, Token, join, nonsense};
+use crate::amref;
 use crate::atomics::{self, Operation};
 use crate::conduit::regions::{RegionPlace, RegionRma};
 use crate::event::{Event, Implicit};
@@ -32,14 +34,10 @@ const GET: u8 = FIRST + 1;
 const ATOMIC: u8 = FIRST + 2;
 const NAME: u8 = FIRST + 3;
 const REFUSED: u8 = FIRST + 4;
-pub(super) const LONG: u8 = FIRST + 5;
 /// The last of them.
 pub(crate) const LAST: u8 = LONG;
+const _: () = assert!(LONG == REFUSED + 1);
 
-/// Value of the field `refused` of an operation if a refusal ends the job.
-const STRICT: u32 = 0;
-/// Value of that field if the program asks for refusals. A refusal is stored as its code plus this.
-const LENIENT: u32 = 1;
 /// In place of a refusal: no region has the name.
 const ABSENT: u32 = u32::MAX;
 
@@ -54,7 +52,7 @@ fn halves(word: u64) -> [u32; 2] {
 
 impl Grant {
     fn of(&[slot, generation, low, high]: &[u32; 4]) -> Grant {
-        Grant { slot, generation, secret: amref::join(low, high) }
+        Grant { slot, generation, secret: join(low, high) }
     }
 
     fn words(self) -> [u32; 4] {
@@ -95,16 +93,6 @@ impl Rank {
             result.is_some()
         });
         result.unwrap_or(Ok(()))
-    }
-
-    /// Counts an operation of `op` as refused; ends the job if nobody asks.
-    pub(crate) fn region_refused(&self, op: u32, peer: RankId, why: RegionError) {
-        let refused = &self.ops.op(op).refused;
-        match refused.load(Ordering::Relaxed) {
-            STRICT => self.fatal(&format!("an operation on a region of rank {peer} was refused: {why}")),
-            // Relaxed: the first refusal, or any; finish publishes it.
-            _ => refused.store(why.code() + LENIENT, Ordering::Relaxed),
-        }
     }
 
     /// What can be told of an operation here. `Some` of the answer if there is nothing to be sent.
@@ -543,16 +531,22 @@ impl Rank {
     }
 }
 
+/// Who serves the messages of this module.
+pub(crate) const MESSAGES: Served = Served {
+    handle: |wire, token, index, m| handle(Rank::of(wire), token, index, m),
+    lost: |wire, to, _| wire.fatal_started("an operation on a region", to),
+};
+
 /// Serves a message of regions.
-pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     use Kind::{Medium, Short};
     let asked = token.is_request();
     let result = match (index, m.kind, m.args) {
         (PUT, Medium, &[name, generation, ref grant @ .., low, high]) if asked && grant.len() == 4 => {
-            serve_put(rank, token, [name, generation], grant_of(grant), amref::join(low, high), m)
+            serve_put(rank, token, [name, generation], grant_of(grant), join(low, high), m)
         }
         (GET, Short, &[name, generation, ref grant @ .., low, high, n]) if asked && grant.len() == 4 => {
-            serve_get(rank, token, [name, generation], grant_of(grant), amref::join(low, high), n as usize)
+            serve_get(rank, token, [name, generation], grant_of(grant), join(low, high), n as usize)
         }
         (
             ATOMIC,
@@ -562,8 +556,8 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             let Some(what) = Operation::decode(what) else {
                 nonsense(rank, token, "an atomic operation that there is not");
             };
-            let (a, b) = (amref::join(a_low, a_high), amref::join(b_low, b_high));
-            match rank.own_atomic(grant_of(grant), amref::join(low, high), what, a, b) {
+            let (a, b) = (join(a_low, a_high), join(b_low, b_high));
+            match rank.own_atomic(grant_of(grant), join(low, high), what, a, b) {
                 Ok(old) => {
                     let [low, high] = halves(old);
                     token.answer(amref::VALUE, &[name, generation, low, high])
@@ -572,7 +566,7 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             }
         }
         (NAME, Short, &[number, generation, low, high]) if asked => {
-            serve_name(rank, token, [number, generation], amref::join(low, high))
+            serve_name(rank, token, [number, generation], join(low, high))
         }
         (REFUSED, Short, &[name, generation, why]) if !asked => {
             refused(rank, token, [name, generation], why);

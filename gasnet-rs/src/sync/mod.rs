@@ -28,6 +28,7 @@ mod home;
 mod line;
 mod lock;
 mod near;
+mod nic;
 mod placed;
 pub mod port;
 mod queue;
@@ -35,6 +36,7 @@ mod queue;
 pub use atomics::Atomics;
 pub use cells::Cells;
 pub use lock::McsLock;
+pub use nic::Nic;
 pub use placed::{PlacedLock, PlacedSemaphore};
 pub use queue::{Monitor, Semaphore, WaitQueue};
 

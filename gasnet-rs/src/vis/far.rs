@@ -17,8 +17,8 @@
 use super::runs::{self, Even};
 use super::side::{self, Addresses, Boxes, Fault, Grid, Side, are_inside, is_inside};
 use super::{DATA, GET, PUT, Piece, Shapes, Way};
-use crate::am::{MAX_MEDIUM, Token};
-use crate::amref::{self, nonsense};
+use crate::am::{MAX_MEDIUM, Token, nonsense};
+use crate::amref;
 use crate::transfer::{Answer, Away, Plan};
 use crate::{Error, Rank};
 

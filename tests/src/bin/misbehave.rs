@@ -4,7 +4,8 @@
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::ANONYMOUS;
 use gasnet::sync::McsLock;
-use gasnet::sync::port::{BOARD, Command, HomeOp, Move, Nic, NicPort, What};
+use gasnet::sync::Nic;
+use gasnet::sync::port::{BOARD, Command, HomeOp, Move, NicPort, What};
 use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
 use gasnet_conduits::BootOptions;
 use gasnet_tests::run::signal;

@@ -1,65 +1,33 @@
 //! Polls, and waits that poll.
 
-use super::Rank;
-use crate::RankId;
 use crate::am::POLL_BUDGET;
 use crate::boot::MeetingPlace;
-use crate::conduit::Conduit;
 use crate::shm::link::MAX_SLOTS;
-use crate::shm::map;
-use crate::wait::{WaitPolicy, Waiter};
+use crate::{RankId, Wire};
 use core::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
-/// Longest sleep of a wait that only the conduit can end.
-const MAX_SLEEP_ON_CONDUIT: Duration = Duration::from_millis(50);
+/// Why a rank waits.
+#[derive(Clone, Copy)]
+struct Cause {
+    /// As reports call it.
+    what: &'static str,
+    /// Who ends the wait, if that is known.
+    peer: Option<RankId>,
+    /// Whether only other ranks can end it.
+    for_others: bool,
+    /// Where all ranks meet.
+    meeting: Option<MeetingPlace>,
+    /// Whether it may be for a collective operation.
+    collective: bool,
+}
 
-impl Rank {
-    /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
-    #[inline]
-    pub(crate) fn idle(&self, what: &'static str) -> bool {
-        self.conduit.as_ref().is_some_and(|c| c.idle(what))
+impl Cause {
+    fn new(what: &'static str) -> Cause {
+        Cause { what, peer: None, for_others: false, meeting: None, collective: false }
     }
+}
 
-    /// One step of a wait for `what` that found nothing to do.
-    #[inline]
-    pub fn pause(&self, waiter: &mut Waiter, what: &'static str) {
-        self.pause_for(waiter, what, None);
-    }
-
-    /// [`Rank::pause`] of a wait for a known peer.
-    #[inline]
-    pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
-        match &self.conduit {
-            None => waiter.step_or(|sleep| self.nap(sleep)),
-            Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),
-        }
-        if waiter.has_slept() {
-            self.explain_wait(waiter, what, peer);
-            if waiter.should_look() {
-                self.check_outstanding(what, peer);
-            }
-        }
-    }
-
-    fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter, what: &'static str) {
-        if conduit.idle(what) {
-            return;
-        }
-        let mut woken = false;
-        waiter.step_or(|sleep| match conduit.descriptor() {
-            // Only the network can end the wait.
-            Some(fd) if self.alone => woken = map::wait_readable(fd, MAX_SLEEP_ON_CONDUIT),
-            Some(fd) => woken = map::wait_readable(fd, sleep),
-            None => self.nap(sleep),
-        });
-        if woken {
-            // Puts and gets of other ranks may need this rank, and polls do not report that they served them.
-            // More of them are likely.
-            waiter.progressed();
-        }
-    }
-
+impl Wire {
     /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how
     /// many.
     #[inline]
@@ -75,28 +43,21 @@ impl Rank {
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
-        self.advance_collectives();
+        // Relaxed: a hint; what it leads to is under locks.
+        if self.turns_wanted.load(Relaxed) > 0
+            && let Some(above) = self.above()
+        {
+            above.advance();
+        }
     }
 
-    /// [`Rank::poll`] without collectives, which may call functions of the program.
+    /// [`Wire::poll`] without collectives, which may call functions of the program.
     pub(crate) fn poll_beside_program(&self) -> usize {
         let done = self.poll_messages() + self.poll_rest();
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
         done
-    }
-
-    /// The policy of this rank's waits.
-    #[inline]
-    pub fn wait_policy(&self) -> WaitPolicy {
-        self.policy
-    }
-
-    /// A wait of this rank that begins now, with the given policy.
-    #[inline]
-    pub fn begin_wait(&self, policy: WaitPolicy) -> Waiter {
-        Waiter::new(policy, self.presence)
     }
 
     /// Polls until `condition` holds. `what` names the wait in reports.
@@ -108,7 +69,7 @@ impl Rank {
         self.wait_for(what, None, condition);
     }
 
-    /// [`Rank::wait_until`] for conditions that only other ranks can fulfil, such as the end of a meeting. It
+    /// [`Wire::wait_until`] for conditions that only other ranks can fulfil, such as the end of a meeting. It
     /// handles messages even if the condition holds already; otherwise a rank that is last in every meeting
     /// would never answer.
     #[inline]
@@ -116,22 +77,38 @@ impl Rank {
         self.meet_until(None, what, condition);
     }
 
-    /// [`Rank::poll_until`] for conditions that hold when every rank of the job has reached this place of the
+    /// [`Wire::poll_until`] for conditions that hold when every rank of the job has reached this place of the
     /// program. If two ranks wait at places of different kinds and neither can reach the other's, the job
-    /// ends with a message instead of hanging. With `None` it is [`Rank::poll_until`].
+    /// ends with a message instead of hanging. With `None` it is [`Wire::poll_until`].
     #[inline]
     pub fn meet_until(
         &self,
         place: Option<MeetingPlace>,
         what: &'static str,
-        mut condition: impl FnMut() -> bool,
+        condition: impl FnMut() -> bool,
     ) {
+        self.meet_because(Cause { meeting: place, ..Cause::new(what) }, condition);
+    }
+
+    /// [`Wire::meet_until`] in a collective operation.
+    #[inline]
+    pub(crate) fn meet_collectively(
+        &self,
+        place: Option<MeetingPlace>,
+        what: &'static str,
+        condition: impl FnMut() -> bool,
+    ) {
+        self.meet_because(Cause { meeting: place, collective: true, ..Cause::new(what) }, condition);
+    }
+
+    #[inline]
+    fn meet_because(&self, cause: Cause, mut condition: impl FnMut() -> bool) {
         if !condition() {
-            self.wait_in(what, None, true, place, condition);
-        } else if place.is_none() {
+            self.wait_in(Cause { for_others: true, ..cause }, condition);
+        } else if cause.meeting.is_none() {
             self.poll_messages();
         }
-        if place == Some(MeetingPlace::Barrier) {
+        if cause.meeting == Some(MeetingPlace::Barrier) {
             self.poll_arrived();
         }
     }
@@ -147,27 +124,37 @@ impl Rank {
         }
     }
 
-    /// [`Rank::wait_until`] with a known peer that will end the wait.
+    /// [`Wire::wait_until`] with a known peer that will end the wait.
     #[inline]
     pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
         if !condition() {
-            self.wait_in(what, peer, peer.is_some(), None, condition);
+            self.wait_in(Cause { peer, for_others: peer.is_some(), ..Cause::new(what) }, condition);
+        }
+    }
+
+    /// [`Wire::wait_for`] for an operation that may be a collective one.
+    #[inline]
+    pub(crate) fn wait_for_operation(
+        &self,
+        what: &'static str,
+        peer: Option<RankId>,
+        mut condition: impl FnMut() -> bool,
+    ) {
+        if !condition() {
+            self.wait_in(
+                Cause { peer, for_others: peer.is_some(), collective: true, ..Cause::new(what) },
+                condition,
+            );
         }
     }
 
     /// Waits for a condition that was checked and does not hold yet.
     #[inline]
-    fn wait_in(
-        &self,
-        what: &'static str,
-        peer: Option<RankId>,
-        for_others: bool,
-        meeting: Option<MeetingPlace>,
-        mut condition: impl FnMut() -> bool,
-    ) {
+    fn wait_in(&self, cause: Cause, mut condition: impl FnMut() -> bool) {
         self.check_context("wait");
         let mut waiter = self.begin_wait(self.policy);
-        (waiter.for_others, waiter.meeting) = (for_others, meeting);
+        (waiter.for_others, waiter.meeting) = (cause.for_others, cause.meeting);
+        waiter.collective = cause.collective;
         // Usually a message ends the wait. So messages are polled last, and only the condition is checked
         // after them. Every wait has polled everything before it ends.
         let mut done = self.poll_rest();
@@ -179,14 +166,14 @@ impl Rank {
             }
             if done > 0 {
                 // Ranks that wait in vain ask each other about collective operations: nothing has happened.
-                if waiter.told.is_none() || self.coll.questions.swap(0, Relaxed) < done {
+                if waiter.told.is_none() || self.questions.swap(0, Relaxed) < done {
                     waiter.progressed();
                 }
             } else {
                 let turns = waiter.turns();
-                self.pause_for(&mut waiter, what, peer);
-                if let Some(waited) = waiter.asleep_for() {
-                    self.ask_about_collectives(waited);
+                self.pause_for(&mut waiter, cause.what, cause.peer);
+                if let (Some(waited), Some(above)) = (waiter.asleep_for(), self.above()) {
+                    above.long_wait(waited);
                 }
                 // Other ranks have run meanwhile, and those that share memory need no message.
                 if waiter.turns() > turns && condition() {

@@ -1,0 +1,94 @@
+//! The [`Wire`]: what moves messages between ranks, and what waits for them.
+
+use crate::above::Above;
+use crate::am::aside::Progress;
+use crate::am::{self, Handler};
+use crate::barrier::central::{BarrierByNics, Phases};
+use crate::barrier::rounds::Rounds;
+use crate::conduit::Conduit;
+use crate::config::Config;
+use crate::context::Forgotten;
+use crate::event::Ops;
+use crate::lock::Turns;
+use crate::meeting::Meeting;
+use crate::neighbourhood::Neighbourhood;
+use crate::prim::{AtomicU32, AtomicU64};
+use crate::report::Beside;
+use crate::segment::SegmentTable;
+use crate::shm::grid::Grid;
+use crate::shm::{HostHeader, RankBlock};
+use crate::transfer::Transfers;
+use crate::wait::{Presence, WaitPolicy};
+use crate::{Boot, RankId};
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Mutex, OnceLock};
+
+/// A rank as far as messages, waits and meetings go. [`Rank`](crate::Rank) is built on it, and derefs to it.
+pub struct Wire {
+    /// What is built on the wire, once the rank has its address.
+    pub(crate) above: OnceLock<&'static dyn Above>,
+    /// Whether operations that the conduit carries out may complete.
+    pub(crate) has_completions: AtomicBool,
+    /// Number of operations in the background that want turns.
+    pub(crate) turns_wanted: AtomicUsize,
+    /// Number of messages that are no progress: ranks that wait in vain send such.
+    pub(crate) questions: AtomicUsize,
+    /// A rank to which a message of a collective operation could not be sent, since it has left, plus 1; else
+    /// 0.
+    pub(crate) lost_to: AtomicU32,
+    pub(crate) id: RankId,
+    pub(crate) size: u32,
+    pub(crate) config: Config,
+    pub(crate) boot: Boot,
+    pub(crate) pid: u32,
+    pub(crate) policy: WaitPolicy,
+    pub(crate) presence: Option<&'static Presence>,
+    /// Whether only the conduit can end a wait: the rank has one thread and no neighbours.
+    pub(crate) alone: bool,
+    pub(crate) neighbourhood: Neighbourhood,
+    pub(crate) leader: &'static RankBlock,
+    pub(crate) header: &'static HostHeader,
+    /// Blocks of the ranks of this host, in ascending order.
+    pub(crate) blocks: &'static [RankBlock],
+    pub(crate) meeting: Meeting,
+    pub(crate) grid: Option<Grid>,
+    pub(crate) conduit: Option<Box<dyn Conduit>>,
+    /// Properties of the conduit.
+    pub(crate) polls_both: bool,
+    /// State of the progress thread, if there is one.
+    pub(crate) progress: Option<Progress>,
+    /// Whether the program may call from any number of threads.
+    pub(crate) parallel: bool,
+    /// Threads that were created while this rank started.
+    pub(crate) own_threads: OnceLock<Box<[u32]>>,
+    pub(crate) beside: Beside,
+    pub(crate) forgotten: Forgotten,
+    pub(crate) segments: SegmentTable,
+    pub(crate) handlers: Box<[OnceLock<Handler>]>,
+    pub(crate) serve: am::Serve,
+    pub(crate) ops: Ops,
+    pub(crate) transfers: Transfers,
+    pub(crate) parts: am::parts::Parts,
+    pub(crate) phases: Turns<Phases>,
+    /// A hint for waits in a barrier: [`Wire::barrier_test`].
+    pub(crate) barrier_look: AtomicU64,
+    pub(crate) rounds: Rounds,
+    /// The job's barrier, if NICs carry it out.
+    pub(crate) nic_barrier: OnceLock<Box<dyn BarrierByNics>>,
+    /// Whether this rank has a segment: see `segments.rs`.
+    pub(crate) attaching: AtomicU32,
+    /// Address and length of mappings that only [`Rank::dismantle`](crate::Rank::dismantle) removes.
+    pub(crate) mappings: Mutex<Vec<(usize, usize)>>,
+}
+
+/// A panic leaves nothing half done: the runtime's locks guard steps that do not panic, and what a handler or
+/// a function of a reduction has begun when it panics ends the job.
+impl std::panic::UnwindSafe for Wire {}
+impl std::panic::RefUnwindSafe for Wire {}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rank({} of {})", self.id, self.size)
+    }
+}
