@@ -37,7 +37,7 @@ const CHANGE: u64 = 64;
 
 /// A wire, or room for one.
 #[derive(Debug)]
-struct Tripwire {
+struct WatchedRange {
     state: AtomicU64,
     /// Slot and generation.
     region: AtomicU64,
@@ -49,12 +49,12 @@ struct Tripwire {
     next: AtomicU32,
 }
 
-impl Slot for Tripwire {
-    fn new() -> Tripwire {
+impl Slot for WatchedRange {
+    fn new() -> WatchedRange {
         let zero = || AtomicU64::new(0);
         let next = AtomicU32::new(0);
         let (first, end, stride, width) = (zero(), zero(), zero(), zero());
-        Tripwire { state: zero(), region: zero(), first, end, stride, width, trips: zero(), next }
+        WatchedRange { state: zero(), region: zero(), first, end, stride, width, trips: zero(), next }
     }
     fn next(&self) -> &AtomicU32 {
         &self.next
@@ -67,7 +67,7 @@ fn kinds(modes: Modes) -> u64 {
     kind(Modes::READ, KIND) | kind(Modes::WRITE | Modes::ATOMIC, 2 * KIND)
 }
 
-impl Tripwire {
+impl WatchedRange {
     /// Trips it, if it is armed for any of these bytes.
     fn touched(&self, region: u64, bytes: &Range<u64>, kinds: u64) -> bool {
         loop {
@@ -123,7 +123,7 @@ impl Tripwire {
 /// The wires of a rank.
 pub(super) struct Wires {
     armed: AtomicU32,
-    all: Slots<Tripwire>,
+    all: Slots<WatchedRange>,
 }
 
 impl Wires {
@@ -163,7 +163,7 @@ pub fn touches(bytes: &Range<u64>, range: Range<u64>, stride: u64, width: u64) -
 /// A tripwire on an exported region.
 pub struct RegionWire<'a> {
     rank: &'a Rank,
-    wire: &'a Tripwire,
+    wire: &'a WatchedRange,
     number: u32,
     kinds: u64,
     taken: Cell<u64>,
@@ -217,7 +217,7 @@ impl RegionWire<'_> {
 
     /// Number of trips that were not taken. What tripped it is visible.
     pub fn pending(&self) -> u64 {
-        // ORDER: Acquire; pairs with Release in `Tripwire::touched`.
+        // ORDER: Acquire; pairs with Release in `WatchedRange::touched`.
         self.wire.trips.load(Ordering::Acquire) - self.taken.get()
     }
 
@@ -291,7 +291,7 @@ mod loom_tests {
     fn loom_clan_21_a_nic_that_touches_is_not_missed() {
         loom::model(|| {
             let (wires, memory) =
-                (Arc::new((AtomicU32::new(0), Tripwire::new())), Arc::new(AtomicU32::new(0)));
+                (Arc::new((AtomicU32::new(0), WatchedRange::new())), Arc::new(AtomicU32::new(0)));
             wires.1.set(7, &(0..8), 8, 8);
             let nic = {
                 let (wires, memory) = (wires.clone(), memory.clone());
@@ -319,7 +319,7 @@ mod loom_tests {
     #[test]
     fn loom_clan_21_once_is_once() {
         loom::model(|| {
-            let wire = Arc::new(Tripwire::new());
+            let wire = Arc::new(WatchedRange::new());
             wire.set(7, &(0..8), 8, 8);
             wire.arm(kinds(Modes::WRITE), Trips::Once);
             let other = wire.clone();
