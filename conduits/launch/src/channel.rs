@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use gasnet_sys::fd;
 use gasnet_sys::poll::PollSet;
 
-use crate::wire::{GREETING, Wire};
+use crate::wire::{Framed, GREETING};
 
 /// Time between two heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
@@ -41,7 +41,7 @@ pub struct Channel<In, Out> {
     speaks: PhantomData<(In, Out)>,
 }
 
-impl<In: Wire, Out: Wire> Channel<In, Out> {
+impl<In: Framed, Out: Framed> Channel<In, Out> {
     /// The end that reads from `input` and writes to `output`; `greeting` says whether it expects a greeting.
     ///
     /// # Errors

@@ -84,7 +84,7 @@ pub enum ToMonitor {
 }
 
 /// Values that are sent in frames.
-pub trait Wire: Sized {
+pub trait Framed: Sized {
     /// Writes kind and body.
     fn emit(&self, w: &mut Writer);
     /// Parses a body; `None` if it is not valid for this kind.
@@ -172,7 +172,7 @@ impl Reader<'_> {
     }
 }
 
-impl Wire for ToAgent {
+impl Framed for ToAgent {
     fn emit(&self, w: &mut Writer) {
         match self {
             ToAgent::Start(task) => {
@@ -236,7 +236,7 @@ impl Wire for ToAgent {
     }
 }
 
-impl Wire for ToMonitor {
+impl Framed for ToMonitor {
     fn emit(&self, w: &mut Writer) {
         match self {
             ToMonitor::Started(rank, pid, place) => w.kind(1).u32(*rank).u32(*pid as u32).bytes(place),
@@ -317,8 +317,8 @@ mod tests {
         ]
     }
 
-    fn survives<W: Wire + PartialEq + std::fmt::Debug>(all: &[W]) {
-        let stream: Vec<u8> = all.iter().flat_map(Wire::frame).collect();
+    fn survives<W: Framed + PartialEq + std::fmt::Debug>(all: &[W]) {
+        let stream: Vec<u8> = all.iter().flat_map(Framed::frame).collect();
         let mut at = 0;
         for one in all {
             let (read, n) = W::take(&stream[at..]).unwrap().unwrap();
@@ -339,7 +339,7 @@ mod tests {
 
     /// Frames with bytes changed, cut and doubled are refused, or decode to something that encodes to the
     /// same bytes.
-    fn shaken<W: Wire + PartialEq + std::fmt::Debug>(all: &[W]) {
+    fn shaken<W: Framed + PartialEq + std::fmt::Debug>(all: &[W]) {
         let mut random = fastrand::Rng::with_seed(1);
         let mut next = |n: usize| random.usize(..n);
         let mut read = 0;

@@ -1,5 +1,5 @@
 //! Ranks that evict to each other, in virtual time (GMS-4, 6, 7). Engine, host half and store are those of
-//! live segments; the kernel ([`Model`]), the network ([`Wire`]) and the programs are models.
+//! live segments; the kernel ([`Model`]), the network ([`Network`]) and the programs are models.
 #![expect(unsafe_code, reason = "fills pages of a mapping, as a kernel and a program")]
 
 use std::collections::{HashMap, VecDeque};
@@ -185,7 +185,7 @@ struct End {
 
 /// The NICs of all ranks. A page takes `service` time of its donor's, and `latency` besides.
 #[derive(Debug)]
-struct Wire {
+struct Network {
     clock: Clock,
     random: fastrand::Rng,
     latency: Range<u64>,
@@ -193,7 +193,7 @@ struct Wire {
     ends: Vec<End>,
 }
 
-impl Wire {
+impl Network {
     fn delay(&mut self) -> u64 {
         self.random.u64(self.latency.clone())
     }
@@ -207,7 +207,7 @@ impl Wire {
 
 struct WireEnd {
     me: u32,
-    wire: Arc<Mutex<Wire>>,
+    wire: Arc<Mutex<Network>>,
     trays: Vec<Vec<Page>>,
 }
 
@@ -318,7 +318,7 @@ struct Member {
 const CLOSE: u64 = SECOND / 2;
 
 impl Member {
-    fn new(me: u32, all: &[Means], wire: &Arc<Mutex<Wire>>, clock: &Clock, left: u32) -> Member {
+    fn new(me: u32, all: &[Means], wire: &Arc<Mutex<Network>>, clock: &Clock, left: u32) -> Member {
         let means = all[me as usize];
         let mut config = PagerConfig::new(means.pages * PAGE_BYTES, means.frames * PAGE_BYTES, "/dev/shm");
         config.lent = u64::from(means.batches) * BATCH_BYTES;
@@ -445,7 +445,7 @@ fn job(
     let clock = Clock::default();
     let random = fastrand::Rng::with_seed(seed);
     let ends = all.iter().map(|_| End::default()).collect();
-    let wire = Wire { clock: clock.clone(), random, latency, service, ends };
+    let wire = Network { clock: clock.clone(), random, latency, service, ends };
     let wire = Arc::new(Mutex::new(wire));
     let mut members: Vec<Member> =
         (0..all.len() as u32).map(|me| Member::new(me, all, &wire, &clock, accesses)).collect();
@@ -543,7 +543,7 @@ fn gms_07_read_ahead_shares_the_latency_of_a_window() {
 }
 
 /// What a donor answers to a message of rank 1.
-fn answers(donor: &mut Member, wire: &Mutex<Wire>, message: Option<Message>) -> Vec<Message> {
+fn answers(donor: &mut Member, wire: &Mutex<Network>, message: Option<Message>) -> Vec<Message> {
     let now = {
         let mut wire = lock(wire);
         let now = wire.clock.now() + 200 * US;
@@ -562,7 +562,7 @@ fn gms_06_the_nic_refuses_the_old_key_of_a_batch() {
     let clock = Clock::default();
     let random = fastrand::Rng::with_seed(1);
     let ends = vec![End::default(), End::default()];
-    let wire = Wire { clock: clock.clone(), random, latency: 1..2, service: 0, ends };
+    let wire = Network { clock: clock.clone(), random, latency: 1..2, service: 0, ends };
     let wire = Arc::new(Mutex::new(wire));
     let share = Share::default();
     let means = Means { pages: 100, frames: 100, batches: 2, file: u64::MAX, share, read_ahead: 0 };
