@@ -9,11 +9,10 @@ use crate::am::frame::Outgoing;
 use crate::conduit::Channel;
 use crate::event::Refused;
 use crate::{Error, RankId, Wire};
-use core::any::Any;
 use std::time::Duration;
 
 /// Implemented by [`Rank`](crate::Rank).
-pub(crate) trait Above: Any + Send + Sync {
+pub(crate) trait Above: Send + Sync {
     /// Takes up to `budget` completions of operations that the conduit carries out; returns how many. Called
     /// by polls once [`Wire::has_completions`] is set.
     fn poll(&self, budget: usize) -> usize;

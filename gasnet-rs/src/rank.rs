@@ -18,7 +18,6 @@ use crate::processes::Processes;
 use crate::region::Regions;
 use crate::wire::Wire;
 use crate::{Error, RankId};
-use core::any::Any;
 use core::fmt;
 use core::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -87,9 +86,12 @@ fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Rank {
     /// The rank that is built on a wire.
     #[inline]
+    #[expect(unsafe_code, reason = "every wire is a part of a rank")]
     pub(crate) fn of(wire: &Wire) -> &'static Rank {
-        let above: Option<&dyn Any> = wire.above().map(|above| above as &dyn Any);
-        above.and_then(|above| above.downcast_ref()).expect("a wire is a part of a rank")
+        let above: *const dyn Above = wire.above().expect("a rank has settled before it handles messages");
+        // SAFETY: `settle` alone says what is above a wire, and says the rank that the wire is a part of. The
+        // rank lives until it is dismantled, and nobody has its wire then.
+        unsafe { &*above.cast::<Rank>() }
     }
 }
 
