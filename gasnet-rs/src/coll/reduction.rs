@@ -80,29 +80,22 @@ impl Reduction {
     /// # Panics
     /// The function does not combine two words, or does not exist for the type.
     pub fn known(function: Function, word: WordType) -> Reduction {
-        use Function::{Add, And, Max, Min, Mul, Or, Xor};
         let op = Operation { function, word };
-        let combines = matches!(function, Add | Mul | Min | Max | And | Or | Xor);
-        assert!(combines && op.is_defined(), "{function:?} does not combine two words of {word:?}");
-        let width = op.width();
+        assert!(op.combines(), "{function:?} does not combine two words of {word:?}");
         let combine = move |a: *mut u8, b: *const u8, n: usize| {
-            for i in (0..n / width).map(|i| i * width) {
-                // SAFETY: two vectors of `n` bytes, in elements of this width.
-                unsafe {
-                    let (mut x, mut y) = ([0u8; 8], [0u8; 8]);
-                    core::ptr::copy_nonoverlapping(a.add(i), x.as_mut_ptr(), width);
-                    core::ptr::copy_nonoverlapping(b.add(i), y.as_mut_ptr(), width);
-                    let (x, y) = (u64::from_le_bytes(x), u64::from_le_bytes(y));
-                    let sum = op.new_value(x, y, 0).unwrap_or(x).to_le_bytes();
-                    core::ptr::copy_nonoverlapping(sum.as_ptr(), a.add(i), width);
-                }
+            if n == 0 {
+                return;
             }
+            // SAFETY: two vectors of `n` bytes that do not overlap, and are nobody else's during the call.
+            let (a, b) =
+                unsafe { (core::slice::from_raw_parts_mut(a, n), core::slice::from_raw_parts(b, n)) };
+            op.fold(a, b);
         };
         let element_type = ElementType::named(word.name());
         Reduction {
             combine: Arc::new(combine),
             commutes: true,
-            element: width,
+            element: op.width(),
             element_type,
             known: Some(op),
         }

@@ -17,7 +17,7 @@
 //! job with a message about what is wrong.
 
 use crate::RankId;
-use crate::atomics::{Function, Operation};
+use crate::atomics::Operation;
 use core::ops::Range;
 
 /// Bytes of board that the core needs.
@@ -208,8 +208,7 @@ impl Limits {
             What::Raise(event) => self.event(*event),
             What::Write(m) => self.transfer(m, 1),
             What::Combine(m, op) => {
-                use Function::{Add, And, Max, Min, Mul, Or, Xor};
-                if !matches!(op.function, Add | Mul | Min | Max | And | Or | Xor) || !op.is_defined() {
+                if !op.combines() {
                     return Err(format!("NICs do not combine with {:?} on {:?}", op.function, op.word));
                 }
                 self.transfer(m, op.width() as u32)
@@ -266,7 +265,7 @@ pub trait NicPort: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::atomics::WordType;
+    use crate::atomics::{Function, WordType};
 
     const LIMITS: Limits = Limits { ranks: 2, board: BOARD, events: 10..20 };
 

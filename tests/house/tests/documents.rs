@@ -95,6 +95,7 @@ fn words_of_the_glossary_are_types() {
     let shipped = [
         "gasnet-sys",
         "gasnet-rs/src",
+        "gasnet-rs/ops",
         "clan",
         "conduits",
         "firehose/src",
