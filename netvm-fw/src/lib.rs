@@ -54,7 +54,6 @@
 
 pub mod append;
 pub mod atomics;
-pub mod combine;
 pub mod host;
 pub mod ids;
 pub mod library;

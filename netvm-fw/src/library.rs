@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
+use gasnet_ops::Operation;
+
 use crate::append::room_for;
 use crate::atomics::{AtomicOp, REPLY_WORDS};
-use crate::combine::Combine;
 use crate::host::Segment;
 use crate::ids::{Node, PAGE, PortId, Vpn};
 use crate::port::{COMMAND_SLOTS, Counter, Doorbell, PortMemory, REPLY_SLOTS, reached};
@@ -461,7 +462,7 @@ impl Library {
         local: (Handle, u64),
         remote: (Handle, u64),
         len: u32,
-        how: Option<Combine>,
+        how: Option<Operation>,
         notification: u32,
     ) -> Result<(), LibraryError> {
         let (node, dst) = self.segments.span(remote.0, remote.1, len)?;
@@ -470,7 +471,7 @@ impl Library {
             return Err(LibraryError::Range);
         }
         let kind = if how.is_some() { HeadKind::Combine } else { HeadKind::Write };
-        let op = how.map_or(0, Combine::encode);
+        let op = how.map_or(0, Operation::encode);
         let head = Head { src, dst, op, notification, ..Head::new(kind, self.port, self.node, node) };
         self.put_when(when, head)
     }

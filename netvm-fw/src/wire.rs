@@ -20,6 +20,8 @@
 
 use thiserror::Error;
 
+use gasnet_ops::Operation;
+
 use crate::ids::{Hash, Key, Node, PAGE, PortId, Vpn};
 
 /// Bytes of a head.
@@ -58,8 +60,9 @@ pub enum HeadKind {
     Lease = 10,
     /// A command to the own NIC: end a lease.
     EndLease = 11,
-    /// Fold the source (mine) into the words at the destination (yours), by the function in `op`. With a
-    /// window number.
+    /// Fold the source (mine) into the words at the destination (yours), by the operation in `op`
+    /// ([`Operation::encode`]), one that combines. With a window number. This is an addition of ours; the
+    /// thesis has atomics of one word only.
     Combine = 12,
     /// A command to the own NIC: raise `notification` of the port.
     Raise = 13,
@@ -389,7 +392,8 @@ impl Head {
             }
             HeadKind::Combine => {
                 let (src, dst) = (self.src, self.dst);
-                let how = crate::combine::Combine::parse(self.op).ok_or(BadHead::Operation)?;
+                let how =
+                    Operation::decode(self.op).filter(|how| how.combines()).ok_or(BadHead::Operation)?;
                 ends(src.in_page() && dst.in_page() && src.len == dst.len && dst.len > 0)?;
                 let whole = |bytes: u16| usize::from(bytes).is_multiple_of(how.width());
                 if whole(dst.len) && whole(dst.offset) { Ok(()) } else { Err(BadHead::Operation) }

@@ -9,10 +9,9 @@ use crate::paging::{ALL_SLOTS_BYTES, Paging};
 use crate::sim_nic::SimNic;
 use core::ops::Range;
 use gasnet::RankId;
+use gasnet::atomics::Operation;
 use gasnet::sync::port::{BOARD, Command, HomeOp, Limits, Move, NicPort, What, inside};
-use gasnet_netvm::combine;
 use netvm_fw::atomics::AtomicOp;
-use netvm_fw::combine::Combine;
 use netvm_fw::library::{LibraryError, Trigger};
 
 impl SimConduit {
@@ -38,7 +37,7 @@ impl SimConduit {
         }
     }
 
-    fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Combine>) -> Result<(), LibraryError> {
+    fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Operation>) -> Result<(), LibraryError> {
         self.paging().with_boards(&self.at, m.to.0, |library, own, peer| {
             let (from, to) = ((own.0, own.1 + u64::from(m.from)), (peer.0, peer.1 + u64::from(m.at)));
             library.command(when, from, to, m.len, how, m.raise)
@@ -80,7 +79,7 @@ impl NicPort for SimConduit {
         let result = match &command.what {
             What::Raise(event) => self.paging().with_library(|library| library.raise(when, *event)),
             What::Write(m) => self.transfer(when, m, None),
-            What::Combine(m, op) => self.transfer(when, m, combine(*op)),
+            What::Combine(m, op) => self.transfer(when, m, Some(*op)),
         };
         self.sent(result)
     }

@@ -70,5 +70,4 @@ mod sys;
 pub use budget::Budget;
 pub use conduit::{Network, open};
 pub use modes::Registration;
-pub use nicport::combine;
 pub use settings::{SETTINGS, check_settings};

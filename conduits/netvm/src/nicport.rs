@@ -6,35 +6,11 @@ use crate::engine::FIRST_EVENT;
 
 use core::ops::Range;
 use gasnet::RankId;
-use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::atomics::Operation;
 use gasnet::sync::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
 use netvm_fw::atomics::AtomicOp;
-use netvm_fw::combine::{Combine, Element, Fold};
 use netvm_fw::library::{LibraryError, Trigger};
 use netvm_fw::port::Counter;
-
-/// The firmware's combination for an operation of the core; `None` if the firmware has none.
-pub fn combine(op: Operation) -> Option<Combine> {
-    let fold = match op.function {
-        Function::Add => Fold::Add,
-        Function::Mul => Fold::Mul,
-        Function::Min => Fold::Min,
-        Function::Max => Fold::Max,
-        Function::And => Fold::And,
-        Function::Or => Fold::Or,
-        Function::Xor => Fold::Xor,
-        _ => return None,
-    };
-    let element = match op.word {
-        WordType::I32 => Element::I32,
-        WordType::U32 => Element::U32,
-        WordType::I64 => Element::I64,
-        WordType::U64 => Element::U64,
-        WordType::F32 => Element::F32,
-        WordType::F64 => Element::F64,
-    };
-    Some(Combine { fold, element })
-}
 
 impl Live {
     fn limits(&self) -> Limits {
@@ -55,7 +31,7 @@ impl Live {
         }
     }
 
-    fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Combine>) -> bool {
+    fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Operation>) -> bool {
         let done = self.side(|side| {
             side.boards(&self.card.desks, m.to.0, |library, own, peer| {
                 let (from, to) = ((own.0, own.1 + u64::from(m.from)), (peer.0, peer.1 + u64::from(m.at)));
@@ -99,7 +75,7 @@ impl NicPort for Live {
                 self.sent(done)
             }
             What::Write(m) => self.transfer(when, m, None),
-            What::Combine(m, op) => self.transfer(when, m, combine(*op)),
+            What::Combine(m, op) => self.transfer(when, m, Some(*op)),
         }
     }
 

@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 
+use gasnet_ops::Operation;
+
 use super::{Interrupt, Nic, NicAction, NicWork, Origin, Pending, to_words};
 use crate::atomics::AtomicOp;
-use crate::combine::Combine;
 use crate::ids::Ppn;
 use crate::shadow::LockError;
 use crate::wire::{Head, HeadKind, Span};
@@ -82,8 +83,8 @@ impl Nic {
         out: &mut Vec<NicAction>,
     ) {
         if head.kind == HeadKind::Combine {
-            let how = Combine::parse(head.op).expect("checked when it came");
-            how.apply(&mut data, &payload);
+            let how = Operation::decode(head.op).expect("checked when it came");
+            how.fold(&mut data, &payload);
             self.stats.folds += 1;
             out.push(NicAction::NicWork(NicWork::Fold(payload.len() as u32)));
             self.recycle(payload);

@@ -1,14 +1,14 @@
 //! Triggered commands and combining writes, which are ours: exactly once in any order, chains without the
 //! host, sums over pages that come and go.
 
-use netvm_fw::combine::{Combine, Element, Fold};
+use gasnet_ops::{Function, Operation, WordType};
 use netvm_fw::library::{LibraryError, Trigger};
 use netvm_fw::nic::MAX_ARMED_COMMANDS;
 use netvm_fw::wire::HeadKind;
 
 use crate::rig::{Area, P, Rig, Weather, seeds};
 
-const ADD: Combine = Combine { fold: Fold::Add, element: Element::U64 };
+const ADD: Operation = Operation { function: Function::Add, word: WordType::U64 };
 
 /// Issues one command, running the rig while the queue is full.
 fn command(
@@ -16,7 +16,7 @@ fn command(
     me: Area,
     when: Option<(u32, u32)>,
     (from, to, at): (u64, Area, u64),
-    how: Option<Combine>,
+    how: Option<Operation>,
     notification: u32,
 ) {
     let (mine, theirs) = (rig.handle(me, me), rig.handle(me, to));
