@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::Criterion;
-use netvm_fw::atomics::AtomicOp;
+use gasnet_ops::home::HomeOp;
 use netvm_fw::nic::{Nic, NicAction, NicConfig, NicEvent};
 use netvm_fw::shadow::{Geometry, HostTable, NicTable, table};
 use netvm_fw::wire::{Head, HeadKind, Span};
@@ -109,7 +109,7 @@ fn packets(c: &mut Criterion) {
     });
     c.bench_function("semV", |b| {
         let mut m = [0; 5];
-        b.iter(|| AtomicOp::SemV.apply(black_box(&mut m), [0; 4]));
+        b.iter(|| HomeOp::SemV.apply(black_box(&mut m), [0; 4]));
     });
 }
 

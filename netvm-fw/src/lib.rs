@@ -53,7 +53,6 @@
 #![forbid(unsafe_code)]
 
 pub mod append;
-pub mod atomics;
 pub mod host;
 pub mod ids;
 pub mod library;

@@ -10,7 +10,6 @@ use thiserror::Error;
 use gasnet_ops::Operation;
 
 use crate::append::room_for;
-use crate::atomics::{AtomicOp, REPLY_WORDS};
 use crate::host::Segment;
 use crate::ids::{Node, PAGE, PortId, Vpn};
 use crate::port::{COMMAND_SLOTS, Counter, Doorbell, PortMemory, REPLY_SLOTS, reached};
@@ -19,6 +18,7 @@ use crate::shadow::Lease;
 use crate::wire::{
     ACKNOWLEDGE, AppendPart, Head, HeadKind, INLINED, LEASED, MAX_INLINE_BYTES, Span, TRIGGERED,
 };
+use gasnet_ops::home::{HomeOp, REPLY_WORDS};
 
 /// An entry of the segment map: an export of this process, or an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -400,7 +400,7 @@ impl Library {
     }
 
     /// Issues an atomic operation and returns its cookie.
-    pub fn atomic(&mut self, at: (Handle, u64), op: AtomicOp, args: [u32; 4]) -> Result<u32, LibraryError> {
+    pub fn atomic(&mut self, at: (Handle, u64), op: HomeOp, args: [u32; 4]) -> Result<u32, LibraryError> {
         let (node, dst) = self.segments.span(at.0, at.1, op.operand_bytes() as u32)?;
         if !usize::from(dst.offset).is_multiple_of(op.alignment()) {
             return Err(LibraryError::Alignment);

@@ -13,12 +13,12 @@
 //! count that is reached later updates the port's counter.
 
 use crate::append::{AppendEntry, QueuePort, Stops};
-use crate::atomics::REPLY_WORDS;
 use crate::ids::{Node, PortId};
 use crate::notify::Notifications;
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering, fence};
 use crate::region::Refusal;
 use crate::wire::{HEAD_WORDS, MAX_INLINE_BYTES};
+use gasnet_ops::home::REPLY_WORDS;
 use std::sync::{Mutex, PoisonError};
 
 /// Slots of a command queue.

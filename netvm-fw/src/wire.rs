@@ -404,7 +404,7 @@ impl Head {
                 ends(self.src.in_page() && self.src.len == self.dst.len && agrees)
             }
             HeadKind::Atomic => {
-                let op = crate::atomics::AtomicOp::parse(self.op).ok_or(BadHead::Operation)?;
+                let op = gasnet_ops::home::HomeOp::parse(self.op).ok_or(BadHead::Operation)?;
                 let fits = usize::from(self.dst.len) == op.operand_bytes() && self.dst.in_page();
                 let aligned = usize::from(self.dst.offset).is_multiple_of(op.alignment());
                 if fits && aligned { Ok(()) } else { Err(BadHead::Operation) }

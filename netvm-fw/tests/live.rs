@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use netvm_fw::atomics::AtomicOp;
+use gasnet_ops::home::HomeOp;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, KeySource, Segment};
 use netvm_fw::library::{Fence, Library, Transfer};
 use netvm_fw::nic::{HostReply, Nic, NicAction, NicConfig, NicEvent, NicStats};
@@ -236,7 +236,7 @@ impl Program {
             let read = self.library.fence(Counter::Reads);
             self.wait(read);
             assert_eq!(self.peek(page + 300, size as usize), bytes, "round {round}");
-            let cookie = self.library.atomic((there, 64), AtomicOp::Incr, [0; 4]).expect("one at a time");
+            let cookie = self.library.atomic((there, 64), HomeOp::Incr, [0; 4]).expect("one at a time");
             let old = loop {
                 if let Some(reply) = self.library.reply(cookie) {
                     break reply.expect("not refused")[0];

@@ -16,7 +16,7 @@ use crate::event::{Owner, Start};
 use crate::paging::Paging;
 use crate::shared::Caller;
 use firehose::{Message, PinError, Run};
-use netvm_fw::atomics::REPLY_WORDS;
+use gasnet_ops::home::REPLY_WORDS;
 use netvm_fw::library::Library;
 use netvm_fw::shadow::Lease;
 use netvm_fw::{PAGE, Ppn};

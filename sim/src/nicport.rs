@@ -11,7 +11,6 @@ use core::ops::Range;
 use gasnet::RankId;
 use gasnet::atomics::Operation;
 use gasnet::sync::port::{BOARD, Command, HomeOp, Limits, Move, NicPort, What, inside};
-use netvm_fw::atomics::AtomicOp;
 use netvm_fw::library::{LibraryError, Trigger};
 
 impl SimConduit {
@@ -91,12 +90,10 @@ impl NicPort for SimConduit {
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
         self.at.shared.alive();
         inside(self.limits().rank(home));
-        let how = op;
-        let op = AtomicOp::parse(op as u32)?;
         let mut cookie = None;
         let result = self.paging().with_boards(&self.at, home.0, |library, _, peer| {
             // Slots and boards are behind segments.
-            inside(how.check(offset, peer.1 - ALL_SLOTS_BYTES));
+            inside(op.check(offset, peer.1 - ALL_SLOTS_BYTES));
             cookie = Some(library.atomic((peer.0, offset), op, args)?);
             Ok(())
         });

@@ -16,7 +16,7 @@ use crate::turn;
 use firehose::Outcome;
 use gasnet::conduit::Completion;
 use gasnet::sync::port::BOARD;
-use netvm_fw::atomics::{AtomicOp, REPLY_WORDS};
+use gasnet_ops::home::{HomeOp, REPLY_WORDS};
 use netvm_fw::host::HostStats;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::{Counter, PortMemory};
@@ -412,7 +412,7 @@ impl Netvm {
     }
 
     /// Does an atomic operation at its home, and waits for the reply.
-    pub fn atomic(&self, home: u32, offset: u64, op: AtomicOp, args: [u32; 4]) -> [u32; REPLY_WORDS] {
+    pub fn atomic(&self, home: u32, offset: u64, op: HomeOp, args: [u32; 4]) -> [u32; REPLY_WORDS] {
         self.shared.work(self.rank, self.paging.costs.atomic_call);
         let mut asked = None;
         self.wait_until("room for an atomic", |n| {

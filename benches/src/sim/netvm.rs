@@ -15,7 +15,7 @@ use super::table::{Progress, Row};
 use gasnet::Rank;
 use gasnet_sim::sync;
 use gasnet_sim::{
-    AtomicOp, Cell, Cluster, CostModel, FirmwareCosts, LanaiInputs, Netvm, Registration, Time, now,
+    Cell, Cluster, CostModel, FirmwareCosts, HomeOp, LanaiInputs, Netvm, Registration, Time, now,
 };
 use netvm_fw::shadow::{Geometry, Mapped, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};

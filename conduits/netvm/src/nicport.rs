@@ -8,7 +8,6 @@ use core::ops::Range;
 use gasnet::RankId;
 use gasnet::atomics::Operation;
 use gasnet::sync::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
-use netvm_fw::atomics::AtomicOp;
 use netvm_fw::library::{LibraryError, Trigger};
 use netvm_fw::port::Counter;
 
@@ -85,13 +84,11 @@ impl NicPort for Live {
 
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
         inside(self.limits().rank(home));
-        let how = op;
-        let op = AtomicOp::parse(op as u32)?;
         let mut cookie = None;
         let done = self.side(|side| {
             side.boards(&self.card.desks, home.0, |library, _, peer| {
                 // Boards are behind segments.
-                inside(how.check(offset, peer.1));
+                inside(op.check(offset, peer.1));
                 cookie = Some(library.atomic((peer.0, offset), op, args)?);
                 Ok(())
             })

@@ -13,14 +13,16 @@
 //!   is; integers wrap. `bits |x, a, b|` computes with the bits of the word as a `u64`, and yields `None` for
 //!   no write. `x` is the old value; `a` and `b` are the operands.
 //!
-//! Types of words are rows of `word_types!`, in `word.rs`.
+//! Types of words are rows of `word_types!`, in `word.rs`. Operations of NICs on queues and semaphores are in
+//! [`home`].
 
 mod forms;
+pub mod home;
 mod table;
 mod word;
 
 pub use forms::{Fabric, Instruction, Operand, Types};
-pub use table::{FABRIC_CODES, Function, Row};
+pub use table::{Function, Row};
 pub use word::WordType;
 
 /// A function on a type.

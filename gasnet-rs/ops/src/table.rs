@@ -31,25 +31,34 @@ pub struct Row {
     pub fabric: Option<Fabric>,
 }
 
+/// Calls a macro with the codes of `fi_op` that the table uses, as `NAME = number,`: for their definition
+/// below, and for who compares them with libfabric's headers.
+#[macro_export]
 macro_rules! fabric_codes {
-    ($($name:ident = $value:literal,)*) => {
-        /// Codes of `fi_op` in libfabric's interface that the table uses, by name.
-        pub const FABRIC_CODES: &[(&str, u32)] = &[$((stringify!($name), $value)),*];
-        $(const $name: u32 = $value;)*
+    ($with:ident) => {
+        $with! {
+            FI_MIN = 0,
+            FI_MAX = 1,
+            FI_SUM = 2,
+            FI_PROD = 3,
+            FI_BOR = 6,
+            FI_BAND = 7,
+            FI_BXOR = 9,
+            FI_ATOMIC_READ = 10,
+            FI_ATOMIC_WRITE = 11,
+            FI_CSWAP = 12,
+        }
     };
 }
-fabric_codes! {
-    FI_MIN = 0,
-    FI_MAX = 1,
-    FI_SUM = 2,
-    FI_PROD = 3,
-    FI_BOR = 6,
-    FI_BAND = 7,
-    FI_BXOR = 9,
-    FI_ATOMIC_READ = 10,
-    FI_ATOMIC_WRITE = 11,
-    FI_CSWAP = 12,
+
+/// libfabric's codes, by its names.
+pub(crate) mod fabric {
+    macro_rules! define {
+        ($($name:ident = $code:literal,)*) => {$(pub(crate) const $name: u32 = $code;)*};
+    }
+    fabric_codes!(define);
 }
+use fabric::*;
 
 const fn numbers(op: u32, operand: Operand) -> Option<Fabric> {
     Some(Fabric { op, is_bits: false, operand, compare: None })

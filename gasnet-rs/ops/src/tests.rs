@@ -82,7 +82,7 @@ fn instructions_fit_the_definition() {
 /// libfabric's form of an operation is the operation, by the meaning that `fi_atomic(3)` gives the codes.
 #[test]
 fn libfabric_does_the_same() {
-    let code = |name: &str| FABRIC_CODES.iter().find(|(n, _)| *n == name).expect("in the list").1;
+    use table::fabric::*;
     let mut random = fastrand::Rng::with_seed(6);
     for word in WordType::ALL {
         for function in Function::ALL {
@@ -103,17 +103,17 @@ fn libfabric_does_the_same() {
                 let compare = how.compare.map(|c| c.value(word, [a, b]));
                 let by = |function| Operation { function, word }.new_value(old, operand, 0).expect("a value");
                 let model = match how.op {
-                    c if c == code("FI_MIN") => by(Function::Min),
-                    c if c == code("FI_MAX") => by(Function::Max),
-                    c if c == code("FI_SUM") => by(Function::Add),
-                    c if c == code("FI_PROD") => by(Function::Mul),
-                    c if c == code("FI_BOR") => old | operand,
-                    c if c == code("FI_BAND") => old & operand,
-                    c if c == code("FI_BXOR") => old ^ operand,
-                    c if c == code("FI_ATOMIC_READ") => old,
-                    c if c == code("FI_ATOMIC_WRITE") => operand,
-                    c if c == code("FI_CSWAP") && compare == Some(old) => operand,
-                    c if c == code("FI_CSWAP") => old,
+                    FI_MIN => by(Function::Min),
+                    FI_MAX => by(Function::Max),
+                    FI_SUM => by(Function::Add),
+                    FI_PROD => by(Function::Mul),
+                    FI_BOR => old | operand,
+                    FI_BAND => old & operand,
+                    FI_BXOR => old ^ operand,
+                    FI_ATOMIC_READ => old,
+                    FI_ATOMIC_WRITE => operand,
+                    FI_CSWAP if compare == Some(old) => operand,
+                    FI_CSWAP => old,
                     other => panic!("{function:?} has code {other} of libfabric, which has no model here"),
                 };
                 assert_eq!(op.new_value(old, a, b).unwrap_or(old), model, "{op:?} {old:x} {a:x} {b:x}");
@@ -181,4 +181,19 @@ fn vectors_are_combined_word_by_word() {
     assert_eq!(run(Or, U32, &[1; 7], &[2; 7]), [3, 3, 3, 3, 1, 1, 1]);
     let combining = WordType::ALL.into_iter().flat_map(|w| Function::ALL.map(|f| op(f, w)));
     assert_eq!(combining.filter(|op| op.combines()).count(), 7 * 4 + 4 * 2);
+}
+
+#[test]
+fn operations_of_homes_stay_in_segments() {
+    for op in home::HomeOp::ALL {
+        let (bytes, align) = (op.operand_bytes() as u64, op.alignment() as u64);
+        assert_eq!((op.check(0, 4096), op.check(4096 - align, 4096)), (Ok(()), Ok(())));
+        for offset in [4096 - bytes + 1, 4096, u64::MAX, u64::MAX - bytes + 1, u64::MAX - align + 1] {
+            assert!(op.check(offset, 4096).is_err_and(|why| why.contains("a segment of 0x1000 bytes")));
+        }
+        for offset in [1, align / 2, align + align / 2] {
+            assert!(op.check(offset, 4096).is_err_and(|why| why.contains("no multiple of")));
+        }
+        assert!(op.check(0, 0).is_err());
+    }
 }

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "takes minutes there")]
     fn nics_do_the_same() {
-        use netvm_fw::atomics::{AtomicOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY};
+        use gasnet_ops::home::{HomeOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY};
         const PROCESSES: u64 = 5;
         const MOST: u64 = 3;
         fn words(line: &QueueWord) -> [u32; MAX_OPERAND_WORDS] {
@@ -181,20 +181,18 @@ mod tests {
         let mut compared = 0;
         while let Some(before) = open.pop() {
             // The word after an operation here, and whether the NIC's left the same words and said the same.
-            let mut compare = |op: AtomicOp, process: u64, here: &dyn Fn(&mut QueueWord) -> [u32; 2]| {
+            let mut compare = |op: HomeOp, process: u64, here: &dyn Fn(&mut QueueWord) -> [u32; 2]| {
                 let (mut line, mut nic) = (before, words(&before));
                 let said = here(&mut line);
                 let [first, mut second, _] = op.apply(&mut nic, [process as u32, 0, 0, 0]);
                 match op {
-                    AtomicOp::Enqueue => second = 0,
+                    HomeOp::Enqueue => second = 0,
                     // A promise: how many wait is of no concern to who gave it. Nor is it to a head that
                     // waits.
-                    AtomicOp::Dequeue | AtomicOp::SemV
-                        if first == NO_PROCESS && second != QUEUE_WAS_EMPTY =>
-                    {
+                    HomeOp::Dequeue | HomeOp::SemV if first == NO_PROCESS && second != QUEUE_WAS_EMPTY => {
                         second = 0;
                     }
-                    AtomicOp::NewHead if first == 0 => second = 0,
+                    HomeOp::NewHead if first == 0 => second = 0,
                     _ => {}
                 }
                 assert_eq!((said, words(&line)), ([first, second], nic), "{op:?} of {process} in {before:?}");
@@ -205,21 +203,21 @@ mod tests {
             };
             for process in 1..=PROCESSES {
                 if before.count < PROCESSES {
-                    compare(AtomicOp::Enqueue, process, &|line| [line.enqueue(process) as u32, 0]);
-                    compare(AtomicOp::SemP, process, &|line| {
+                    compare(HomeOp::Enqueue, process, &|line| [line.enqueue(process) as u32, 0]);
+                    compare(HomeOp::SemP, process, &|line| {
                         let value = line.value as u32;
                         line.take(process).map_or([NO_PROCESS, value], |before| [before as u32, 0])
                     });
                 }
                 if before.head == 0 && before.count > 0 {
-                    compare(AtomicOp::NewHead, process, &|line| {
+                    compare(HomeOp::NewHead, process, &|line| {
                         line.new_head(process).map_or([0, 0], |left| [1, left as u32])
                     });
                 }
             }
-            compare(AtomicOp::Dequeue, 0, &|line| reply(line.dequeue()));
+            compare(HomeOp::Dequeue, 0, &|line| reply(line.dequeue()));
             if before.value < MOST {
-                compare(AtomicOp::SemV, 0, &|line| reply(line.give()));
+                compare(HomeOp::SemV, 0, &|line| reply(line.give()));
             }
         }
         assert!(seen.len() > 500 && compared > 5000, "{} states, {compared} operations", seen.len());

@@ -20,6 +20,8 @@ use crate::RankId;
 use crate::atomics::Operation;
 use core::ops::Range;
 
+pub use gasnet_ops::home::HomeOp;
+
 /// Bytes of board that the core needs.
 pub const BOARD: u32 = 2560 << 10;
 /// Events that the core needs.
@@ -69,61 +71,6 @@ pub struct Command {
     pub when: Option<Trigger>,
     /// What is to be done.
     pub what: What,
-}
-
-/// An operation of a home NIC. Words have 32 bits; processes are numbers from 1, 0 is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub enum HomeOp {
-    /// Set to 1 if 0; replies 1 if it did so, else 0.
-    TestAndSet = 1,
-    /// Add 1; replies the old value.
-    Incr = 2,
-    /// Subtract 1; replies the old value.
-    Decr = 3,
-    /// Set to the first argument; replies the old value.
-    Swap = 4,
-    /// Set to the second argument if it equals the first; replies the old value.
-    CompareSwap = 5,
-    /// Queue (head, tail, waiters, promised): append the process; replies the one before it.
-    Enqueue = 6,
-    /// Queue: replies the head taken off, or 0, and how many are left, or `u32::MAX` if nobody waited.
-    Dequeue = 7,
-    /// Queue: this process is the head now; replies (1, left) if it must be woken at once.
-    NewHead = 8,
-    /// Semaphore (a queue, then its value): take one, or append the process; replies (the one before it, old
-    /// value).
-    SemP = 9,
-    /// Semaphore: wake one, or give one; replies (head, left, value).
-    SemV = 10,
-}
-
-impl HomeOp {
-    /// Bytes that it works on.
-    pub fn operand_bytes(self) -> u64 {
-        match self {
-            HomeOp::TestAndSet | HomeOp::Incr | HomeOp::Decr | HomeOp::Swap | HomeOp::CompareSwap => 4,
-            HomeOp::Enqueue | HomeOp::Dequeue | HomeOp::NewHead => 16,
-            HomeOp::SemP | HomeOp::SemV => 20,
-        }
-    }
-
-    /// Whether it may be carried out at an offset of a segment of so many bytes; else what is wrong.
-    ///
-    /// # Errors
-    /// Not inside the segment, or not aligned.
-    pub fn check(self, offset: u64, segment: u64) -> Result<(), String> {
-        let (bytes, align) = (self.operand_bytes(), self.operand_bytes().next_power_of_two());
-        if offset.checked_add(bytes).is_none_or(|end| end > segment) {
-            return Err(format!(
-                "{self:?} works on {bytes} bytes, at offset {offset:#x} of a segment of {segment:#x} bytes"
-            ));
-        }
-        if !offset.is_multiple_of(align) {
-            return Err(format!("{self:?} at offset {offset:#x}, which is no multiple of {align}"));
-        }
-        Ok(())
-    }
 }
 
 /// Within what a NIC's work stays.
@@ -323,21 +270,6 @@ mod tests {
             says(What::Write(Move { raise: event, ..moved(0, 0, 8) }), "there are 10 to 19");
             let command = Command { when: Some(Trigger { event, count: 1 }), what: What::Raise(10) };
             assert!(LIMITS.command(&command).is_err() && LIMITS.event(event).is_err());
-        }
-    }
-
-    #[test]
-    fn operations_of_homes_stay_in_segments() {
-        for op in [HomeOp::TestAndSet, HomeOp::Swap, HomeOp::Dequeue, HomeOp::SemV] {
-            let (bytes, align) = (op.operand_bytes(), op.operand_bytes().next_power_of_two());
-            assert_eq!((op.check(0, 4096), op.check(4096 - align, 4096)), (Ok(()), Ok(())));
-            for offset in [4096 - bytes + 1, 4096, u64::MAX, u64::MAX - bytes + 1, u64::MAX - align + 1] {
-                assert!(op.check(offset, 4096).is_err_and(|why| why.contains("a segment of 0x1000 bytes")));
-            }
-            for offset in [1, align / 2, align + align / 2] {
-                assert!(op.check(offset, 4096).is_err_and(|why| why.contains("no multiple of")));
-            }
-            assert!(op.check(0, 0).is_err());
         }
     }
 }

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use gasnet_ops::Operation;
 
 use super::{Interrupt, Nic, NicAction, NicWork, Origin, Pending, to_words};
-use crate::atomics::AtomicOp;
 use crate::ids::Ppn;
 use crate::shadow::LockError;
 use crate::wire::{Head, HeadKind, Span};
+use gasnet_ops::home::HomeOp;
 
 impl Nic {
     /// Carries out an atomic or combining write, or asks the host to bring its page.
@@ -101,7 +101,7 @@ impl Nic {
 
     /// Computes an atomic and answers it. Returns the new operand.
     fn compute(&mut self, head: &Head, mut data: Vec<u8>, out: &mut Vec<NicAction>) -> Vec<u8> {
-        let op = AtomicOp::parse(head.op).expect("checked when it came");
+        let op = HomeOp::parse(head.op).expect("checked when it came");
         let mut words = to_words(&data);
         let [a, b, c] = op.apply(&mut words, head.src.to_arguments());
         self.stats.atomics += 1;

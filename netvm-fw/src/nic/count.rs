@@ -124,7 +124,7 @@ impl Nic {
         &mut self,
         port: PortId,
         cookie: u32,
-        words: Option<[u32; crate::atomics::REPLY_WORDS]>,
+        words: Option<[u32; gasnet_ops::home::REPLY_WORDS]>,
         out: &mut Vec<NicAction>,
     ) -> bool {
         let Some(state) = self.ports.get_mut(&port) else { return false };

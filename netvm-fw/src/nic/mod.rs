@@ -34,7 +34,6 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use crate::atomics::{AtomicOp, MAX_OPERAND_WORDS};
 use crate::ids::{FrameAddress, Node, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
 use crate::region::{NoRegions, RegionMemory};
@@ -42,6 +41,7 @@ use crate::shadow::{Lease, LockError, NicTable};
 use crate::wire::{BadHead, Head, Span, Traffic};
 use append::Appended;
 use count::PortState;
+use gasnet_ops::home::{HomeOp, MAX_OPERAND_WORDS};
 use operands::Operands;
 use send::Peer;
 
@@ -249,7 +249,7 @@ pub enum NicWork {
     /// Counted a notification.
     Raise,
     /// Did an atomic operation.
-    Compute(AtomicOp),
+    Compute(HomeOp),
     /// Folded this many bytes into memory.
     Fold(u32),
     /// Looked for a region, and copied this many bytes into or out of it if it may.

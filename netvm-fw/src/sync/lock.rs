@@ -4,7 +4,7 @@
 //! It gives mutual exclusion, first come first served, and takes at most two messages for each call.
 
 use super::{Answer, Machine, Need, Process, SyncObject, Word};
-use crate::atomics::{AtomicOp, NO_PROCESS};
+use gasnet_ops::home::{HomeOp, NO_PROCESS};
 
 /// Takes the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ impl Machine for Acquire {
         self.at += 1;
         match (self.at, answer[0]) {
             (1, _) => Need::Store(SyncObject::Main, Word::Next, NO_PROCESS),
-            (2, _) => Need::Atomic(SyncObject::Main, AtomicOp::Swap, [self.me, 0, 0, 0]),
+            (2, _) => Need::Atomic(SyncObject::Main, HomeOp::Swap, [self.me, 0, 0, 0]),
             (3, NO_PROCESS) => Need::Done(0),
             (3, before) => Need::Write(SyncObject::Main, before, Word::Next, self.me),
             (4, _) => Need::Wait(SyncObject::Main),
@@ -54,7 +54,7 @@ impl Machine for Release {
         match (self.at, answer[0]) {
             (1, _) => Need::Load(SyncObject::Main, Word::Next),
             (2, NO_PROCESS) => {
-                Need::Atomic(SyncObject::Main, AtomicOp::CompareSwap, [self.me, NO_PROCESS, 0, 0])
+                Need::Atomic(SyncObject::Main, HomeOp::CompareSwap, [self.me, NO_PROCESS, 0, 0])
             }
             (3, last) if last == self.me => {
                 self.at = 9;

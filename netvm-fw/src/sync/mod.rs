@@ -20,9 +20,9 @@ pub use channel::{Receiver, Sender};
 pub use lock::{Acquire, Release};
 pub use queue::{Insert, MonitorWait, Remove, SemSignal, SemWait, WaitTurn};
 
-use crate::atomics::{AtomicOp, REPLY_WORDS};
+use gasnet_ops::home::{HomeOp, REPLY_WORDS};
 
-/// A process, from 1; 0 is [`NO_PROCESS`](crate::atomics::NO_PROCESS).
+/// A process, from 1; 0 is [`NO_PROCESS`](gasnet_ops::home::NO_PROCESS).
 pub type Process = u32;
 
 /// A word of a process's cell.
@@ -47,7 +47,7 @@ pub enum SyncObject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Need {
     /// Perform this atomic at the home; the answer is its reply.
-    Atomic(SyncObject, AtomicOp, [u32; 4]),
+    Atomic(SyncObject, HomeOp, [u32; 4]),
     /// Store to a word of the own cell.
     Store(SyncObject, Word, u32),
     /// Read a word of the own cell; the answer is its value.

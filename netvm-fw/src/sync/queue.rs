@@ -1,15 +1,15 @@
 //! Wait queues, monitors (Mesa's rules) and counting semaphores.
 //!
 //! Home words: head, tail, count of waiters, promised wake-ups, and a semaphore's value (see
-//! [`atomics`](crate::atomics)). A process that is woken is told how many processes it left behind. If there
-//! are some, it makes the next one the head, and wakes it at once if a wake-up was promised meanwhile. A
-//! signal to an empty queue is lost.
+//! [`gasnet_ops::home`]). A process that is woken is told how many processes it left behind. If there are
+//! some, it makes the next one the head, and wakes it at once if a wake-up was promised meanwhile. A signal
+//! to an empty queue is lost.
 //!
 //! The published `Ssignal` writes to the process in the reply even when there is none (because the wake-up
 //! was promised instead); here it checks first.
 
 use super::{Acquire, Answer, Machine, Need, Process, Release, SyncObject, Word};
-use crate::atomics::{AtomicOp, NO_PROCESS};
+use gasnet_ops::home::{HomeOp, NO_PROCESS};
 
 /// Joins the queue (and waits later, with [`WaitTurn`]).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ impl Machine for Insert {
         match (self.at, answer[0]) {
             (1, _) => Need::Store(self.part, Word::Next, NO_PROCESS),
             (2, _) => Need::Store(self.part, Word::Count, 0),
-            (3, _) => Need::Atomic(self.part, AtomicOp::Enqueue, [self.me, 0, 0, 0]),
+            (3, _) => Need::Atomic(self.part, HomeOp::Enqueue, [self.me, 0, 0, 0]),
             (4, before) if before != NO_PROCESS => Need::Write(self.part, before, Word::Next, self.me),
             _ => Need::Done(0),
         }
@@ -74,7 +74,7 @@ impl Machine for WaitTurn {
             (3, _) => Need::Spin(self.part, Word::Next),
             (4, next) => {
                 self.next = next;
-                Need::Atomic(self.part, AtomicOp::NewHead, [next, 0, 0, 0])
+                Need::Atomic(self.part, HomeOp::NewHead, [next, 0, 0, 0])
             }
             (5, 1) => Need::WriteNotify(self.part, self.next, Word::Count, answer[1]),
             _ => Need::Done(0),
@@ -113,9 +113,9 @@ impl Machine for Remove {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer) {
-            (1, _) => Need::Atomic(self.part, AtomicOp::Dequeue, [0; 4]),
+            (1, _) => Need::Atomic(self.part, HomeOp::Dequeue, [0; 4]),
             (2, [head, left, _]) => {
-                self.woke = u32::from(left != crate::atomics::QUEUE_WAS_EMPTY);
+                self.woke = u32::from(left != gasnet_ops::home::QUEUE_WAS_EMPTY);
                 if head == NO_PROCESS {
                     return Need::Done(self.woke);
                 }
@@ -150,7 +150,7 @@ impl Machine for SemWait {
         match (self.at, answer) {
             (1, _) => Need::Store(SyncObject::Main, Word::Next, NO_PROCESS),
             (2, _) => Need::Store(SyncObject::Main, Word::Count, 0),
-            (3, _) => Need::Atomic(SyncObject::Main, AtomicOp::SemP, [self.me, 0, 0, 0]),
+            (3, _) => Need::Atomic(SyncObject::Main, HomeOp::SemP, [self.me, 0, 0, 0]),
             (4, [_, value, _]) if value > 0 => Need::Done(value),
             (4, [before, ..]) if before != NO_PROCESS => {
                 Need::Write(SyncObject::Main, before, Word::Next, self.me)
@@ -184,7 +184,7 @@ impl Machine for SemSignal {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer) {
-            (1, _) => Need::Atomic(SyncObject::Main, AtomicOp::SemV, [0; 4]),
+            (1, _) => Need::Atomic(SyncObject::Main, HomeOp::SemV, [0; 4]),
             (2, [head, left, value]) => {
                 self.value = value;
                 if head == NO_PROCESS {
@@ -235,7 +235,7 @@ impl Machine for MonitorWait {
                 return need;
             }
             self.stage += 1;
-            answer = [0; crate::atomics::REPLY_WORDS];
+            answer = [0; gasnet_ops::home::REPLY_WORDS];
         }
     }
 }

@@ -125,7 +125,7 @@ fn item_16_a_wrong_key_moves_nothing() {
     rig.issue(a, Transfer::write((mine, 0), (bad_theirs, 0), 50).notify(3).acknowledge());
     rig.issue(a, Transfer::read((mine, 4000), (bad_theirs, 0), 50));
     rig.issue(a, Transfer::read((bad_mine, 4000), (theirs, 0), 50));
-    let cookie = rig.library(a).atomic((bad_theirs, 0), netvm_fw::atomics::AtomicOp::Incr, [0; 4]).unwrap();
+    let cookie = rig.library(a).atomic((bad_theirs, 0), gasnet_ops::home::HomeOp::Incr, [0; 4]).unwrap();
     rig.ring(0);
     rig.issue(a, Transfer::write((good.0, 0), (good.1, P), 200).notify(4));
     // No fence hangs.

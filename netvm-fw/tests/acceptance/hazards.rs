@@ -1,6 +1,6 @@
 //! `docs/netvm-hazards.md`, one test for each.
 
-use netvm_fw::atomics::{AtomicOp, NO_PROCESS, QUEUE_WAS_EMPTY};
+use gasnet_ops::home::{HomeOp, NO_PROCESS, QUEUE_WAS_EMPTY};
 use netvm_fw::host::{ExportError, HostAction, HostEvent, HostWork, Segment};
 use netvm_fw::library::{LibraryError, Transfer};
 use netvm_fw::nic::{HostReply, Interrupt};
@@ -57,19 +57,19 @@ fn h03_no_more_promises_than_waiters() {
     // Two waiters; the first is woken, and while the head is in flux two more signals come: one finds nobody.
     let mut m = [0; 5];
     for process in [1, 2] {
-        AtomicOp::SemP.apply(&mut m, [process, 0, 0, 0]);
+        HomeOp::SemP.apply(&mut m, [process, 0, 0, 0]);
     }
-    assert_eq!(AtomicOp::SemV.apply(&mut m, [0; 4]), [1, 1, 0]);
-    assert_eq!(AtomicOp::SemV.apply(&mut m, [0; 4]), [NO_PROCESS, 1, 0], "promised to the second");
-    assert_eq!(AtomicOp::SemV.apply(&mut m, [0; 4]), [NO_PROCESS, QUEUE_WAS_EMPTY, 1], "counted");
-    assert_eq!(AtomicOp::NewHead.apply(&mut m, [2, 0, 0, 0]), [1, 0, 0], "the second must be woken");
-    assert_eq!(AtomicOp::SemP.apply(&mut m, [3, 0, 0, 0]), [NO_PROCESS, 1, 0], "the third does not wait");
+    assert_eq!(HomeOp::SemV.apply(&mut m, [0; 4]), [1, 1, 0]);
+    assert_eq!(HomeOp::SemV.apply(&mut m, [0; 4]), [NO_PROCESS, 1, 0], "promised to the second");
+    assert_eq!(HomeOp::SemV.apply(&mut m, [0; 4]), [NO_PROCESS, QUEUE_WAS_EMPTY, 1], "counted");
+    assert_eq!(HomeOp::NewHead.apply(&mut m, [2, 0, 0, 0]), [1, 0, 0], "the second must be woken");
+    assert_eq!(HomeOp::SemP.apply(&mut m, [3, 0, 0, 0]), [NO_PROCESS, 1, 0], "the third does not wait");
 }
 
 #[test]
 fn h04_a_signal_writes_to_nobody() {
     let mut signal = SemSignal::new();
-    assert!(matches!(signal.step([0; 3]), Need::Atomic(SyncObject::Main, AtomicOp::SemV, _)));
+    assert!(matches!(signal.step([0; 3]), Need::Atomic(SyncObject::Main, HomeOp::SemV, _)));
     assert_eq!(
         signal.step([NO_PROCESS, 2, 0]),
         Need::Done(0),
@@ -98,9 +98,9 @@ fn h05_a_link_that_is_stuck_holds_nobody_else_up() {
     rig.run();
     let stuck = rig.library(a).fence(Counter::Written);
     assert!(!rig.library(a).want(stuck));
-    assert_eq!(rig.atomic(c, a, 0, AtomicOp::Incr, [0; 4])[0], 0);
-    assert_eq!(rig.atomic(c, b, 0, AtomicOp::Incr, [0; 4])[0], 0);
-    assert_eq!(rig.atomic(a, c, 0, AtomicOp::Incr, [0; 4])[0], 0);
+    assert_eq!(rig.atomic(c, a, 0, HomeOp::Incr, [0; 4])[0], 0);
+    assert_eq!(rig.atomic(c, b, 0, HomeOp::Incr, [0; 4])[0], 0);
+    assert_eq!(rig.atomic(a, c, 0, HomeOp::Incr, [0; 4])[0], 0);
     rig.unstick(1);
     rig.wait(a, stuck);
 }
@@ -141,14 +141,14 @@ fn h08_operands_do_not_straddle_pages() {
     let (mut rig, a, b) = pair(Weather::CALM, 1);
     let theirs = rig.handle(a, b);
     for (op, offset) in
-        [(AtomicOp::SemP, P - 16), (AtomicOp::SemP, P - 20), (AtomicOp::Enqueue, 8), (AtomicOp::Incr, 2)]
+        [(HomeOp::SemP, P - 16), (HomeOp::SemP, P - 20), (HomeOp::Enqueue, 8), (HomeOp::Incr, 2)]
     {
         assert_eq!(rig.library(a).atomic((theirs, offset), op, [0; 4]), Err(LibraryError::Alignment));
     }
     // A library that does not keep to it is refused by its NIC.
     let mut head = netvm_fw::wire::Head::new(netvm_fw::wire::HeadKind::Atomic, a.port, Node(0), Node(1));
     head.dst = netvm_fw::wire::Span::new(Rig::vpn(b, 0), b.segment.key, 8, 20);
-    head.op = AtomicOp::SemP as u32;
+    head.op = HomeOp::SemP as u32;
     let memory = rig.library(a).memory().clone();
     memory.put_command(0, &head.encode(), &[]);
     rig.nodes[0].bell.ring(a.port);
@@ -466,7 +466,7 @@ fn handles_are_forgotten() {
     assert_eq!(rig.library(a).lookup(Node(1), b.port, b.segment.address - 1), None);
     assert_eq!(rig.library(a).lookup(Node(1), b.port, b.segment.address + b.segment.size), None);
     assert_eq!(rig.library(a).remove_segment(theirs), Some(b.segment));
-    assert_eq!(rig.library(a).atomic((theirs, 0), AtomicOp::Incr, [0; 4]), Err(LibraryError::Handle));
+    assert_eq!(rig.library(a).atomic((theirs, 0), HomeOp::Incr, [0; 4]), Err(LibraryError::Handle));
 }
 
 /// A process that ends in the middle of everything: its exports go, its peers are answered, its node-mates go

@@ -1,6 +1,6 @@
 //! NET-9: operands of atomics that stay on the NIC.
 
-use netvm_fw::atomics::{AtomicOp, MAX_OPERAND_WORDS};
+use gasnet_ops::home::{HomeOp, MAX_OPERAND_WORDS};
 use netvm_fw::port::Counter;
 use netvm_fw::shadow::Geometry;
 
@@ -8,7 +8,7 @@ use crate::rig::{Area, P, Rig, Weather, seeds};
 use crate::sync::linearizable;
 
 /// An atomic of one program, and its reply: `None` if it was refused.
-fn atomic(rig: &mut Rig, me: Area, home: Area, at: u64, op: AtomicOp, args: [u32; 4]) -> Option<u32> {
+fn atomic(rig: &mut Rig, me: Area, home: Area, at: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
     let handle = rig.handle(me, home);
     let cookie = rig.library(me).atomic((handle, at), op, args).expect("a good atomic");
     rig.ring(me.node);
@@ -37,7 +37,7 @@ fn net_09_a_cached_operand_is_neither_fetched_nor_written_back() {
         let (me, home) = (rig.port(0, 1, 1), rig.port(1, 1, 1));
         rig.touch(home, 0, P);
         for i in 0..10 {
-            assert_eq!(atomic(&mut rig, me, home, 8, AtomicOp::Incr, [0; 4]), Some(i));
+            assert_eq!(atomic(&mut rig, me, home, 8, HomeOp::Incr, [0; 4]), Some(i));
         }
         rig.run();
         // A fetch, and a write-back when somebody reads; or both each time.
@@ -64,14 +64,14 @@ fn net_09_atomics_are_linearizable_with_cached_operands() {
         let place = |w: u64| w / 3 * P + w % 3 * 8;
         let mut histories = vec![Vec::new(); WORDS as usize];
         // (cookie, start, word, op, arguments)
-        type Open = (u32, u64, u64, AtomicOp, [u32; 4]);
+        type Open = (u32, u64, u64, HomeOp, [u32; 4]);
         let mut open: Vec<Option<Open>> = vec![None; ports.len()];
         let mut left = 150;
         while left > 0 || open.iter().any(Option::is_some) {
             for (port, open) in ports.into_iter().zip(&mut open) {
                 match *open {
                     None if left > 0 => {
-                        let op = AtomicOp::ALL[random.usize(..5)];
+                        let op = HomeOp::ALL[random.usize(..5)];
                         let args = [random.u32(..4), random.u32(..4), 0, 0];
                         let w = random.u64(..WORDS);
                         let handle = rig.handle(port, home);
@@ -134,7 +134,7 @@ fn net_09_other_accesses_see_cached_operands() {
                 2 => rig.touch(home, random.u64(..10) * P, P),
                 // An operand of four words, which atomics on single words have parts of.
                 3 | 4 => {
-                    let (first, op) = (w / 4 * 4, AtomicOp::Enqueue);
+                    let (first, op) = (w / 4 * 4, HomeOp::Enqueue);
                     assert_eq!(op.operand_words(), 4);
                     let args = [random.u32(1..9), 0, 0, 0];
                     let reply = atomic(&mut rig, me, home, at / P * P, op, args);
@@ -144,7 +144,7 @@ fn net_09_other_accesses_see_cached_operands() {
                     words[first..first + 4].copy_from_slice(&operand[..4]);
                 }
                 _ => {
-                    let old = atomic(&mut rig, me, home, at, AtomicOp::Incr, [0; 4]);
+                    let old = atomic(&mut rig, me, home, at, HomeOp::Incr, [0; 4]);
                     assert_eq!(old, Some(words[w]), "seed {seed}, step {step}");
                     words[w] = words[w].wrapping_add(1);
                 }
@@ -159,7 +159,7 @@ fn net_09_an_export_ends_with_its_operands_in_memory() {
         let mut rig = Rig::caching(2, Geometry::new(8), Weather::ROUGH, seed, 4);
         let (me, home) = (rig.port(0, 1, 1), rig.port(1, 1, 1));
         for i in 0..5 {
-            assert_eq!(atomic(&mut rig, me, home, 8, AtomicOp::Incr, [0; 4]), Some(i));
+            assert_eq!(atomic(&mut rig, me, home, 8, HomeOp::Incr, [0; 4]), Some(i));
         }
         let mut out = Vec::new();
         assert!(rig.nodes[1].host.unexport(&home.segment, &mut out));
@@ -167,6 +167,6 @@ fn net_09_an_export_ends_with_its_operands_in_memory() {
         rig.run();
         assert_eq!(rig.nodes[1].unexported, [home.segment]);
         assert_eq!(word(&rig.peek(home, 8, 4)), 5);
-        assert_eq!(atomic(&mut rig, me, home, 8, AtomicOp::Incr, [0; 4]), None);
+        assert_eq!(atomic(&mut rig, me, home, 8, HomeOp::Incr, [0; 4]), None);
     }
 }

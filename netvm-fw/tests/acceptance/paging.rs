@@ -21,7 +21,7 @@ fn item_01_nothing_is_pinned() {
     rig.touch(a, 0, 4 * P);
     rig.write(a, 0, b, 100, 3 * P);
     rig.read(a, 0, b, 0, 2 * P);
-    rig.atomic(a, b, 0, netvm_fw::atomics::AtomicOp::Incr, [0; 4]);
+    rig.atomic(a, b, 0, gasnet_ops::home::HomeOp::Incr, [0; 4]);
     rig.run();
     for node in &mut rig.nodes {
         for i in 0..16 {

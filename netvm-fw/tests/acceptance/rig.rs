@@ -404,7 +404,7 @@ impl Rig {
         me: Area,
         home: Area,
         at: u64,
-        op: netvm_fw::atomics::AtomicOp,
+        op: gasnet_ops::home::HomeOp,
         args: [u32; 4],
     ) -> [u32; 3] {
         let handle = self.handle(me, home);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-use netvm_fw::atomics::{AtomicOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY, REPLY_WORDS};
+use gasnet_ops::home::{HomeOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY, REPLY_WORDS};
 use netvm_fw::library::Transfer;
 use netvm_fw::sync::{
     Acquire, Insert, Machine, MonitorWait, Need, Release, Remove, SemSignal, SemWait, SyncObject, WaitTurn,
@@ -46,10 +46,10 @@ fn name(value: &impl Hash) -> (u64, u64) {
     (hasher.0, hasher.1)
 }
 
-type Apply = fn(AtomicOp, &mut [u32; MAX_OPERAND_WORDS], [u32; 4]) -> [u32; REPLY_WORDS];
+type Apply = fn(HomeOp, &mut [u32; MAX_OPERAND_WORDS], [u32; 4]) -> [u32; REPLY_WORDS];
 
 /// The operations as published: `dequeue` and `semV` promise wake-ups to more than there are waiters.
-fn published(op: AtomicOp, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> [u32; REPLY_WORDS] {
+fn published(op: HomeOp, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> [u32; REPLY_WORDS] {
     let dequeue = |m: &mut [u32; MAX_OPERAND_WORDS]| {
         if m[2] == 0 {
             return [NO_PROCESS, QUEUE_WAS_EMPTY, 0];
@@ -62,9 +62,9 @@ fn published(op: AtomicOp, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> 
         [std::mem::replace(&mut m[0], NO_PROCESS), m[2], 0]
     };
     match op {
-        AtomicOp::Dequeue => dequeue(m),
-        AtomicOp::SemV if m[2] > 0 => dequeue(m),
-        AtomicOp::SemV => {
+        HomeOp::Dequeue => dequeue(m),
+        HomeOp::SemV if m[2] > 0 => dequeue(m),
+        HomeOp::SemV => {
             m[4] += 1;
             [NO_PROCESS, QUEUE_WAS_EMPTY, m[4]]
         }
@@ -270,8 +270,8 @@ impl State {
                 answer = apply(op, &mut s.home[part as usize], args);
                 // Who has joined a queue, or a line: in this order.
                 let queued = match op {
-                    AtomicOp::Enqueue | AtomicOp::Swap => true,
-                    AtomicOp::SemP => answer[1] == 0,
+                    HomeOp::Enqueue | HomeOp::Swap => true,
+                    HomeOp::SemP => answer[1] == 0,
                     _ => false,
                 };
                 if queued && part == SyncObject::Main {
@@ -387,7 +387,7 @@ fn item_32_semaphores_lose_no_wake_up() {
     for (waiters, signals, value) in
         [(1, 1, 0), (2, 2, 0), (3, 2, 0), (2, 3, 1), (3, 3, 0), (4, 3, 0), (3, 4, 2), (4, 4, 0)]
     {
-        let (bad, n) = semaphore(waiters, signals, value, AtomicOp::apply);
+        let (bad, n) = semaphore(waiters, signals, value, HomeOp::apply);
         assert_eq!(bad, 0, "{waiters} waiters, {signals} signals, value {value}");
         states = states.max(n);
     }
@@ -416,7 +416,7 @@ fn queue(waiters: usize, signals: usize, apply: Apply) -> (usize, usize) {
 #[test]
 fn item_30_wait_queues_wake_in_order_and_lose_nothing() {
     for (waiters, signals) in [(1, 1), (2, 1), (1, 2), (2, 2), (3, 3), (2, 4), (4, 2), (4, 4)] {
-        assert_eq!(queue(waiters, signals, AtomicOp::apply).0, 0, "{waiters} waiters, {signals} signals");
+        assert_eq!(queue(waiters, signals, HomeOp::apply).0, 0, "{waiters} waiters, {signals} signals");
     }
     // Published: promises to nobody are left over, and wake a later process.
     assert!(queue(2, 3, published).0 > 0, "the known defect is not found");
@@ -426,7 +426,7 @@ fn item_30_wait_queues_wake_in_order_and_lose_nothing() {
 fn item_29_locks_exclude_and_hand_over_in_order() {
     for (n, rounds) in [(2, 3), (3, 2), (4, 1)] {
         let all = vec![Role::Locker { rounds }; n];
-        let (states, ends) = explore(&all, 0, AtomicOp::apply, |s| {
+        let (states, ends) = explore(&all, 0, HomeOp::apply, |s| {
             // In the order of their swaps.
             assert!(s.common.joined.starts_with(&s.common.through));
             // All spinning is on the own cell (there is no other need to spin), and the home word is all
@@ -443,7 +443,7 @@ fn item_29_locks_exclude_and_hand_over_in_order() {
 fn item_31_monitors_lose_no_wake_up() {
     for (consumers, producers) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
         let all = roles(Role::Consumer, consumers, Role::Producer, producers);
-        let (_, ends) = explore(&all, 0, AtomicOp::apply, |_| {});
+        let (_, ends) = explore(&all, 0, HomeOp::apply, |_| {});
         for s in &ends {
             let done = s.actors.iter().filter(|a| a.done).count();
             assert_eq!(
@@ -457,7 +457,7 @@ fn item_31_monitors_lose_no_wake_up() {
     // Looking again after the wait is needed: another may have come between, so that a consumer waits twice.
     let twice = std::cell::Cell::new(false);
     let all = roles(Role::Consumer, 2, Role::Producer, 2);
-    explore(&all, 0, AtomicOp::apply, |s| twice.set(twice.get() || s.actors.iter().any(|a| a.waits == 2)));
+    explore(&all, 0, HomeOp::apply, |s| twice.set(twice.get() || s.actors.iter().any(|a| a.waits == 2)));
     assert!(twice.get());
 }
 
@@ -542,7 +542,7 @@ fn advance(rig: &mut Rig, programs: &mut [Program], i: usize, home: Area, common
             let Some(reply) = rig.library(area).reply(cookie) else { return false };
             programs[i].cookie = None;
             answer = reply.expect("not refused");
-            if matches!(op, AtomicOp::Swap | AtomicOp::Enqueue) && part == SyncObject::Main {
+            if matches!(op, HomeOp::Swap | HomeOp::Enqueue) && part == SyncObject::Main {
                 common.joined.push(args[0] as u8);
             }
         }
@@ -615,15 +615,15 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
         let local = rig.port(0, 2, 1);
         let ports = [ports, vec![local]].concat();
         // (start, end, op, arguments, reply)
-        let mut history: Vec<(u64, u64, AtomicOp, [u32; 4], u32)> = Vec::new();
-        type Open = (u32, u64, AtomicOp, [u32; 4]);
+        let mut history: Vec<(u64, u64, HomeOp, [u32; 4], u32)> = Vec::new();
+        type Open = (u32, u64, HomeOp, [u32; 4]);
         let mut open: Vec<Option<Open>> = vec![None; ports.len()];
         let mut left = 120;
         while left > 0 || open.iter().any(Option::is_some) {
             for (i, &port) in ports.iter().enumerate() {
                 match open[i] {
                     None if left > 0 => {
-                        let op = AtomicOp::ALL[random.u64(..5) as usize];
+                        let op = HomeOp::ALL[random.u64(..5) as usize];
                         let args = [random.u64(..4) as u32, random.u64(..4) as u32, 0, 0];
                         let handle = rig.handle(port, home);
                         let cookie = rig.library(port).atomic((handle, 8), op, args).unwrap();
@@ -658,7 +658,7 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
 
 /// Whether some order that respects time explains all replies (depth first, with the word's value as the
 /// state).
-pub fn linearizable(history: &[(u64, u64, AtomicOp, [u32; 4], u32)], last: u32) -> bool {
+pub fn linearizable(history: &[(u64, u64, HomeOp, [u32; 4], u32)], last: u32) -> bool {
     let mut seen = HashSet::new();
     let mut stack = vec![(vec![false; history.len()], 0u32)];
     while let Some((done, value)) = stack.pop() {

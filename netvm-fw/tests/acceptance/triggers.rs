@@ -156,7 +156,7 @@ fn combining_writes_are_atomic_while_pages_come_and_go() {
                 command(&mut rig, me, None, (16, home, P + 8), Some(ADD), 9);
             }
             let me = areas[i as usize % NODES];
-            rig.atomic(me, home, P + 64, netvm_fw::atomics::AtomicOp::Incr, [0; 4]);
+            rig.atomic(me, home, P + 64, gasnet_ops::home::HomeOp::Incr, [0; 4]);
             if i % 7 == 3 {
                 rig.run();
                 rig.evict(home, P);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netvm_fw::atomics::AtomicOp;
+use gasnet_ops::home::HomeOp;
 use netvm_fw::nic::{Nic, NicAction, NicConfig, NicEvent};
 use netvm_fw::port::PortMemory;
 use netvm_fw::shadow::{Geometry, table};
@@ -195,17 +195,17 @@ proptest! {
 
 #[test]
 fn operands_stay_in_their_page_and_on_their_alignment() {
-    let good = |op: AtomicOp, offset: u32| {
+    let good = |op: HomeOp, offset: u32| {
         let mut head = Head::new(HeadKind::Atomic, PortId(1), Node(0), Node(1));
         head.op = op as u32;
         head.dst = Span::new(Vpn::new(PortId(1), 5), Key(1), offset, op.operand_bytes() as u32);
         head.check(2).is_ok()
     };
-    for op in AtomicOp::ALL {
+    for op in HomeOp::ALL {
         let step = op.alignment() as u32;
         assert!((0..PAGE).all(|offset| good(op, offset) == (offset % step == 0)), "{op:?}");
-        assert_eq!(AtomicOp::parse(op as u32), Some(op));
-        assert!(op.reply_words() <= netvm_fw::atomics::REPLY_WORDS);
+        assert_eq!(HomeOp::parse(op as u32), Some(op));
+        assert!(op.reply_words() <= gasnet_ops::home::REPLY_WORDS);
     }
-    assert_eq!((AtomicOp::parse(0), AtomicOp::parse(11), AtomicOp::parse(u32::MAX)), (None, None, None));
+    assert_eq!((HomeOp::parse(0), HomeOp::parse(11), HomeOp::parse(u32::MAX)), (None, None, None));
 }

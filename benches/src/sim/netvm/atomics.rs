@@ -3,17 +3,17 @@
 use super::*;
 
 /// Published times of Table 30: application, NIC.
-const ATOMICS: [(&str, AtomicOp, f64, f64); 10] = [
-    ("test_and_set", AtomicOp::TestAndSet, 10.50, 4.20),
-    ("incr", AtomicOp::Incr, 10.55, 4.31),
-    ("decr", AtomicOp::Decr, 10.55, 4.31),
-    ("swap", AtomicOp::Swap, 10.52, 4.19),
-    ("cswap", AtomicOp::CompareSwap, 10.50, 4.30),
-    ("enqueue", AtomicOp::Enqueue, 10.52, 4.30),
-    ("dequeue", AtomicOp::Dequeue, 10.74, 4.30),
-    ("newhead", AtomicOp::NewHead, 10.52, 4.28),
-    ("semp", AtomicOp::SemP, 10.52, 4.37),
-    ("semv", AtomicOp::SemV, 10.80, 4.54),
+const ATOMICS: [(&str, HomeOp, f64, f64); 10] = [
+    ("test_and_set", HomeOp::TestAndSet, 10.50, 4.20),
+    ("incr", HomeOp::Incr, 10.55, 4.31),
+    ("decr", HomeOp::Decr, 10.55, 4.31),
+    ("swap", HomeOp::Swap, 10.52, 4.19),
+    ("cswap", HomeOp::CompareSwap, 10.50, 4.30),
+    ("enqueue", HomeOp::Enqueue, 10.52, 4.30),
+    ("dequeue", HomeOp::Dequeue, 10.74, 4.30),
+    ("newhead", HomeOp::NewHead, 10.52, 4.28),
+    ("semp", HomeOp::SemP, 10.52, 4.37),
+    ("semv", HomeOp::SemV, 10.80, 4.54),
 ];
 
 pub(super) fn atomic_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, String> {
@@ -27,7 +27,7 @@ pub(super) fn atomic_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>
             Row::new(format!("table30_{name}"), "us", 2, took),
             Row::new(format!("table30_{name}_nic"), "us", 2, worked),
         );
-        if op == AtomicOp::TestAndSet {
+        if op == HomeOp::TestAndSet {
             rows.extend([
                 a.explained(format!("calibration: {app}")),
                 n.explained(format!("calibration: {nic}")),
@@ -58,7 +58,7 @@ pub(super) fn operand_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row
         let incr = |rounds: u64| {
             let s = Setup { operands, ..*s };
             at_home(&s, rounds * words, |netvm, i| {
-                netvm.atomic(1, 4096 + i % words * 8, AtomicOp::Incr, [0; 4]);
+                netvm.atomic(1, 4096 + i % words * 8, HomeOp::Incr, [0; 4]);
             })
         };
         // The first round finds none of them.
@@ -109,7 +109,7 @@ pub(super) fn sync_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, 
     let other = 2;
     let nothing = |_: &Netvm, _: Cell, _: u64| {};
     let enqueue = move |n: &Netvm, c: Cell, _: u64| {
-        n.atomic(c.home, c.object, AtomicOp::Enqueue, [other, 0, 0, 0]);
+        n.atomic(c.home, c.object, HomeOp::Enqueue, [other, 0, 0, 0]);
     };
     let mut rows = Vec::new();
     let mut add = |name: &str, here: f64, paper: f64| {
@@ -126,7 +126,7 @@ pub(super) fn sync_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, 
     let held = move |n: &Netvm, c: Cell, i: u64| {
         acquire(n, c, i);
         // Somebody has queued up behind.
-        n.atomic(c.home, c.object, AtomicOp::Swap, [other, 0, 0, 0]);
+        n.atomic(c.home, c.object, HomeOp::Swap, [other, 0, 0, 0]);
         n.store(c.cell, other);
     };
     add("release_hand_over", sync_call(s, held, release)?, 0.67);
@@ -140,7 +140,7 @@ pub(super) fn sync_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, 
     };
     add("remove", sync_call(s, enqueue, remove)?, 11.64);
     let give = |n: &Netvm, c: Cell, _: u64| {
-        n.atomic(c.home, c.object, AtomicOp::SemV, [0; 4]);
+        n.atomic(c.home, c.object, HomeOp::SemV, [0; 4]);
     };
     let sem_wait = |n: &Netvm, c: Cell, _: u64| {
         sync::run(sync::SemWait::new(me), &mut c.on(n));
@@ -149,7 +149,7 @@ pub(super) fn sync_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, 
         sync::run(sync::SemSignal::new(), &mut c.on(n));
     };
     let waits = move |n: &Netvm, c: Cell, _: u64| {
-        n.atomic(c.home, c.object, AtomicOp::SemP, [other, 0, 0, 0]);
+        n.atomic(c.home, c.object, HomeOp::SemP, [other, 0, 0, 0]);
     };
     add("semaphore_wait", sync_call(s, give, sem_wait)?, 10.55);
     add("semaphore_signal", sync_call(s, nothing, sem_signal)?, 10.55);

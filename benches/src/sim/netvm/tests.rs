@@ -244,7 +244,7 @@ fn a_wrong_constant_moves_the_results() {
     assert!((wait(&with(late)) - wait(&s) - 10.0).abs() < 0.5);
     let atomic = LanaiInputs { test_and_set: [12.5, 4.2], ..p };
     let add = |s: &Setup| {
-        at_home(s, 10, |n, _| assert_eq!(n.atomic(1, 4096, AtomicOp::Incr, [0; 4])[1], 0)).unwrap().0
+        at_home(s, 10, |n, _| assert_eq!(n.atomic(1, 4096, HomeOp::Incr, [0; 4])[1], 0)).unwrap().0
     };
     assert!((add(&with(atomic)) - add(&s) - 2.0).abs() < 0.1);
 }

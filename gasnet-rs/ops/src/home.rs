@@ -1,5 +1,5 @@
-//! The atomic operations of the home NIC: they compute new words and a reply from the words in memory and the
-//! arguments. All take constant time.
+//! The operations of a home NIC (`netvm-fw`): they compute new words and a reply from the words in memory and
+//! the arguments. All take constant time.
 //!
 //! The queue operations work on four words (head, tail, count of waiters, promised wake-ups), the semaphore
 //! operations on a fifth (value) as well. Processes are numbered from 1; [`NO_PROCESS`] is no process.
@@ -19,10 +19,10 @@ pub const MAX_OPERAND_WORDS: usize = 5;
 /// Most words of a reply.
 pub const REPLY_WORDS: usize = 3;
 
-/// An operation.
+/// An operation of a home NIC. Words have 32 bits; processes are numbers from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
-pub enum AtomicOp {
+pub enum HomeOp {
     /// Set to 1 if 0; replies 1 if it did so, else 0.
     TestAndSet = 1,
     /// Add 1; replies the old value.
@@ -48,36 +48,32 @@ pub enum AtomicOp {
     SemV = 10,
 }
 
-impl AtomicOp {
+impl HomeOp {
     /// All operations.
-    pub const ALL: [AtomicOp; 10] = [
-        AtomicOp::TestAndSet,
-        AtomicOp::Incr,
-        AtomicOp::Decr,
-        AtomicOp::Swap,
-        AtomicOp::CompareSwap,
-        AtomicOp::Enqueue,
-        AtomicOp::Dequeue,
-        AtomicOp::NewHead,
-        AtomicOp::SemP,
-        AtomicOp::SemV,
+    pub const ALL: [HomeOp; 10] = [
+        HomeOp::TestAndSet,
+        HomeOp::Incr,
+        HomeOp::Decr,
+        HomeOp::Swap,
+        HomeOp::CompareSwap,
+        HomeOp::Enqueue,
+        HomeOp::Dequeue,
+        HomeOp::NewHead,
+        HomeOp::SemP,
+        HomeOp::SemV,
     ];
 
     /// The operation with this number.
-    pub fn parse(number: u32) -> Option<AtomicOp> {
-        AtomicOp::ALL.get((number as usize).checked_sub(1)?).copied()
+    pub fn parse(number: u32) -> Option<HomeOp> {
+        HomeOp::ALL.get((number as usize).checked_sub(1)?).copied()
     }
 
     /// Number of words that it works on.
     pub fn operand_words(self) -> usize {
         match self {
-            AtomicOp::TestAndSet
-            | AtomicOp::Incr
-            | AtomicOp::Decr
-            | AtomicOp::Swap
-            | AtomicOp::CompareSwap => 1,
-            AtomicOp::Enqueue | AtomicOp::Dequeue | AtomicOp::NewHead => 4,
-            AtomicOp::SemP | AtomicOp::SemV => 5,
+            HomeOp::TestAndSet | HomeOp::Incr | HomeOp::Decr | HomeOp::Swap | HomeOp::CompareSwap => 1,
+            HomeOp::Enqueue | HomeOp::Dequeue | HomeOp::NewHead => 4,
+            HomeOp::SemP | HomeOp::SemV => 5,
         }
     }
 
@@ -91,12 +87,34 @@ impl AtomicOp {
         self.operand_bytes().next_power_of_two()
     }
 
+    /// Whether it may be carried out at an offset of a segment of so many bytes; else what is wrong.
+    ///
+    /// # Errors
+    /// Not inside the segment, or not aligned.
+    pub fn check(self, offset: u64, segment: u64) -> Result<(), String> {
+        let (bytes, align) = (self.operand_bytes() as u64, self.alignment() as u64);
+        if offset.checked_add(bytes).is_none_or(|end| end > segment) {
+            return Err(format!(
+                "{self:?} works on {bytes} bytes, at offset {offset:#x} of a segment of {segment:#x} bytes"
+            ));
+        }
+        if !offset.is_multiple_of(align) {
+            return Err(format!("{self:?} at offset {offset:#x}, which is no multiple of {align}"));
+        }
+        Ok(())
+    }
+
     /// Number of words of its reply.
     pub fn reply_words(self) -> usize {
         match self {
-            AtomicOp::Dequeue | AtomicOp::NewHead | AtomicOp::SemP => 2,
-            AtomicOp::SemV => 3,
-            _ => 1,
+            HomeOp::Dequeue | HomeOp::NewHead | HomeOp::SemP => 2,
+            HomeOp::SemV => 3,
+            HomeOp::TestAndSet
+            | HomeOp::Incr
+            | HomeOp::Decr
+            | HomeOp::Swap
+            | HomeOp::CompareSwap
+            | HomeOp::Enqueue => 1,
         }
     }
 
@@ -104,36 +122,36 @@ impl AtomicOp {
     pub fn apply(self, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> [u32; REPLY_WORDS] {
         let old = m[0];
         match self {
-            AtomicOp::TestAndSet => {
+            HomeOp::TestAndSet => {
                 if old == 0 {
                     m[0] = 1;
                 }
                 [u32::from(old == 0), 0, 0]
             }
-            AtomicOp::Incr => {
+            HomeOp::Incr => {
                 m[0] = old.wrapping_add(1);
                 [old, 0, 0]
             }
-            AtomicOp::Decr => {
+            HomeOp::Decr => {
                 m[0] = old.wrapping_sub(1);
                 [old, 0, 0]
             }
-            AtomicOp::Swap => {
+            HomeOp::Swap => {
                 m[0] = args[0];
                 [old, 0, 0]
             }
-            AtomicOp::CompareSwap => {
+            HomeOp::CompareSwap => {
                 if old == args[0] {
                     m[0] = args[1];
                 }
                 [old, 0, 0]
             }
-            AtomicOp::Enqueue => [enqueue(m, args[0]), 0, 0],
-            AtomicOp::Dequeue => {
+            HomeOp::Enqueue => [enqueue(m, args[0]), 0, 0],
+            HomeOp::Dequeue => {
                 let (head, left) = dequeue(m);
                 [head, left, 0]
             }
-            AtomicOp::NewHead => {
+            HomeOp::NewHead => {
                 let [_, _, count, promised, _] = m;
                 if *promised > 0 {
                     *promised -= 1;
@@ -144,7 +162,7 @@ impl AtomicOp {
                     [0, m[2], 0]
                 }
             }
-            AtomicOp::SemP => {
+            HomeOp::SemP => {
                 let value = m[4];
                 if value > 0 {
                     m[4] -= 1;
@@ -152,7 +170,7 @@ impl AtomicOp {
                 }
                 [enqueue(m, args[0]), 0, 0]
             }
-            AtomicOp::SemV => {
+            HomeOp::SemV => {
                 if unpromised(m) {
                     let (head, left) = dequeue(m);
                     return [head, left, m[4]];
