@@ -4,50 +4,19 @@
 use crate::fabric::{AtomicCall, Port};
 use crate::ffi;
 use gasnet::atomics::{Function, Operation, WordType};
+use gasnet_ops::Operand;
 
 /// Translates an operation. Operations that only move or compare bits use unsigned integers, whatever the
 /// type.
-pub(crate) fn plan(what: Operation, [a, b]: [u64; 2]) -> Option<AtomicCall> {
-    use Function as F;
-    let wide = what.width() == 8;
-    let bits = if wide { ffi::FI_UINT64 } else { ffi::FI_UINT32 };
-    let number = match what.word {
-        WordType::I32 => ffi::FI_INT32,
-        WordType::U32 => ffi::FI_UINT32,
-        WordType::I64 => ffi::FI_INT64,
-        WordType::U64 => ffi::FI_UINT64,
-        WordType::F32 => ffi::FI_FLOAT,
-        WordType::F64 => ffi::FI_DOUBLE,
-    };
-    let float = matches!(what.word, WordType::F32 | WordType::F64);
-    let negative = |v: u64| match what.word {
-        WordType::F32 => u64::from((-f32::from_bits(v as u32)).to_bits()),
-        WordType::F64 => (-f64::from_bits(v)).to_bits(),
-        _ => v.wrapping_neg(),
-    };
-    let one = match what.word {
-        WordType::F32 => u64::from(1f32.to_bits()),
-        WordType::F64 => 1f64.to_bits(),
-        _ => 1,
-    };
-    let (word, op, operand) = match what.function {
-        F::Get => (bits, ffi::FI_ATOMIC_READ, 0),
-        F::Set => (bits, ffi::FI_ATOMIC_WRITE, a),
-        F::Add => (number, ffi::FI_SUM, a),
-        F::Sub => (number, ffi::FI_SUM, negative(a)),
-        F::Inc => (number, ffi::FI_SUM, one),
-        F::Dec => (number, ffi::FI_SUM, negative(one)),
-        F::Min => (number, ffi::FI_MIN, a),
-        F::Max => (number, ffi::FI_MAX, a),
-        F::Mul => (number, ffi::FI_PROD, a),
-        F::And if !float => (number, ffi::FI_BAND, a),
-        F::Or if !float => (number, ffi::FI_BOR, a),
-        F::Xor if !float => (number, ffi::FI_BXOR, a),
-        F::CompareSwap => (bits, ffi::FI_CSWAP, b),
-        _ => return None,
-    };
-    let expected = (what.function == F::CompareSwap).then_some(a);
-    Some(AtomicCall { word, op, operand, expected })
+pub(crate) fn plan(what: Operation, operands: [u64; 2]) -> Option<AtomicCall> {
+    let how = what.function.row().fabric.filter(|_| what.is_defined())?;
+    let value = |operand: Operand| operand.value(what.word, operands);
+    Some(AtomicCall {
+        word: (if how.is_bits { what.word.unsigned() } else { what.word }).fabric(),
+        op: how.op,
+        operand: value(how.operand),
+        expected: how.compare.map(value),
+    })
 }
 
 /// The atomic operations of the provider, asked for once.
@@ -59,32 +28,18 @@ impl Have {
         if !port.traits.atomics {
             return Have::default();
         }
-        let words =
-            [ffi::FI_INT32, ffi::FI_UINT32, ffi::FI_INT64, ffi::FI_UINT64, ffi::FI_FLOAT, ffi::FI_DOUBLE];
-        let ops = [
-            ffi::FI_ATOMIC_READ,
-            ffi::FI_ATOMIC_WRITE,
-            ffi::FI_SUM,
-            ffi::FI_MIN,
-            ffi::FI_MAX,
-            ffi::FI_PROD,
-            ffi::FI_BAND,
-            ffi::FI_BOR,
-            ffi::FI_BXOR,
-        ];
         let ep = port.endpoint();
+        let plans = WordType::ALL.into_iter().flat_map(|word| {
+            Function::ALL.into_iter().filter_map(move |function| plan(Operation { function, word }, [0; 2]))
+        });
         // SAFETY: an open endpoint that has atomics.
-        let fetch = |word, op| unsafe { ffi::atomics::is_fetch_valid(ep, word, op) };
-        // SAFETY: as above.
-        let compare = |word| unsafe { ffi::atomics::is_compare_valid(ep, word, ffi::FI_CSWAP) };
-        let mut all = Vec::new();
-        for word in words {
-            all.extend(ops.into_iter().filter(|op| fetch(word, *op)).map(|op| (word, op)));
-            if compare(word) {
-                all.push((word, ffi::FI_CSWAP));
+        let valid = plans.filter(|plan| unsafe {
+            match plan.expected {
+                None => ffi::atomics::is_fetch_valid(ep, plan.word, plan.op),
+                Some(_) => ffi::atomics::is_compare_valid(ep, plan.word, plan.op),
             }
-        }
-        Have(all)
+        });
+        Have(valid.map(|plan| (plan.word, plan.op)).collect())
     }
 
     pub(crate) fn has(&self, plan: &AtomicCall) -> bool {
@@ -106,6 +61,20 @@ mod tests {
 
     fn of(word: WordType, function: Function, a: u64) -> AtomicCall {
         plan(Operation { function, word }, [a, 9]).expect("there is one")
+    }
+
+    /// The table's codes are those of libfabric's headers.
+    #[test]
+    fn codes_are_those_of_the_headers() {
+        let words =
+            [ffi::FI_INT32, ffi::FI_UINT32, ffi::FI_INT64, ffi::FI_UINT64, ffi::FI_FLOAT, ffi::FI_DOUBLE];
+        assert_eq!(WordType::ALL.map(WordType::fabric), words);
+        macro_rules! compare {
+            ($($name:ident = $code:literal,)*) => {
+                $(assert_eq!(ffi::$name, $code, stringify!($name));)*
+            };
+        }
+        gasnet_ops::fabric_codes!(compare);
     }
 
     #[test]
