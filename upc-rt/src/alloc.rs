@@ -12,10 +12,10 @@
 //! thread's local heap is in the way, the boundaries that were already moved go back.
 
 use crate::control::field;
-use crate::core::WordOp;
 use crate::heap::{FreeError, Heap, NeedPages, PAGE_BYTES};
 use crate::objects::Spread;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 
 /// Pages by which a heap grows beyond the request, so that growing is rare.
 const MIN_GROWTH_PAGES: u32 = 256;
@@ -112,7 +112,7 @@ impl Upc {
         let (lo, hi) = ((self.layout.heap_lo / PAGE_BYTES) as u32, (self.layout.heap_hi / PAGE_BYTES) as u32);
         self.local_heap(self.me).init(lo, false);
         let boundary = Boundary { local_hi: lo, global_lo: hi };
-        self.amo(self.me, field!(boundary), WordOp::Set, boundary.encode(), 0);
+        self.store_word(self.me, field!(boundary), boundary.encode());
         if self.me == 0 {
             self.global_heap().init(hi, true);
         }
@@ -201,10 +201,11 @@ impl Upc {
     /// Runs `f` while no other thread makes the global heap grow.
     fn growing<R>(&self, f: impl FnOnce() -> R) -> R {
         let me = u64::from(self.me) + 1;
-        self.core
-            .wait_until("growth of the global heap", || self.amo(0, field!(grow), WordOp::Cas, 0, me) == 0);
+        self.core.wait_until("growth of the global heap", || {
+            self.amo(0, field!(grow), Function::CompareSwap, 0, me) == 0
+        });
         let result = f();
-        self.amo(0, field!(grow), WordOp::Set, 0, 0);
+        self.store_word(0, field!(grow), 0);
         result
     }
 
@@ -285,7 +286,7 @@ impl Upc {
     }
 
     fn boundary(&self, t: u32) -> Boundary {
-        Boundary::decode(self.amo(t, field!(boundary), WordOp::Get, 0, 0))
+        Boundary::decode(self.amo(t, field!(boundary), Function::Get, 0, 0))
     }
 
     /// Moves this thread's boundary up by about `n` pages; fewer may be enough next to free ones. Returns
@@ -299,7 +300,9 @@ impl Upc {
             }
             let to = b.local_hi + n.max(MIN_GROWTH_PAGES).min(room);
             let new = Boundary { local_hi: to, ..b };
-            if self.amo(self.me, field!(boundary), WordOp::Cas, b.encode(), new.encode()) == b.encode() {
+            if self.amo(self.me, field!(boundary), Function::CompareSwap, b.encode(), new.encode())
+                == b.encode()
+            {
                 self.local_heap(self.me).donate(b.local_hi, to);
                 return true;
             }
@@ -338,7 +341,7 @@ impl Upc {
                 return false;
             }
             let new = Boundary { global_lo: to, ..b };
-            if self.amo(t, field!(boundary), WordOp::Cas, b.encode(), new.encode()) == b.encode() {
+            if self.amo(t, field!(boundary), Function::CompareSwap, b.encode(), new.encode()) == b.encode() {
                 return true;
             }
         }
@@ -349,7 +352,7 @@ impl Upc {
             let b = self.boundary(t);
             debug_assert_eq!(b.global_lo, from);
             let new = Boundary { global_lo: to, ..b };
-            if self.amo(t, field!(boundary), WordOp::Cas, b.encode(), new.encode()) == b.encode() {
+            if self.amo(t, field!(boundary), Function::CompareSwap, b.encode(), new.encode()) == b.encode() {
                 return;
             }
         }

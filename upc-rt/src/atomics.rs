@@ -9,7 +9,6 @@
 //! lock: the domain's [`TURN_OFFSET`] word on the target's thread.
 #![expect(unsafe_code, reason = "reads operands and writes results through the user's pointers")]
 
-use crate::core::WordOp;
 use crate::state::Upc;
 use gasnet::atomics::{Function, Operation, WordType};
 use std::sync::atomic::{Ordering::*, fence};
@@ -21,24 +20,8 @@ const DOMAIN_BYTES: u64 = 64;
 /// In the upper half of [`KIND_OFFSET`]: the object is a domain.
 const DOMAIN_MARK: u64 = 0x5550_4344;
 
-/// Operations of `upc_types.h` and `upc_atomic.h`, by bit.
-const OPERATIONS: [(u32, &str, Function); 13] = [
-    (0, "UPC_ADD", Function::Add),
-    (1, "UPC_MULT", Function::Mul),
-    (2, "UPC_AND", Function::And),
-    (3, "UPC_OR", Function::Or),
-    (4, "UPC_XOR", Function::Xor),
-    (7, "UPC_MIN", Function::Min),
-    (8, "UPC_MAX", Function::Max),
-    (16, "UPC_GET", Function::Get),
-    (17, "UPC_SET", Function::Set),
-    (18, "UPC_CSWAP", Function::CompareSwap),
-    (19, "UPC_SUB", Function::Sub),
-    (20, "UPC_INC", Function::Inc),
-    (21, "UPC_DEC", Function::Dec),
-];
-const AND_OR_XOR: u32 = 1 << 2 | 1 << 3 | 1 << 4;
-const ACCESSORS: u32 = 1 << 16 | 1 << 17 | 1 << 18;
+/// The functions that are defined on pointers-to-shared.
+const ON_POINTERS: [Function; 3] = [Function::Get, Function::Set, Function::CompareSwap];
 
 /// The type of a domain: a word of the core, or a pointer-to-shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,20 +57,19 @@ impl Object {
     /// Its length.
     fn bytes(self, struct_pts: bool) -> u64 {
         match self.word(struct_pts) {
-            Some(WordType::I32 | WordType::U32 | WordType::F32) => 4,
-            Some(_) => 8,
+            Some(word) => word.width() as u64,
             None => 16,
         }
     }
 
     /// The operations allowed on it, as bits.
     fn allowed(self) -> u32 {
-        let all = OPERATIONS.iter().map(|o| 1 << o.0).sum::<u32>();
-        match self {
-            Object::Word(WordType::F32 | WordType::F64) => all & !AND_OR_XOR,
-            Object::Word(_) => all,
-            Object::Pointer => ACCESSORS,
-        }
+        let is_allowed = |function: &Function| match self {
+            Object::Word(word) => Operation { function: *function, word }.is_defined(),
+            Object::Pointer => ON_POINTERS.contains(function),
+        };
+        let allowed = Function::ALL.into_iter().filter(is_allowed);
+        allowed.filter_map(|function| function.row().upc).fold(0, |bits, (bit, _)| bits | 1 << bit)
     }
 }
 
@@ -143,19 +125,17 @@ impl Upc {
         };
         let wrong = ops & !object.allowed();
         if wrong != 0 {
-            let bit = wrong.trailing_zeros();
-            let op = OPERATIONS.iter().find(|o| o.0 == bit).map_or("this operation", |o| o.1);
+            let function = Function::of_upc(wrong.trailing_zeros());
+            let op = function.and_then(|f| f.row().upc).map_or("this operation", |(_, name)| name);
             self.fatal(&format!("upc_all_atomicdomain_alloc: {op} does not exist for type {upc_type}"));
         }
         let off = self.alloc_global(self.size.into(), DOMAIN_BYTES, true);
-        self.core.amo(self.me, off + TURN_OFFSET, WordOp::Set, 0, 0);
+        self.core.store_word(self.me, off + TURN_OFFSET, 0);
         // The word has room: operations have bits up to 21, types numbers up to 22.
-        self.core.amo(
+        self.core.store_word(
             self.me,
             off + KIND_OFFSET,
-            WordOp::Set,
             DOMAIN_MARK << 32 | u64::from(ops) << 8 | u64::from(upc_type),
-            0,
         );
         // No thread may use the turn words of others before they are set.
         let arguments = [("type", upc_type.into()), ("ops", ops.into())];
@@ -167,7 +147,7 @@ impl Upc {
     pub fn domain_free(&self, off: u64) {
         if off != 0 {
             self.meet_agreeing("upc_all_atomicdomain_free", &[("ptr", off)]);
-            self.core.amo(self.me, off + KIND_OFFSET, WordOp::Set, 0, 0);
+            self.core.store_word(self.me, off + KIND_OFFSET, 0);
             self.free(0, off, true);
         }
     }
@@ -220,16 +200,12 @@ impl Upc {
             2 => WordType::I64,
             _ => WordType::U64,
         };
-        let bytes = if matches!(word, WordType::I32 | WordType::U32) { 4 } else { 8 };
-        self.check_transfer("updates", at.0, at.1, bytes);
+        self.check_transfer("updates", at.0, at.1, word.width() as u64);
         let function = match op {
-            0 | 3 => Function::Get,
-            1 | 2 => Function::Set,
-            4 => Function::CompareSwap,
-            5 => Function::Add,
-            6 => Function::And,
-            7 => Function::Or,
-            _ => Function::Xor,
+            3 => Function::Get,
+            _ => Function::of_bupc(op as u32).unwrap_or_else(|| {
+                self.fatal(&format!("bupc_atomic: {op} is not an operation"));
+            }),
         };
         // The number of an operation that has no result.
         const SET: i32 = 1;
@@ -250,7 +226,6 @@ impl Upc {
                     old = was;
                 }
             }
-            9 => self.core.atomic(at, Operation { function, word }, u64::MAX, 0),
             _ => self.core.atomic(at, Operation { function, word }, a, b),
         };
         order.fence();
@@ -266,17 +241,16 @@ impl Upc {
         let (DOMAIN_MARK, Some(object)) = (kind >> 32, object) else {
             self.fatal("upc_atomic: the domain is null, was freed, or is not a domain");
         };
-        let Some((_, name, function)) = OPERATIONS.iter().find(|o| 1 << o.0 == op) else {
+        let bit = op.is_power_of_two().then(|| op.trailing_zeros());
+        let Some(function) = bit.and_then(Function::of_upc) else {
             self.fatal(&format!("upc_atomic: {op:#x} is not an operation"));
         };
+        let name = function.row().upc.map_or("", |(_, name)| name);
         if u64::from(op) & (kind >> 8 & 0xff_ffff) == 0 {
             self.fatal(&format!("upc_atomic: {name} is not among the operations of the domain"));
         }
-        let (first, second) = match function {
-            Function::Get | Function::Inc | Function::Dec => (false, false),
-            Function::CompareSwap => (true, true),
-            _ => (true, false),
-        };
+        let operands = function.row().operands;
+        let (first, second) = (operands >= 1, operands >= 2);
         for (nth, wanted, given) in
             [("operand1", first, !x.first.is_null()), ("operand2", second, !x.second.is_null())]
         {
@@ -285,15 +259,14 @@ impl Upc {
                 self.fatal(&format!("upc_atomic: {nth} {must} for {name}"));
             }
         }
-        if *function == Function::Get && x.fetch.is_null() {
+        if function == Function::Get && x.fetch.is_null() {
             self.fatal("upc_atomic: fetch_ptr must not be NULL for UPC_GET");
         }
-        (object, *function)
+        (object, function)
     }
 
     fn word_op(&self, word: WordType, function: Function, at: (u32, u64), a: u64, b: u64) -> u64 {
-        let float = matches!(word, WordType::F32 | WordType::F64);
-        if !float || function != Function::CompareSwap {
+        if !word.is_float() || function != Function::CompareSwap {
             return self.core.atomic(at, Operation { function, word }, a, b);
         }
         let value = |bits: u64| match word {
@@ -332,7 +305,7 @@ impl Upc {
     unsafe fn wide_pointer_op(&self, domain: u64, function: Function, (t, o): (u32, u64), x: Operands) {
         let turn = domain + TURN_OFFSET;
         self.core.wait_until("an atomic operation on a pointer", || {
-            self.core.amo(t, turn, WordOp::Cas, 0, 1) == 0
+            self.core.amo(t, turn, Function::CompareSwap, 0, 1) == 0
         });
         // SAFETY: (1); 16 bytes of a local buffer.
         unsafe {
@@ -356,7 +329,7 @@ impl Upc {
                 x.fetch.cast::<[u64; 2]>().write_unaligned(old);
             }
         }
-        self.core.amo(t, turn, WordOp::Set, 0, 0);
+        self.core.store_word(t, turn, 0);
     }
 }
 
@@ -365,8 +338,8 @@ impl Upc {
 unsafe fn read_word(p: *const u8, word: WordType) -> u64 {
     // SAFETY: (1).
     unsafe {
-        match word {
-            WordType::I32 | WordType::U32 | WordType::F32 => p.cast::<u32>().read_unaligned().into(),
+        match word.width() {
+            4 => p.cast::<u32>().read_unaligned().into(),
             _ => p.cast::<u64>().read_unaligned(),
         }
     }
@@ -377,8 +350,8 @@ unsafe fn read_word(p: *const u8, word: WordType) -> u64 {
 unsafe fn write_word(p: *mut u8, word: WordType, value: u64) {
     // SAFETY: (1).
     unsafe {
-        match word {
-            WordType::I32 | WordType::U32 | WordType::F32 => p.cast::<u32>().write_unaligned(value as u32),
+        match word.width() {
+            4 => p.cast::<u32>().write_unaligned(value as u32),
             _ => p.cast::<u64>().write_unaligned(value),
         }
     }
@@ -387,16 +360,62 @@ unsafe fn write_word(p: *mut u8, word: WordType, value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn types_have_the_operations_of_the_specification() {
+        let bits = |names: &[&str]| {
+            let has = |f: &Function| f.row().upc.is_some_and(|(_, name)| names.contains(&name));
+            let bits = Function::ALL.into_iter().filter(has).filter_map(|f| f.row().upc);
+            bits.fold(0u32, |bits, (bit, _)| bits | 1 << bit)
+        };
         let pts = Object::of(22).unwrap();
-        assert_eq!(pts.allowed(), ACCESSORS);
+        assert_eq!(pts.allowed(), bits(&["UPC_GET", "UPC_SET", "UPC_CSWAP"]));
         let float = Object::of(19).unwrap();
-        assert_eq!(float.allowed() & AND_OR_XOR, 0);
+        assert_eq!(float.allowed() & bits(&["UPC_AND", "UPC_OR", "UPC_XOR"]), 0);
         assert_eq!(Object::of(5).unwrap().allowed().count_ones(), 13);
         for none in [0, 1, 4, 9, 14, 21, 23] {
             assert_eq!(Object::of(none), None);
+        }
+    }
+
+    /// The numbers in the headers are those of the table, and both have the same operations.
+    #[test]
+    fn headers_have_the_numbers_of_the_table() {
+        let mut defined = BTreeMap::new();
+        for header in [
+            include_str!("../include/upc_types.h"),
+            include_str!("../include/upcr_preinclude/upc_atomic_bits.h"),
+        ] {
+            for line in header.lines().filter_map(|line| line.strip_prefix("#define ")) {
+                let mut words = line.splitn(2, ' ');
+                let (name, value) = (words.next().unwrap(), words.next().unwrap_or_default().trim());
+                let bit = value.strip_prefix("(1 << ").and_then(|rest| rest.strip_suffix(')'));
+                if let Some(bit) = bit.filter(|_| !name.contains("_IN_") && !name.contains("_OUT_")) {
+                    defined.insert(name, bit.parse::<u8>().expect("a number"));
+                }
+            }
+        }
+        // Reductions have these; there are no atomics of them.
+        assert!(defined.remove("UPC_LOGAND").is_some() && defined.remove("UPC_LOGOR").is_some());
+        let rows = Function::ALL.into_iter().filter_map(|f| f.row().upc);
+        assert_eq!(defined, rows.map(|(bit, name)| (name, bit)).collect::<BTreeMap<_, _>>());
+
+        let header = include_str!("../include/bupc_atomics.h");
+        let list = header.split("\nenum {").nth(1).and_then(|rest| rest.split('}').next()).expect("an enum");
+        for (number, name) in list.split(',').map(str::trim).enumerate() {
+            let function = match name {
+                "__BUPC_READ" => Function::Get,
+                "__BUPC_SET" | "__BUPC_SWAP" => Function::Set,
+                "__BUPC_CSWAP" => Function::CompareSwap,
+                "__BUPC_ADD" => Function::Add,
+                "__BUPC_AND" => Function::And,
+                "__BUPC_OR" => Function::Or,
+                "__BUPC_XOR" => Function::Xor,
+                "__BUPC_MSWAP" => continue,
+                other => panic!("{other}"),
+            };
+            assert_eq!(Function::of_bupc(number as u32), Some(function), "{name}");
         }
     }
 }

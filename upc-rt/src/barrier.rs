@@ -7,8 +7,8 @@
 
 use crate::collectives::Arguments;
 use crate::control::field;
-use crate::core::WordOp;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*, fence};
 
 /// This thread's side of the barrier.
@@ -115,10 +115,10 @@ impl Upc {
         let mut value = 0;
         if self.me == 0 {
             value = f();
-            self.amo(0, slot, WordOp::Set, value, 0);
+            self.store_word(0, slot, value);
         }
         self.meet_agreeing(function, arguments);
-        if self.me == 0 { value } else { self.amo(0, slot, WordOp::Get, 0, 0) }
+        if self.me == 0 { value } else { self.amo(0, slot, Function::Get, 0, 0) }
     }
 
     fn join(&self, name: Option<i32>) {

@@ -12,8 +12,8 @@
 #![expect(unsafe_code, reason = "copies between segments and memory of the caller")]
 
 use crate::control::field;
-use crate::core::WordOp;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use gasnet::coll::{ElementType, Reduction, SyncMode, When};
 use gasnet::{RankId, Team};
 use std::ffi::c_void;
@@ -409,7 +409,7 @@ impl Upc {
         self.partials.fetch_add(1, Relaxed);
         let at = self.partial_slot();
         let have = !value.is_null();
-        self.core.amo(self.me, at, WordOp::Set, have.into(), 0);
+        self.core.store_word(self.me, at, have.into());
         if have {
             // SAFETY: (1).
             unsafe { self.core.put(self.me, at + MAX_PARTIAL_BYTES, value, n) };
@@ -423,7 +423,7 @@ impl Upc {
     /// 1. `value` is valid for `n <= MAX_PARTIAL_BYTES` bytes (owed by the caller).
     unsafe fn partial(&self, t: u32, value: *mut u8, n: u64) -> bool {
         let at = self.partial_slot();
-        if self.core.amo(t, at, WordOp::Get, 0, 0) == 0 {
+        if self.core.amo(t, at, Function::Get, 0, 0) == 0 {
             return false;
         }
         // SAFETY: (1).

@@ -56,23 +56,6 @@ pub fn found(t: u32, o: u64, value: u64) -> u64 {
     place ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
 }
 
-/// An atomic operation on a 64-bit word; `a` and `b` are its operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WordOp {
-    /// Returns the value.
-    Get,
-    /// Sets the value to `a`. The result is undefined.
-    Set,
-    /// Sets the value to `a`.
-    Swap,
-    /// Sets the value to `b` if it is `a`.
-    Cas,
-    /// Adds `a`.
-    Add,
-    /// Sets the value to the maximum of it and `a`.
-    Max,
-}
-
 /// The location of the near segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Near {
@@ -155,7 +138,7 @@ impl Core {
     /// themselves they do it, without a processor of thread `t`.
     pub fn word(&self, t: u32, o: u64) -> u64 {
         if !self.nics || self.near(t) {
-            return self.amo(t, o, WordOp::Get, 0, 0);
+            return self.amo(t, o, Function::Get, 0, 0);
         }
         let mut word = 0u64;
         // SAFETY: room for eight bytes.
@@ -166,7 +149,7 @@ impl Core {
     /// Sets such a word; with NICs others may not see it before [`Core::settle`].
     pub fn set_word(&self, t: u32, o: u64, word: u64) {
         if !self.nics || self.near(t) {
-            self.amo(t, o, WordOp::Set, word, 0);
+            self.store_word(t, o, word);
             return;
         }
         // SAFETY: eight bytes.
@@ -314,41 +297,51 @@ impl Core {
         unsafe { std::slice::from_raw_parts(at.cast(), count) }
     }
 
-    /// An atomic operation on the word at offset `o` of thread `t`; returns the old value. Read-modify-writes
-    /// are sequentially consistent, `Get` acquires, `Set` releases.
+    /// An atomic operation on the word of 64 bits at offset `o` of thread `t`; returns the old value. It is
+    /// sequentially consistent, but for `Get`, which acquires.
     #[inline]
-    pub fn amo(&self, t: u32, o: u64, op: WordOp, a: u64, b: u64) -> u64 {
+    pub fn amo(&self, t: u32, o: u64, function: Function, a: u64, b: u64) -> u64 {
         self.settle();
-        let Some(at) = self.address("atomic operation", t, o, 8) else {
-            return self.amo_away(t, o, op, a, b);
-        };
-        debug_assert!(at.cast::<AtomicU64>().is_aligned());
-        // SAFETY: inside a mapped segment; callers pass offsets of words; atomics tolerate concurrent access.
-        let word = unsafe { &*at.cast::<AtomicU64>() };
-        // ORDER: as documented above; the partners are the other calls of this function on the same word.
-        match op {
-            WordOp::Get => word.load(Acquire),
-            WordOp::Set => {
-                word.store(a, Release);
-                0
-            }
-            WordOp::Swap => word.swap(a, SeqCst),
-            WordOp::Cas => word.compare_exchange(a, b, SeqCst, SeqCst).unwrap_or_else(|old| old),
-            WordOp::Add => word.fetch_add(a, SeqCst),
-            WordOp::Max => word.fetch_max(a, SeqCst),
+        let operation = Operation { function, word: WordType::U64 };
+        let Some(word) = self.near_word(t, o) else { return self.amo_away(t, o, operation, a, b) };
+        // ORDER: as documented above; the partners are the other calls of this function, and `store_word`, on
+        // the same word.
+        match function {
+            Function::Get => word.load(Acquire),
+            Function::Set => word.swap(a, SeqCst),
+            Function::CompareSwap => word.compare_exchange(a, b, SeqCst, SeqCst).unwrap_or_else(|old| old),
+            Function::Add => word.fetch_add(a, SeqCst),
+            _ => word
+                .fetch_update(SeqCst, SeqCst, |old| operation.new_value(old, a, b))
+                .unwrap_or_else(|old| old),
         }
     }
 
+    /// Stores the word of 64 bits at offset `o` of thread `t`, and releases.
+    #[inline]
+    pub fn store_word(&self, t: u32, o: u64, value: u64) {
+        self.settle();
+        match self.near_word(t, o) {
+            // ORDER: Release; pairs with `amo` on the same word.
+            Some(word) => word.store(value, Release),
+            None => {
+                let set = Operation { function: Function::Set, word: WordType::U64 };
+                self.amo_away(t, o, set, value, 0);
+            }
+        }
+    }
+
+    /// A word of a near thread.
+    #[inline]
+    fn near_word(&self, t: u32, o: u64) -> Option<&AtomicU64> {
+        let at = self.address("atomic operation", t, o, 8)?.cast::<AtomicU64>();
+        debug_assert!(at.is_aligned());
+        // SAFETY: inside a mapped segment; callers pass offsets of words; atomics tolerate concurrent access.
+        Some(unsafe { &*at })
+    }
+
     #[cold]
-    fn amo_away(&self, t: u32, o: u64, op: WordOp, a: u64, b: u64) -> u64 {
-        let function = match op {
-            WordOp::Get => Function::Get,
-            WordOp::Set | WordOp::Swap => Function::Set,
-            WordOp::Cas => Function::CompareSwap,
-            WordOp::Add => Function::Add,
-            WordOp::Max => Function::Max,
-        };
-        let operation = Operation { function, word: WordType::U64 };
+    fn amo_away(&self, t: u32, o: u64, operation: Operation, a: u64, b: u64) -> u64 {
         self.rank.atomic(self.target("atomic operation", t, (o, 8)), o, operation, a, b)
     }
 

@@ -8,8 +8,8 @@
 #![expect(unsafe_code, reason = "registers a hook with the C library and flushes its streams")]
 
 use crate::control::field;
-use crate::core::WordOp;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::*;
 
@@ -58,11 +58,11 @@ impl Upc {
         // Tell all threads how many barriers they can still expect of this thread.
         let early = u64::MAX - self.barriers_joined();
         for t in 0..self.size {
-            self.amo(t, field!(ended_early), WordOp::Max, early, 0);
+            self.amo(t, field!(ended_early), Function::Max, early, 0);
         }
-        if self.amo(0, field!(ended), WordOp::Add, 1, 0) + 1 == u64::from(self.size) {
+        if self.amo(0, field!(ended), Function::Add, 1, 0) + 1 == u64::from(self.size) {
             for t in 0..self.size {
-                self.amo(t, field!(all_ended), WordOp::Set, 1, 0);
+                self.store_word(t, field!(all_ended), 1);
             }
         }
         // ORDER: Acquire; pairs with the store above; after it nothing of the other threads is pending.

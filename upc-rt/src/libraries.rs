@@ -36,12 +36,12 @@
 
 use crate::abi::{self, Library, Shrec, Shvar, Startup, slice};
 use crate::control::field;
-use crate::core::WordOp;
 use crate::error::fatal_at_start;
 use crate::image::{self, MIN_ALIGNMENT_BYTES, Placement, Record, mix};
 use crate::layout::STATICS_OFFSET;
 use crate::objects;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -328,10 +328,10 @@ impl Upc {
                 ),
             )
         };
-        self.amo(self.me, field!(loading), WordOp::Set, sum, 0);
+        self.store_word(self.me, field!(loading), sum);
         self.meet_agreeing(&format!("dlopen: {who} is loaded"), &arguments);
         if self.me == 0 {
-            let elsewhere = |t: &u32| self.amo(*t, field!(loading), WordOp::Get, 0, 0) != sum;
+            let elsewhere = |t: &u32| self.amo(*t, field!(loading), Function::Get, 0, 0) != sum;
             if let Some(t) = (0..self.size).find(elsewhere) {
                 alone(t);
             }
@@ -344,14 +344,14 @@ impl Upc {
             );
             // Never at the start of what was allocated, so that no program can free a variable.
             let start = (at + 1).next_multiple_of(align);
-            self.amo(0, field!(loaded), WordOp::Set, sum, 0);
-            self.amo(0, field!(loaded) + 8, WordOp::Set, start, 0);
+            self.store_word(0, field!(loaded), sum);
+            self.store_word(0, field!(loaded) + 8, start);
         }
         self.meet_agreeing(&format!("dlopen: {who} gets memory"), &arguments);
-        if self.amo(0, field!(loaded), WordOp::Get, 0, 0) != sum {
+        if self.amo(0, field!(loaded), Function::Get, 0, 0) != sum {
             alone(0);
         }
-        self.amo(0, field!(loaded) + 8, WordOp::Get, 0, 0)
+        self.amo(0, field!(loaded) + 8, Function::Get, 0, 0)
     }
 
     /// Fills memory of this thread with zeros, as variables without an initialiser are.

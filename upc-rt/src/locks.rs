@@ -21,8 +21,9 @@
 #![expect(unsafe_code, reason = "asks the C library for the number of processors")]
 
 use crate::control::{LOCK_NODE_BITS, LOCK_NODES, LockNode, field, node_fields};
-use crate::core::{WordOp, found};
+use crate::core::found;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use gasnet::sync::{Cells, PlacedLock};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
@@ -164,7 +165,7 @@ impl Upc {
             }
             None if self.locks.crowded && self.barge(me, t, off) => {}
             None => {
-                let before = self.core.amo(t, off + TAIL_OFFSET, WordOp::Swap, me.encode(), 0);
+                let before = self.core.amo(t, off + TAIL_OFFSET, Function::Set, me.encode(), 0);
                 if let Some(before) = Name::decode(before) {
                     self.queue_behind(before, me, t, off);
                 }
@@ -180,8 +181,8 @@ impl Upc {
     #[cold]
     fn barge(&self, me: Name, t: u32, off: u64) -> bool {
         for _ in 0..MAX_BARGING_ATTEMPTS {
-            if self.core.amo(t, off + TAIL_OFFSET, WordOp::Get, 0, 0) == 0
-                && self.core.amo(t, off + TAIL_OFFSET, WordOp::Cas, 0, me.encode()) == 0
+            if self.core.amo(t, off + TAIL_OFFSET, Function::Get, 0, 0) == 0
+                && self.core.amo(t, off + TAIL_OFFSET, Function::CompareSwap, 0, me.encode()) == 0
             {
                 return true;
             }
@@ -194,7 +195,7 @@ impl Upc {
     #[cold]
     fn queue_behind(&self, before: Name, me: Name, t: u32, off: u64) {
         self.check_not_mine(t, off);
-        self.amo(before.thread, node_fields(before.node).0, WordOp::Set, me.encode(), 0);
+        self.store_word(before.thread, node_fields(before.node).0, me.encode());
         let granted = &self.control.nodes[me.node as usize].granted;
         // ORDER: Acquire; pairs with the store in `hand_over`; the holder's writes are seen.
         self.core.wait_until("upc_lock", || granted.load(Acquire) != 0);
@@ -226,11 +227,11 @@ impl Upc {
             }
             None => {
                 // Read first: failing attempts in a loop should not write to the holder's cache line.
-                if self.core.amo(t, off + TAIL_OFFSET, WordOp::Get, 0, 0) != 0 {
+                if self.core.amo(t, off + TAIL_OFFSET, Function::Get, 0, 0) != 0 {
                     return self.attempt_failed(t, off);
                 }
                 let me = self.take_node();
-                if self.core.amo(t, off + TAIL_OFFSET, WordOp::Cas, 0, me.encode()) != 0 {
+                if self.core.amo(t, off + TAIL_OFFSET, Function::CompareSwap, 0, me.encode()) != 0 {
                     self.put_node(me.node);
                     return self.attempt_failed(t, off);
                 }
@@ -282,7 +283,7 @@ impl Upc {
         before_rmw();
         // ORDER: Acquire; pairs with the store of `next` in `queue_behind`.
         if next.load(Acquire) == 0
-            && self.core.amo(t, off + TAIL_OFFSET, WordOp::Cas, me.encode(), 0) == me.encode()
+            && self.core.amo(t, off + TAIL_OFFSET, Function::CompareSwap, me.encode(), 0) == me.encode()
         {
             self.put_node(me.node);
             return;
@@ -299,7 +300,7 @@ impl Upc {
         // holder.
         fence(SeqCst);
         let Some(heir) = Name::decode(next.load(Relaxed)) else { unreachable!("waited for it") };
-        self.amo(heir.thread, node_fields(heir.node).1, WordOp::Set, 1, 0);
+        self.store_word(heir.thread, node_fields(heir.node).1, 1);
         self.put_node(me.node);
     }
 
@@ -308,7 +309,8 @@ impl Upc {
             && off >= self.layout.heap_lo
             && off < self.layout.heap_hi
             && off.is_multiple_of(16);
-        if !inside || self.core.near(t) && self.core.amo(t, off + MARK_OFFSET, WordOp::Get, 0, 0) != LOCK_MARK
+        if !inside
+            || self.core.near(t) && self.core.amo(t, off + MARK_OFFSET, Function::Get, 0, 0) != LOCK_MARK
         {
             self.not_a_lock(function, t, off);
         }
@@ -370,9 +372,9 @@ impl Upc {
     fn return_node(&self, owner: Name) {
         let own = u64::from(owner.node) + 1;
         loop {
-            let head = self.amo(owner.thread, field!(returned), WordOp::Get, 0, 0);
-            self.amo(owner.thread, node_fields(owner.node).0, WordOp::Set, head, 0);
-            if self.amo(owner.thread, field!(returned), WordOp::Cas, head, own) == head {
+            let head = self.amo(owner.thread, field!(returned), Function::Get, 0, 0);
+            self.store_word(owner.thread, node_fields(owner.node).0, head);
+            if self.amo(owner.thread, field!(returned), Function::CompareSwap, head, own) == head {
                 return;
             }
         }

@@ -2,8 +2,9 @@
 //! themselves (the conduit netvm), it is a semaphore of [`gasnet::sync`]: a thread that waits for one unit
 //! stands in its queue; a thread that waits for more tries until they are there.
 
-use crate::core::{WordOp, found};
+use crate::core::found;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use gasnet::sync::PlacedSemaphore;
 use std::sync::atomic::{Ordering::*, fence};
 
@@ -32,15 +33,9 @@ impl Upc {
             self.fatal(&format!("bupc_sem_alloc: {flags:#x} is not a combination of BUPC_SEM_ flags"));
         }
         let off = self.alloc_local(SEMAPHORE_BYTES);
-        self.core.amo(self.me, off + VALUE_OFFSET, WordOp::Set, 0, 0);
+        self.core.store_word(self.me, off + VALUE_OFFSET, 0);
         self.core.set(self.me, nic_words(off), 0, PlacedSemaphore::BYTES);
-        self.core.amo(
-            self.me,
-            off + KIND_OFFSET,
-            WordOp::Set,
-            SEMAPHORE_MARK << 32 | u64::from(flags & BOOLEAN),
-            0,
-        );
+        self.core.store_word(self.me, off + KIND_OFFSET, SEMAPHORE_MARK << 32 | u64::from(flags & BOOLEAN));
         off
     }
 
@@ -73,8 +68,8 @@ impl Upc {
                 self.too_many();
             }
         } else if boolean {
-            self.core.amo(t, off + VALUE_OFFSET, WordOp::Set, 1, 0);
-        } else if self.core.amo(t, off + VALUE_OFFSET, WordOp::Add, n, 0).saturating_add(n) > MAX_VALUE {
+            self.core.store_word(t, off + VALUE_OFFSET, 1);
+        } else if self.core.amo(t, off + VALUE_OFFSET, Function::Add, n, 0).saturating_add(n) > MAX_VALUE {
             self.too_many();
         }
     }
@@ -118,7 +113,7 @@ impl Upc {
             fence(SeqCst);
             return taken;
         }
-        let mut value = self.core.amo(t, off + VALUE_OFFSET, WordOp::Get, 0, 0);
+        let mut value = self.core.amo(t, off + VALUE_OFFSET, Function::Get, 0, 0);
         loop {
             if value < n {
                 if !block {
@@ -127,11 +122,11 @@ impl Upc {
                     return false;
                 }
                 self.core.wait_until("bupc_sem_wait", || {
-                    value = self.core.amo(t, off + VALUE_OFFSET, WordOp::Get, 0, 0);
+                    value = self.core.amo(t, off + VALUE_OFFSET, Function::Get, 0, 0);
                     value >= n
                 });
             }
-            let was = self.core.amo(t, off + VALUE_OFFSET, WordOp::Cas, value, value - n);
+            let was = self.core.amo(t, off + VALUE_OFFSET, Function::CompareSwap, value, value - n);
             if was == value {
                 break;
             }

@@ -5,7 +5,7 @@ use crate::abi::PACKED_OFFSET_BITS;
 use crate::alloc::{HeapReply, HeapRequest};
 use crate::barrier::BarrierState;
 use crate::control::Control;
-use crate::core::{Core, WordOp};
+use crate::core::Core;
 use crate::heap::PageDescriptor;
 use crate::io::IoState;
 use crate::layout::Layout;
@@ -15,6 +15,7 @@ use crate::objects::Variable;
 use crate::settings::Settings;
 use crate::site::Site;
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
+use gasnet::atomics::Function;
 use gasnet::{Error, Rank, Team};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Mutex, OnceLock};
@@ -192,8 +193,14 @@ impl Upc {
 
     /// An atomic operation on a word of a thread's control area.
     #[inline]
-    pub fn amo(&self, t: u32, field: u64, op: WordOp, a: u64, b: u64) -> u64 {
+    pub fn amo(&self, t: u32, field: u64, op: Function, a: u64, b: u64) -> u64 {
         self.core.amo(t, self.layout.control + field, op, a, b)
+    }
+
+    /// Stores a word of a thread's control area.
+    #[inline]
+    pub fn store_word(&self, t: u32, field: u64, value: u64) {
+        self.core.store_word(t, self.layout.control + field, value);
     }
 
     /// Lets the owner of a heap serve a request, in a handler.

@@ -2,8 +2,8 @@
 //! sends each value to a word of the runtime's on its target.
 #![expect(unsafe_code, reason = "reads and writes values of the caller")]
 
-use crate::core::WordOp;
 use crate::state::Upc;
+use gasnet::atomics::Function;
 use gasnet::coll::{ElementType, Reduction, SyncMode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -144,13 +144,13 @@ impl Upc {
         // SAFETY: (1); `n` is at most 8.
         unsafe {
             std::ptr::copy_nonoverlapping(value, word.as_mut_ptr(), n as usize);
-            self.core.amo(to, at + 16, WordOp::Set, u64::from_le_bytes(word), 0);
-            self.core.amo(to, at, WordOp::Set, mark, 0);
+            self.core.store_word(to, at + 16, u64::from_le_bytes(word));
+            self.core.store_word(to, at, mark);
             self.meet("bupc_allv_permute");
-            if self.core.amo(self.me, at, WordOp::Get, 0, 0) != mark {
+            if self.core.amo(self.me, at, Function::Get, 0, 0) != mark {
                 self.fatal(&format!("bupc_allv_permute: no thread sends to thread {}", self.me));
             }
-            word = self.core.amo(self.me, at + 16, WordOp::Get, 0, 0).to_le_bytes();
+            word = self.core.amo(self.me, at + 16, Function::Get, 0, 0).to_le_bytes();
             std::ptr::copy_nonoverlapping(word.as_ptr(), value, n as usize);
         }
     }
