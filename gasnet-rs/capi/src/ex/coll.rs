@@ -106,14 +106,15 @@ impl How {
         let Some((word, _)) = word else {
             die(&format!("{call}: {} of GEX_DT_USER: only GEX_OP_USER is for such elements", Name(self.op)));
         };
-        match types::function(self.op).filter(|_| self.op & types::REDUCING != 0) {
-            Some(function) if (gasnet::atomics::Operation { function, word }).is_defined() => {
-                (Reduction::known(function, word), bytes)
+        match types::reduces(self.op, word) {
+            Some(function) => (Reduction::known(function, word), bytes),
+            None => {
+                let [all, integers] = types::reducing();
+                die(&format!(
+                    "{call}: {} does not reduce elements of {word:?}: {all} and, for integers, {integers} do",
+                    Name(self.op)
+                ))
             }
-            _ => die(&format!(
-                "{call}: {} does not reduce elements of {word:?}: ADD, MULT, MIN, MAX and, for integers, AND, OR, XOR do",
-                Name(self.op)
-            )),
         }
     }
 }

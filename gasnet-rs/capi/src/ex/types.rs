@@ -3,7 +3,7 @@
 use core::fmt;
 
 use gasnet::Event;
-use gasnet::atomics::{Function, WordType};
+use gasnet::atomics::{Function, Operation, WordType};
 
 /// `GEX_EVENT_NO_OP`: the result of an immediate operation that was not done.
 pub const NOT_DONE: usize = 1;
@@ -15,42 +15,15 @@ pub const DT_USER: u32 = 1 << 6;
 pub const OP_USER: u32 = 1 << 30;
 /// `GEX_OP_USER_NC`.
 pub const OP_USER_NC: u32 = 1 << 31;
-/// `GEX_OP_GET`.
-const OP_GET: u32 = 1 << 27;
-/// The bit of a fetching operation is so many places above that of the same operation without a result.
+/// The lowest bit of operations that return the old value.
 const FETCHING: u32 = 15;
-/// Operations that reduce: AND, OR, XOR, ADD, MULT, MIN, MAX.
-pub const REDUCING: u32 = 0b1110_1111;
-
-/// Operations that have a fetching form, in the order of their bits.
-const OPERATIONS: [(&str, Function); 12] = [
-    ("AND", Function::And),
-    ("OR", Function::Or),
-    ("XOR", Function::Xor),
-    ("ADD", Function::Add),
-    ("SUB", Function::Sub),
-    ("MULT", Function::Mul),
-    ("MIN", Function::Min),
-    ("MAX", Function::Max),
-    ("INC", Function::Inc),
-    ("DEC", Function::Dec),
-    ("SET", Function::Set),
-    ("CAS", Function::CompareSwap),
-];
 
 /// The word type of a `gex_DT_t`, and its size in bytes; `None` for other types and for a set of several.
 #[inline]
 pub fn word(dt: u32) -> Option<(WordType, usize)> {
-    use WordType::{F32, F64, I32, I64, U32, U64};
-    Some(match dt {
-        0x01 => (I32, 4),
-        0x02 => (U32, 4),
-        0x04 => (I64, 8),
-        0x08 => (U64, 8),
-        0x10 => (F32, 4),
-        0x20 => (F64, 8),
-        _ => return None,
-    })
+    let bit = dt.is_power_of_two().then(|| dt.trailing_zeros())?;
+    let word = WordType::ALL.into_iter().find(|word| word.ex() == bit)?;
+    Some((word, word.width()))
 }
 
 /// Whether an operation returns the old value.
@@ -62,15 +35,25 @@ pub fn fetches(op: u32) -> bool {
 /// What a `gex_OP_t` of one bit does to a word; `None` for others.
 #[inline]
 pub fn function(op: u32) -> Option<Function> {
-    if !op.is_power_of_two() {
-        return None;
-    }
-    if op == OP_GET {
-        return Some(Function::Get);
-    }
-    let bit = op.trailing_zeros();
-    let bit = if fetches(op) { bit - FETCHING } else { bit };
-    OPERATIONS.get(bit as usize).map(|operation| operation.1)
+    if op.is_power_of_two() { Function::of_ex(op.trailing_zeros()) } else { None }
+}
+
+/// What a `gex_OP_t` does in reductions of a type; `None` if it does not reduce.
+pub fn reduces(op: u32, word: WordType) -> Option<Function> {
+    let combines = |function: &Function| Operation { function: *function, word }.combines();
+    function(op).filter(|_| !fetches(op)).filter(combines)
+}
+
+/// The names of operations that reduce all types, and of those that reduce integers only.
+pub fn reducing() -> [String; 2] {
+    let on = |function, word| Operation { function, word }.combines();
+    let names = |all: bool| {
+        let those =
+            Function::ALL.into_iter().filter(|f| on(*f, WordType::I32) && on(*f, WordType::F32) == all);
+        let names: Vec<&str> = those.filter_map(|f| f.row().ex.map(|(_, name)| name)).collect();
+        names.join(", ")
+    };
+    [names(true), names(false)]
 }
 
 /// The names in C of a set of operations.
@@ -81,19 +64,11 @@ impl fmt::Display for Name {
         let mut first = true;
         for op in (0..32).map(|bit| 1u32 << bit).filter(|op| self.0 & op != 0) {
             f.write_str(if std::mem::take(&mut first) { "GEX_OP_" } else { "|GEX_OP_" })?;
-            let bit = op.trailing_zeros();
-            let known = |bit: u32| OPERATIONS.get(bit as usize).map(|operation| operation.0);
-            match op {
-                OP_GET => f.write_str("GET")?,
-                OP_USER => f.write_str("USER")?,
-                OP_USER_NC => f.write_str("USER_NC")?,
-                _ if bit < FETCHING => f.write_str(known(bit).unwrap_or("(none)"))?,
-                _ => match known(bit - FETCHING) {
-                    Some("SET") => f.write_str("SWAP")?,
-                    Some(name) => write!(f, "F{name}")?,
-                    None => f.write_str("(none)")?,
-                },
-            }
+            f.write_str(match op {
+                OP_USER => "USER",
+                OP_USER_NC => "USER_NC",
+                _ => Function::ex_name(op.trailing_zeros()).unwrap_or("(none)"),
+            })?;
         }
         if first { f.write_str("no operation") } else { Ok(()) }
     }
@@ -108,18 +83,49 @@ pub fn event(event: Event) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn operations_have_their_names_and_functions() {
         assert_eq!(function(1 << 3), Some(Function::Add));
         assert_eq!(function(1 << 25), Some(Function::Set));
         assert_eq!(function(1 << 26), Some(Function::CompareSwap));
-        assert_eq!(function(OP_GET), Some(Function::Get));
+        assert_eq!(function(1 << 27), Some(Function::Get));
         for none in [0, 3, 1 << 12, 1 << 14, 1 << 28, OP_USER, OP_USER_NC] {
             assert_eq!(function(none), None, "{none:#x}");
         }
         assert_eq!(Name(1 << 25 | 1 << 18 | 1 << 3).to_string(), "GEX_OP_ADD|GEX_OP_FADD|GEX_OP_SWAP");
         assert_eq!(Name(0).to_string(), "no operation");
-        assert!(fetches(1 << 15) && fetches(OP_GET) && !fetches(1 << 11));
+        assert!(fetches(1 << 15) && fetches(1 << 27) && !fetches(1 << 11));
+    }
+
+    /// The numbers in the header are those of the table, and both have the same operations and types.
+    #[test]
+    fn the_header_has_the_numbers_of_the_table() {
+        let header = include_str!("../../../include/gasnet_fwd.h");
+        let defined = |prefix: &str| {
+            let lines = header.lines().filter_map(|line| line.strip_prefix("#define ")?.strip_prefix(prefix));
+            let bits = lines.filter_map(|line| {
+                let (name, value) = line.split_once(' ')?;
+                let bit = value.strip_prefix("(1U << ")?.strip_suffix(')')?;
+                Some((name, bit.parse::<u32>().expect("a number")))
+            });
+            bits.filter(|(name, _)| !name.starts_with("USER")).collect::<BTreeMap<_, _>>()
+        };
+        let rows = Function::ALL.into_iter().flat_map(|f| [f.row().ex, f.row().ex_fetching]).flatten();
+        assert_eq!(defined("GEX_OP_"), rows.map(|(bit, name)| (name, u32::from(bit))).collect());
+        let types = WordType::ALL.map(|word| (ex_type(word), word.ex()));
+        assert_eq!(defined("GEX_DT_"), types.into_iter().collect());
+    }
+
+    fn ex_type(word: WordType) -> &'static str {
+        match word {
+            WordType::I32 => "I32",
+            WordType::U32 => "U32",
+            WordType::I64 => "I64",
+            WordType::U64 => "U64",
+            WordType::F32 => "FLT",
+            WordType::F64 => "DBL",
+        }
     }
 }
