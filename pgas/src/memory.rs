@@ -121,26 +121,10 @@ impl<T: Word> core::fmt::Debug for Window<'_, T> {
     }
 }
 
-/// The value that leaves any other as it is, for functions that are combined by [`combined`].
+/// The value that leaves any other as it is, for functions of which two make one.
 fn identity<T: Word>(function: Function) -> Option<u64> {
-    // Those by bits are defined for integers.
-    let of_bits = (Operation { function: Function::Xor, word: T::TYPE }).is_defined();
-    match function {
-        Function::Add | Function::Or | Function::Xor if of_bits => Some(0),
-        Function::And if of_bits => Some(!0),
-        _ => None,
-    }
-}
-
-/// Both updates in one. The bits above those of the word do not matter.
-#[inline(always)]
-fn combined(function: Function, one: u64, other: u64) -> u64 {
-    match function {
-        Function::Add => one.wrapping_add(other),
-        Function::Or => one | other,
-        Function::And => one & other,
-        _ => one ^ other,
-    }
+    let op = Operation { function, word: T::TYPE };
+    op.neutral().filter(|_| op.combines())
 }
 
 impl<'a, T: Word> Window<'a, T> {
@@ -181,7 +165,8 @@ impl<'a, T: Word> Window<'a, T> {
         }
         if !self.sums.is_empty() {
             let sum = &mut self.sums[self.firsts[rank as usize] + at];
-            *sum = combined(function, *sum, value);
+            let op = Operation { function, word: T::TYPE };
+            *sum = op.new_value(*sum, value, 0).unwrap_or(*sum);
             return true;
         }
         self.queue[self.queued % QUEUE] = (part.wrapping_add(at * size_of::<T>()), value);
