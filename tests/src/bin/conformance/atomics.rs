@@ -5,37 +5,6 @@ use crate::support::{Cx, Rng};
 use gasnet::GlobalPtr;
 use gasnet::atomics::{Function, Operation, WordType};
 
-const TYPES: [WordType; 6] =
-    [WordType::I32, WordType::U32, WordType::I64, WordType::U64, WordType::F32, WordType::F64];
-
-const FUNCTIONS: [Function; 13] = [
-    Function::Get,
-    Function::Set,
-    Function::Add,
-    Function::Sub,
-    Function::Inc,
-    Function::Dec,
-    Function::Min,
-    Function::Max,
-    Function::Mul,
-    Function::CompareSwap,
-    Function::And,
-    Function::Or,
-    Function::Xor,
-];
-
-fn is_float(word: WordType) -> bool {
-    matches!(word, WordType::F32 | WordType::F64)
-}
-
-fn is_wide(word: WordType) -> bool {
-    matches!(word, WordType::I64 | WordType::U64 | WordType::F64)
-}
-
-fn is_bitwise(f: Function) -> bool {
-    matches!(f, Function::And | Function::Or | Function::Xor)
-}
-
 /// A value of a type as a number wide enough for all of them.
 #[derive(Debug, Clone, Copy)]
 enum Number {
@@ -56,7 +25,7 @@ fn number(word: WordType, bits: u64) -> Number {
 
 fn bits(word: WordType, n: Number) -> u64 {
     match n {
-        Number::Integer(i) if is_wide(word) => i as u64,
+        Number::Integer(i) if word.width() == 8 => i as u64,
         Number::Integer(i) => u64::from(i as u32),
         Number::Float(f) if word == WordType::F32 => u64::from((f as f32).to_bits()),
         Number::Float(f) => f.to_bits(),
@@ -68,7 +37,7 @@ fn expected(op: Operation, old: u64, a: u64, b: u64) -> u64 {
     use Function as F;
     use Number::{Float, Integer};
     let w = op.word;
-    let one = if is_float(w) { Float(1.0) } else { Integer(1) };
+    let one = if w.is_float() { Float(1.0) } else { Integer(1) };
     let arithmetic = |y: Number, int: fn(i128, i128) -> i128, float: fn(f64, f64) -> f64| {
         let n = match (number(w, old), y) {
             (Integer(x), Integer(y)) => Integer(int(x, y)),
@@ -120,7 +89,7 @@ fn operand(rng: &mut Rng, word: WordType) -> u64 {
                 any,
                 any >> 40,
             ]);
-            if is_wide(word) { v } else { u64::from(v as u32) }
+            if word.width() == 8 { v } else { u64::from(v as u32) }
         }
     }
 }
@@ -132,15 +101,15 @@ pub fn by_definition(cx: &Cx) {
     let at = base + 32 * u64::from(cx.me());
     let mut rng = cx.rng("atomics");
     for target in cx.targets() {
-        for word in TYPES {
-            for function in FUNCTIONS {
-                if is_float(word) && is_bitwise(function) {
+        for word in WordType::ALL {
+            for function in Function::ALL {
+                if !(Operation { function, word }).is_defined() {
                     continue;
                 }
                 let op = Operation { function, word };
                 for _ in 0..if cx.quick { 2 } else { 12 } {
                     // A narrow word at either half of 8 bytes.
-                    let word_at = at + 8 + if is_wide(word) { 0 } else { 4 * (rng.next() % 2) };
+                    let word_at = at + 8 + if word.width() == 8 { 0 } else { 4 * (rng.next() % 2) };
                     cx.rank.write_slice(GlobalPtr::new(target, at), &[GUARD, GUARD, GUARD]);
                     let (old, mut a, b) =
                         (operand(&mut rng, word), operand(&mut rng, word), operand(&mut rng, word));
@@ -158,7 +127,7 @@ pub fn by_definition(cx: &Cx) {
                     let mut want = [GUARD; 3];
                     let new = expected(op, old, a, b);
                     let shift = 8 * (word_at - at - 8);
-                    let mask = if is_wide(word) { u64::MAX } else { 0xffff_ffff << shift };
+                    let mask = if word.width() == 8 { u64::MAX } else { 0xffff_ffff << shift };
                     want[1] = GUARD & !mask | new << shift;
                     assert_eq!(back, want, "{what}");
                 }
@@ -173,7 +142,7 @@ pub fn contention(cx: &Cx) {
     let n = u64::from(cx.size());
     let words = cx.take_zeroed(4096);
     let (me, home) = (u64::from(cx.me()), gasnet::RankId(cx.size() - 1));
-    for (i, word) in TYPES.into_iter().enumerate() {
+    for (i, word) in WordType::ALL.into_iter().enumerate() {
         let at = |f: u64| words + (i as u64 * 16 + f) * 8;
         let value = |v: i64| match word {
             WordType::F32 => u64::from((v as f32).to_bits()),
@@ -193,7 +162,7 @@ pub fn contention(cx: &Cx) {
             if word != WordType::U32 && word != WordType::U64 {
                 go(Function::Min, 5, value(-((j * n + me) as i64)), 0);
             }
-            if !is_float(word) {
+            if !word.is_float() {
                 go(Function::Xor, 6, 1 << (me % 31), 0);
                 go(Function::Or, 7, 1 << (j % 31), 0);
             }
@@ -231,7 +200,7 @@ pub fn contention(cx: &Cx) {
         if word != WordType::U32 && word != WordType::U64 {
             is(5, -((k * n - 1) as i64), "minimum");
         }
-        if !is_float(word) {
+        if !word.is_float() {
             is(6, 0, "exclusive or, an even number of times each");
             is(7, i64::from(u32::MAX >> 1), "union");
         }
@@ -286,8 +255,10 @@ fn domain<T: gasnet::coll::Word>(cx: &Cx) {
     use gasnet::domain::PendingWord;
     const WORDS: usize = 24;
     let all = cx.rank.team_all();
-    let functions: Vec<Function> =
-        FUNCTIONS.into_iter().filter(|f| Operation { function: *f, word: T::TYPE }.is_defined()).collect();
+    let functions: Vec<Function> = Function::ALL
+        .into_iter()
+        .filter(|f| Operation { function: *f, word: T::TYPE }.is_defined())
+        .collect();
     let domain = gasnet::AtomicDomain::<T>::new(&all, &functions);
     assert_eq!(domain.team().size(), cx.size() as usize);
     let base =
@@ -356,7 +327,7 @@ fn domain<T: gasnet::coll::Word>(cx: &Cx) {
 #[expect(unsafe_code, reason = "the old values' memory is the caller's")]
 fn implicit(cx: &Cx, word: WordType, base: u64) {
     let op = |function| Operation { function, word };
-    let one = bits(word, if is_float(word) { Number::Float(1.0) } else { Number::Integer(1) });
+    let one = bits(word, if word.is_float() { Number::Float(1.0) } else { Number::Integer(1) });
     for round in 0..8 {
         let region = round % 2 == 0;
         let mut old = [u64::MAX; 5];
@@ -394,9 +365,9 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
             cx.rank.wait_implicit(gasnet::Categories::ALL);
         }
         let two = expected(op(Function::Inc), one, 0, 0);
-        let mask = if is_wide(word) { u64::MAX } else { u64::from(u32::MAX) };
+        let mask = if word.width() == 8 { u64::MAX } else { u64::from(u32::MAX) };
         // What lies behind a narrow value is left alone.
-        assert_eq!(old[3], if is_wide(word) { two } else { two | !mask }, "{word:?}");
+        assert_eq!(old[3], if word.width() == 8 { two } else { two | !mask }, "{word:?}");
         assert_eq!(old[4], u64::MAX);
     }
 }
