@@ -8,7 +8,8 @@
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, hi, join, lo, nonsense};
-use crate::atomics::{self, Operation};
+use crate::atomics::Operation;
+use crate::atomics::apply::{apply, put_old};
 use crate::conduit::Channel;
 use crate::event::{REMOTE, Refused};
 use crate::transfer::{self, Answer, Away, MAX_PIECES, Name, Plan};
@@ -259,7 +260,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
                 nonsense(rank, token, "an atomic operation on a word that is not aligned");
             }
             // SAFETY: own_bytes checked the word; it is aligned.
-            let old = unsafe { atomics::apply(at, what, join(alo, ahi), join(blo, bhi)) };
+            let old = unsafe { apply(at, what, join(alo, ahi), join(blo, bhi)) };
             let value = [name, generation, lo(old), hi(old)];
             token.answer(VALUE, &value[..2 + what.width() / 4])
         }
@@ -270,7 +271,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
                 let old = join(value[0], value.get(1).copied().unwrap_or(0));
                 // SAFETY: the piece is this handler's, and asked for a value of this width: `ref_atomic` was
                 // promised the room.
-                unsafe { atomics::put_old(piece.at, width, old) };
+                unsafe { put_old(piece.at, width, old) };
             }
             rank.piece_done(&piece);
             Ok(())

@@ -15,7 +15,8 @@
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
-use crate::atomics::{self, Operation};
+use crate::atomics::Operation;
+use crate::atomics::apply::put_old;
 use crate::bytes;
 use crate::conduit::regions::{RegionPlace, RegionRma};
 use crate::conduit::{Channel, Completion, RemoteAddr, Rma};
@@ -453,7 +454,7 @@ impl Rank {
             if width > 0 && !result.is_null() {
                 // SAFETY: the conduit has put the old value there, as a word of 64 bits; the result is owed
                 // by the caller of `away_atomic`.
-                unsafe { atomics::put_old(result, width as usize, piece.inline.at().cast::<u64>().read()) };
+                unsafe { put_old(result, width as usize, piece.inline.at().cast::<u64>().read()) };
             }
             if let Completion::Refused(why) = completion {
                 self.region_refused(op, RankId(piece.peer.load(Ordering::Relaxed)), why);

@@ -16,7 +16,8 @@ use super::refusal::{LENIENT, STRICT};
 use super::{Access, Grant, Modes, RegionError, RegionKey, SERVED};
 use crate::am::{Kind, Message, Served, Token, join, nonsense};
 use crate::amref;
-use crate::atomics::{self, Operation};
+use crate::atomics::Operation;
+use crate::atomics::apply::apply;
 use crate::conduit::regions::{RegionPlace, RegionRma};
 use crate::event::{Event, Implicit};
 use crate::native::Native;
@@ -482,7 +483,7 @@ impl Rank {
             return Err(RegionError::Unaligned);
         }
         // SAFETY: inside a region that stays until the access is dropped, and aligned.
-        Ok(unsafe { atomics::apply(access.at, op, a, b) })
+        Ok(unsafe { apply(access.at, op, a, b) })
     }
 
     /// The key and the note that a rank has published under a name; `None` if it has published nothing under
