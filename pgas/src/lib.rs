@@ -242,6 +242,7 @@ mod collections;
 mod copies;
 mod file;
 mod heap;
+mod job;
 mod kept;
 mod layout;
 mod matrix;

@@ -2,7 +2,6 @@
 
 use crate::args::{Argument, Data, Lend, Lent, Plain};
 use crate::array::{Array, Arrays};
-use crate::body;
 use crate::layout::Layout;
 use crate::matrix::{Matrix, Tiling};
 use crate::meeting::Meeting;
@@ -12,12 +11,11 @@ use crate::remote;
 use crate::reply::Reply;
 use crate::shared::Shared;
 use crate::team::Team;
-use crate::trace::span;
 use core::any::Any;
 use core::pin::pin;
 use core::task::{Context, Poll};
-use gasnet::{Rank, RankId, context};
-use gasnet_rpc::{Engine, Payload};
+use gasnet::Rank;
+use gasnet_rpc::Engine;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
@@ -26,26 +24,16 @@ pub(crate) struct Inner {
     pub(crate) rank: &'static Rank,
     pub(crate) engine: &'static Engine,
     pub(crate) remotes: Objects,
-    objects: boxcar::Vec<&'static (dyn Any + Send + Sync)>,
+    pub(crate) objects: boxcar::Vec<&'static (dyn Any + Send + Sync)>,
     pub(crate) arrays: Arrays,
     /// Whether a thread is in a collective call.
-    meeting: AtomicBool,
+    pub(crate) meeting: AtomicBool,
 }
 
 /// As the engine is; shared objects are given to functions whose panics are caught, so the locks in them (of
 /// the standard library) say if a panic has left something half done.
 impl std::panic::UnwindSafe for Inner {}
 impl std::panic::RefUnwindSafe for Inner {}
-
-/// A thread's collective call, which no other thread of the rank is in.
-pub(crate) struct Alone(World);
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        // ORDER: Release; pairs with the swap in `World::alone`: what the call has changed.
-        self.0.0.meeting.store(false, Ordering::Release);
-    }
-}
 
 /// The job, on this rank. It is a handle that can be copied freely; wherever it came from it is the same.
 #[derive(Clone, Copy)]
@@ -113,53 +101,6 @@ impl World {
         // Nobody calls a rank that does not know its world yet.
         rank.barrier();
         World(inner)
-    }
-
-    /// The world that an engine belongs to.
-    pub(crate) fn of(engine: &'static Engine) -> World {
-        let inner = engine.context().and_then(|context| context.downcast_ref());
-        World(
-            inner.unwrap_or_else(|| engine.rank().fatal("a remote call has come before the world was made")),
-        )
-    }
-
-    /// The world whose messages the thread reads: names that arrive mean objects of it.
-    pub(crate) fn reading() -> Option<World> {
-        context::reading()?.downcast_ref().map(World)
-    }
-
-    /// Reads a message with which these payloads have come.
-    pub(crate) fn read<T>(self, payloads: Vec<Payload>, read: impl FnOnce() -> T) -> T {
-        let before = context::set_reading(Some(self.0));
-        let value = if payloads.is_empty() { read() } else { body::read(payloads, read) };
-        context::set_reading(before);
-        value
-    }
-
-    /// This rank's number, from 0.
-    pub fn rank(self) -> u32 {
-        self.0.rank.id().0
-    }
-
-    /// The number of ranks.
-    pub fn size(self) -> u32 {
-        self.0.rank.size()
-    }
-
-    /// The numbers of all ranks.
-    pub fn ranks(self) -> core::ops::Range<u32> {
-        0..self.size()
-    }
-
-    /// Whether a rank shares memory with this one: its parts of arrays are then read and updated by plain
-    /// instructions.
-    pub fn is_neighbour(self, rank: u32) -> bool {
-        self.0.rank.is_neighbour(RankId(rank))
-    }
-
-    /// The name of the network of the job.
-    pub fn network(self) -> &'static str {
-        self.0.rank.conduit_name()
     }
 
     /// Runs a function on a rank, with these arguments; its result comes back.
@@ -328,25 +269,6 @@ impl World {
         self.0.engine.serve_by_threads(n).unwrap_or_else(|e| self.abort(&e.to_string()));
     }
 
-    /// Makes progress: serves calls that have come, gives tasks a turn, sends what is queued. Returns whether
-    /// there was anything to do.
-    pub fn progress(self) -> bool {
-        let handled = self.0.rank.poll();
-        self.0.engine.serve() + handled > 0
-    }
-
-    /// Returns when all calls that any rank has made before have run, and all that they have made, tasks
-    /// included.
-    ///
-    /// # Collective
-    ///
-    /// # Panics
-    /// In a remote function.
-    pub fn settle(self) {
-        span!("settle", rank = self.rank());
-        self.0.engine.settle();
-    }
-
     /// Returns when all ranks have called it. Serves calls meanwhile.
     ///
     /// # Collective
@@ -355,35 +277,6 @@ impl World {
     /// In a remote function. Ends the job when ranks are in different collective calls.
     pub fn barrier(self) {
         self.meet(Meeting::Barrier, 0);
-    }
-
-    /// A barrier that is told apart from those of other collective calls and other objects: kind and number
-    /// are all of its name.
-    pub(crate) fn meet(self, what: Meeting, object: u32) {
-        let _alone = self.alone();
-        self.meet_within(what, object);
-    }
-
-    /// Begins a collective call, to which the caller has the rank for itself until the value is dropped: the
-    /// ranks pair their calls by their order, which threads that call at the same time do not have.
-    pub(crate) fn alone(self) -> Alone {
-        // ORDER: Acquire; pairs with Release where an `Alone` is dropped.
-        if self.0.meeting.swap(true, Ordering::Acquire) {
-            self.abort(
-                "two threads of a rank are in collective calls at the same time (barriers, phases, arrays that are made): \
-                 other ranks could take one for the other. Let one thread make them, or let one wait for the other",
-            );
-        }
-        Alone(self)
-    }
-
-    /// [`World::meet`] inside a call that has the rank for itself.
-    pub(crate) fn meet_within(self, what: Meeting, object: u32) {
-        span!("barrier", rank = self.rank(), of = what.name());
-        if object >= 1 << 26 {
-            self.abort("more than 67 million shared objects and arrays");
-        }
-        self.0.engine.barrier((object << 5 | what as u32) as i32, what.name());
     }
 
     /// Makes an object on each rank, under one name. It lives as long as the job.
@@ -419,16 +312,6 @@ impl World {
     /// As [`World::barrier`]. Ends the job when the list is none, or members give different ones.
     pub fn team(self, ranks: &[u32]) -> Option<Team> {
         Team::all(self).create(ranks)
-    }
-
-    pub(crate) fn register<T: Send + Sync + 'static>(self, value: T) -> u32 {
-        let object: &'static T = Box::leak(Box::new(value));
-        self.0.objects.push(object) as u32
-    }
-
-    /// An object by its name. The type is the one it was shared with: names have it.
-    pub(crate) fn object<T: 'static>(self, number: u32) -> Option<&'static T> {
-        self.0.objects.get(number as usize).and_then(|&object| object.downcast_ref())
     }
 
     /// Makes an array of `len` elements, all zero, spread over the ranks.
@@ -495,8 +378,8 @@ impl World {
     /// ```no_run
     /// # pgas::run(|world| {
     /// let first = world.rank() == 0;
-    /// let text = if first { std::fs::read_to_string("settings").unwrap_or_default() } else { String::new() };
-    /// let settings: String = world.broadcast(0, text);
+    /// let text = if first { std::fs::read_to_string("settings").unwrap_or_default() } else { String::new()
+    /// }; let settings: String = world.broadcast(0, text);
     /// # let _ = settings;
     /// # })
     /// ```

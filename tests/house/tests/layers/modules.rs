@@ -8,7 +8,7 @@
 //! A call of a method of a *spine* type counts as an import of the node that defines the method, if the name
 //! of the method says which that is: nothing else in the crate has a method of that name.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -331,14 +331,21 @@ impl Found<'_> {
         }
     }
 
-    /// Paths among the tokens of a macro call, and names behind a dot.
+    /// Paths among the tokens of a macro call, and names between a dot and what a call may go on with.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
         let mut dot = false;
+        let mut called: Option<String> = None;
         for token in tokens {
+            let opens = match &token {
+                TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
+                TokenTree::Punct(p) => p.as_char() == ':',
+                _ => false,
+            };
+            self.module.calls.extend(called.take().filter(|_| opens));
             match &token {
-                TokenTree::Ident(name) if dot => _ = self.module.calls.insert(name.to_string()),
+                TokenTree::Ident(name) if dot => called = Some(name.to_string()),
                 _ => {}
             }
             dot = matches!(&token, TokenTree::Punct(p) if p.as_char() == '.');
