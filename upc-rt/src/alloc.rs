@@ -14,8 +14,16 @@
 use crate::control::field;
 use crate::heap::{FreeError, Heap, NeedPages, PAGE_BYTES};
 use crate::objects::Spread;
-use crate::state::Upc;
+use crate::state::{Upc, upc};
+use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::atomics::Function;
+use gasnet::{Error, Rank};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+
+/// Active-message handlers: a request to the owner of a heap, and its reply.
+const HEAP_REQUEST: u8 = FIRST_LIBRARY_HANDLER;
+const HEAP_REPLY: u8 = FIRST_LIBRARY_HANDLER + 1;
 
 /// Pages by which a heap grows beyond the request, so that growing is rare.
 const MIN_GROWTH_PAGES: u32 = 256;
@@ -106,7 +114,55 @@ impl HeapRequest {
     }
 }
 
+/// At most one request to a heap's owner is under way.
+#[derive(Default)]
+pub struct HeapCalls {
+    turn: Mutex<()>,
+    answered: AtomicBool,
+    kind: AtomicU64,
+    value: AtomicU64,
+}
+
+/// Registers the handlers. To be called before peers can send to them.
+pub fn register(rank: &Rank) -> Result<(), Error> {
+    rank.register_library(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
+    rank.register_library(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))
+}
+
+fn wide(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
 impl Upc {
+    /// Lets the owner of a heap serve a request, in a handler.
+    fn call(&self, t: u32, request: HeapRequest) -> HeapReply {
+        let _turn = self.calls.turn.lock().unwrap_or_else(|e| e.into_inner());
+        self.calls.answered.store(false, Relaxed);
+        let (kind, a, b) = request.encode();
+        let args = [kind, (a >> 32) as u32, a as u32, (b >> 32) as u32, b as u32];
+        self.core.request(t, HEAP_REQUEST, &args);
+        // ORDER: Acquire; pairs with the Release in `handle_reply`; the answer is seen.
+        self.core.wait_until("an answer of the owner of a heap", || self.calls.answered.load(Acquire));
+        HeapReply::decode(self.calls.kind.load(Relaxed) as u32, self.calls.value.load(Relaxed))
+    }
+
+    fn handle_request(&self, token: &Token<'_>, message: &Message<'_>) {
+        let &[kind, a1, a0, b1, b0] = message.args else { return };
+        let reply = self.serve(self.me, HeapRequest::decode(kind, wide(a1, a0), wide(b1, b0)));
+        let (kind, value) = reply.encode();
+        if let Err(e) = token.reply_short(HEAP_REPLY, &[kind, (value >> 32) as u32, value as u32]) {
+            self.core.abort(&e.to_string());
+        }
+    }
+
+    fn handle_reply(&self, message: &Message<'_>) {
+        let &[kind, high, low] = message.args else { return };
+        self.calls.kind.store(kind.into(), Relaxed);
+        self.calls.value.store(wide(high, low), Relaxed);
+        // ORDER: Release; pairs with the Acquire in `call`.
+        self.calls.answered.store(true, Release);
+    }
+
     /// Prepares this thread's heaps; every thread does so before the barrier that precedes user code.
     pub fn init_heaps(&self) {
         let (lo, hi) = ((self.layout.heap_lo / PAGE_BYTES) as u32, (self.layout.heap_hi / PAGE_BYTES) as u32);

@@ -5,11 +5,13 @@
 //! that has ended never arrives. The implicit barriers at start and end cannot match a barrier of the user:
 //! the start uses the core before user code runs, and the end counts threads (see [`crate::exit`]).
 
-use crate::collectives::Arguments;
 use crate::control::field;
 use crate::state::Upc;
 use gasnet::atomics::Function;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*, fence};
+
+/// Arguments of a collective function that must be the same on all threads, with their names.
+pub type Arguments<'a> = &'a [(&'static str, u64)];
 
 /// This thread's side of the barrier.
 #[derive(Default)]

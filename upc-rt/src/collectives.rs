@@ -11,6 +11,7 @@
 //! for, whose name is made of them. Without either barrier they are checked only under `-fsanitize=upc`.
 #![expect(unsafe_code, reason = "copies between segments and memory of the caller")]
 
+use crate::barrier::Arguments;
 use crate::control::field;
 use crate::state::Upc;
 use gasnet::atomics::Function;
@@ -51,9 +52,6 @@ pub enum Move {
     /// Block i of thread j to block j of thread i.
     Exchange,
 }
-
-/// Arguments of a collective function that must be the same on all threads, with their names.
-pub type Arguments<'a> = &'a [(&'static str, u64)];
 
 /// Combines the second value into the first; `context` is the caller's.
 pub type Mix = unsafe extern "C" fn(context: *const c_void, first: *mut c_void, second: *const c_void);

@@ -16,7 +16,7 @@ impl Upc {
     pub fn fatal_about(&self, subject: Option<&str>, text: &str) -> ! {
         use std::sync::atomic::Ordering::Relaxed;
         self.leaving.store(true, Relaxed);
-        crate::exit::flush_streams();
+        crate::console::flush_streams();
         let text = format!("{text}{}", self.place_in_source());
         self.before_the_end(&text);
         self.core.abort_about(subject.unwrap_or(&text), &text)

@@ -7,6 +7,7 @@
 //! A child made by `fork` inherits the hook; the hook does nothing there.
 #![expect(unsafe_code, reason = "registers a hook with the C library and flushes its streams")]
 
+use crate::console::flush_streams;
 use crate::control::field;
 use crate::state::Upc;
 use gasnet::atomics::Function;
@@ -24,14 +25,6 @@ pub fn line_buffer_stdout() {
     // program.
     unsafe {
         libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 1 << 13);
-    }
-}
-
-/// Writes out the buffers of C's streams.
-pub fn flush_streams() {
-    // SAFETY: a null stream means all streams.
-    unsafe {
-        libc::fflush(std::ptr::null_mut());
     }
 }
 

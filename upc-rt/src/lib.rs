@@ -26,6 +26,7 @@
 
 mod abi;
 mod alloc;
+mod areas;
 mod atomics;
 mod barrier;
 mod capi;

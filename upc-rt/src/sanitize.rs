@@ -6,9 +6,9 @@
 use crate::abi::PACKED_OFFSET_BITS;
 use crate::layout::STATICS_OFFSET;
 use crate::objects::{Object, Spread};
-use crate::state::{self, Upc, upc};
+use crate::state::{Upc, get, upc};
 use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int, c_long, c_ulong};
+use std::ffi::{c_char, c_int, c_long, c_ulong};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// `struct __upc_w` of programs that are checked.
@@ -99,17 +99,6 @@ fn is_well_known(Span { t, o, n }: Span, from: Option<(u64, u64)>) -> bool {
 }
 
 impl Upc {
-    /// ` at file:line`, or empty if lines are not known.
-    pub fn place_in_source(&self) -> String {
-        let (file, line) = self.site.get();
-        if file.is_null() {
-            return String::new();
-        }
-        // SAFETY: a string constant of the program.
-        let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
-        format!(" (at {file}:{line})")
-    }
-
     fn fatal_here(&self, file: *const c_char, line: c_int, text: &str) -> ! {
         self.site.set(file, line);
         self.fatal(text)
@@ -259,7 +248,7 @@ pub extern "C" fn __upc_sanitize() {
 /// The program is about to call the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_here(file: *const c_char, line: c_int) {
-    if let Some(upc) = state::get() {
+    if let Some(upc) = get() {
         upc.site.set(file, line);
     }
 }
