@@ -79,6 +79,7 @@ mod outbox;
 mod payload;
 mod prim;
 mod reply;
+mod send;
 mod serve;
 pub mod service;
 mod settle;
@@ -97,12 +98,12 @@ pub use wire::Short;
 use calls::Calls;
 use core::any::Any;
 use counts::{Count, OwnThread};
-use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::boot::MeetingPlace;
 use gasnet::context;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use outbox::Outbox;
-use payload::{Ended, Held, Payloads};
+use payload::{Held, Payloads};
+use send::{BATCH, GRANT, OFFER, RECORDS, SERVED};
 use serve::{Arrived, Parked, TOGETHER};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -111,16 +112,6 @@ use tasks::Tasks;
 use threads::{Inbox, Servers};
 use wire::{Small, To};
 
-/// The handler of batches that have answers in them: the last of the libraries'.
-const BATCH: u8 = FIRST_CLIENT_HANDLER - 1;
-/// The handler of batches that have none: nothing of them concerns the handler, so it does not look into
-/// them.
-const RECORDS: u8 = FIRST_CLIENT_HANDLER - 5;
-/// The handler of a rank's word that it has served so many bytes of the sender's.
-const SERVED: u8 = FIRST_CLIENT_HANDLER - 2;
-/// The handler of offers of payloads, and that of the keys they are answered with.
-const OFFER: u8 = FIRST_CLIENT_HANDLER - 3;
-const GRANT: u8 = FIRST_CLIENT_HANDLER - 4;
 /// From so many ranks on, what is sent goes by way of a third rank, so that more of it travels together.
 const TWO_HOPS_FROM: u32 = 64;
 
@@ -325,19 +316,9 @@ impl Engine {
         self.rank.team_all()
     }
 
-    /// The rank whose engine it is.
-    pub fn rank(&self) -> &'static Rank {
-        self.rank
-    }
-
     /// Leaves a value for services to find: [`Engine::context`], and [`context::reading`]. Once.
     pub fn set_context(&self, context: &'static (dyn Any + Send + Sync)) {
         let _ = self.context.set(context);
-    }
-
-    /// What [`Engine::set_context`] left.
-    pub fn context(&self) -> Option<&'static (dyn Any + Send + Sync)> {
-        self.context.get().copied()
     }
 
     /// Sends a record that nobody answers: `service` runs on `to` with `body`, which is taken if it is long,
@@ -543,50 +524,6 @@ impl Engine {
         self.sent_or_fatal(self.rank.request_medium(to, OFFER, &[number], lengths));
     }
 
-    /// Goes on with records that wait for their payloads.
-    fn advance_payloads(&self) -> usize {
-        if !self.payloads.is_busy() {
-            return 0;
-        }
-        let ended = self.payloads.advance(self.rank);
-        let count = ended.len();
-        for record in ended {
-            match record {
-                Ended::InPlace(held, keys) => {
-                    self.outbox.append(held.to, &held.what, &keys, held.whole, &held.body);
-                    self.flush_to(held.to);
-                }
-                Ended::Refused(held) => self.refused(&held),
-            }
-            self.has_served_one();
-        }
-        count
-    }
-
-    /// The other end has no memory for a record's payloads.
-    #[cold]
-    fn refused(&self, held: &Held) {
-        let to = held.to;
-        self.outbox.uncount(to, held.len());
-        match held.what {
-            To::Service { answer: Some(answer), .. } => {
-                self.calls.complete(to, answer, calls::NO_ROOM, Answered::new(&[]));
-                self.has_served_one();
-            }
-            To::Service { answer: None, .. } | To::Onward { .. } | To::From { .. } => {
-                self.rank.fatal(&format!(
-                    "rank {to} has no memory for the {} bytes of arguments of a function that was sent to it",
-                    held.len()
-                ));
-            }
-            To::Call { answer, .. } => {
-                let what = To::Call { answer, outcome: calls::NO_ROOM };
-                self.outbox.append(to, &what, &[], false, &[]);
-                self.flush_to(to);
-            }
-        }
-    }
-
     /// Who sends from the program waits while too much is under way to a rank.
     #[inline]
     fn make_room(&'static self, to: RankId) {
@@ -602,47 +539,6 @@ impl Engine {
             self.serve();
             self.outbox.has_room(to)
         });
-    }
-
-    /// Sends what is queued for a rank.
-    fn flush_to(&self, to: RankId) {
-        if let Some(batch) = self.outbox.take(to) {
-            self.send_batch(to, &batch);
-            outbox::recycle(batch);
-        }
-    }
-
-    fn count_message(&self) {
-        if let Some([_, messages]) = &self.counts {
-            // Relaxed: a count.
-            messages.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn send_batch(&self, to: RankId, batch: &wire::Buffer) {
-        self.count_message();
-        let handler = if batch.has_answers() { BATCH } else { RECORDS };
-        self.sent_or_fatal(self.rank.request_medium(to, handler, &[], batch.bytes()));
-    }
-
-    /// Sends everything that is queued.
-    #[inline]
-    pub fn flush(&self) {
-        if self.outbox.is_dirty() {
-            self.flush_all();
-        }
-    }
-
-    fn flush_all(&self) {
-        while let Some(to) = self.outbox.next_dirty() {
-            self.flush_to(to);
-        }
-    }
-
-    fn sent_or_fatal(&self, sent: Result<(), Error>) {
-        if let Err(e) = sent {
-            self.rank.fatal(&format!("remote calls: {e}"));
-        }
     }
 
     /// Handler: a record is to come, with payloads of these lengths.
@@ -666,36 +562,6 @@ impl Engine {
             self.garbled(from, "keys for payloads that it was not offered");
         }
         self.servers.work();
-    }
-
-    #[cold]
-    fn garbled(&self, from: RankId, why: &str) -> ! {
-        self.rank.fatal(&format!("remote calls: rank {from} has sent {why}"));
-    }
-
-    /// Tells ranks what has been served of theirs.
-    #[inline]
-    pub(crate) fn tell_served(&self) {
-        if self.outbox.owes() {
-            self.outbox.tell_served(self.rank, SERVED);
-        }
-    }
-
-    /// One record more that is to be served somewhere.
-    #[inline]
-    fn has_sent_one(&self) {
-        self.sent.add(self.own.is_here(), 1);
-    }
-
-    /// One record less to be served.
-    pub(crate) fn has_served_one(&self) {
-        self.have_served(1);
-    }
-
-    /// So many records less to be served. What their services have sent was counted before.
-    #[inline]
-    fn have_served(&self, records: u64) {
-        self.served.add(self.own.is_here(), records);
     }
 
     /// Runs something that may not wait: what it sends is queued, whatever is under way.
