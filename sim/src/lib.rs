@@ -27,6 +27,7 @@ mod clan;
 mod cluster;
 mod conduit;
 mod cost;
+mod course;
 mod device;
 mod event;
 mod firmware;

@@ -1,0 +1,364 @@
+//! The course of events: the queue, packets on their way, and the turns of ranks.
+
+use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, OneSidedOp, Owner, WorldEvent};
+use crate::time::Time;
+use crate::world::World;
+use core::cmp::Ordering;
+use firehose::{Change, Outcome, Refusal, Side};
+use gasnet::conduit::{Channel, Completion, FrameLine};
+
+pub(crate) struct QueuedEvent {
+    at: Time,
+    number: u64,
+    event: WorldEvent,
+}
+
+impl PartialEq for QueuedEvent {
+    fn eq(&self, o: &QueuedEvent) -> bool {
+        self.number == o.number
+    }
+}
+impl Eq for QueuedEvent {}
+impl PartialOrd for QueuedEvent {
+    fn partial_cmp(&self, o: &QueuedEvent) -> Option<Ordering> {
+        Some(self.cmp(o))
+    }
+}
+impl Ord for QueuedEvent {
+    /// The heap returns the greatest element: the earliest event.
+    fn cmp(&self, o: &QueuedEvent) -> Ordering {
+        (o.at, o.number).cmp(&(self.at, self.number))
+    }
+}
+
+/// A packet on its way.
+pub(crate) struct Packet {
+    from: u32,
+    to: u32,
+    bytes: usize,
+    /// Copies that have not arrived yet.
+    copies: u8,
+    /// Taken when the first copy arrives; `None` lets the receiver recognise duplicates.
+    body: Option<Body>,
+}
+
+impl World {
+    /// Gives each rank one processor for everything that runs for it.
+    pub(crate) fn share_processors(&mut self) {
+        self.processors = Some(vec![Time::ZERO; self.ranks.len()]);
+    }
+
+    /// Takes a rank's processor for `length` as soon as it is free; returns the end.
+    pub(crate) fn occupy(&mut self, rank: u32, length: Time) -> Time {
+        let now = self.now;
+        let Some(until) = self.processors.as_mut().map(|all| &mut all[rank as usize]) else {
+            return now + length;
+        };
+        *until = now.max(*until) + length;
+        *until
+    }
+
+    /// The time until which others use a rank's processor, if they do.
+    pub(crate) fn taken(&self, rank: u32) -> Option<Time> {
+        let until = self.processors.as_ref()?[rank as usize];
+        (until > self.now).then_some(until)
+    }
+
+    /// Makes an event.
+    pub(crate) fn at(&mut self, at: Time, event: WorldEvent) {
+        self.number += 1;
+        self.queue.push(QueuedEvent { at: at.max(self.now), number: self.number, event });
+    }
+
+    /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends
+    /// it.
+    pub(crate) fn pass(&mut self, rank: u32, length: Time) -> bool {
+        let end = self.occupy(rank, length);
+        if self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
+            self.now = end;
+            return true;
+        }
+        self.at(end, WorldEvent::Resume(rank));
+        self.set(rank, Activity::Busy);
+        false
+    }
+
+    /// A rank lets its NIC do what it can do now, if the NIC needs the rank's processor.
+    pub(crate) fn stand_aside(&mut self, rank: u32) -> bool {
+        let aside = self.processors.is_some();
+        if aside {
+            self.at(self.now, WorldEvent::Resume(rank));
+            self.set(rank, Activity::Busy);
+        }
+        aside
+    }
+
+    pub(crate) fn set(&mut self, rank: u32, state: Activity) {
+        let r = &mut self.ranks[rank as usize];
+        r.state = state;
+        r.since = self.now;
+    }
+
+    /// Something happened to a rank: if it waits, it gets a turn.
+    pub(crate) fn tell(&mut self, rank: u32) {
+        let r = &mut self.ranks[rank as usize];
+        r.news += 1;
+        if matches!(r.state, Activity::Idle(_)) {
+            r.state = Activity::Ready;
+            self.ready.push_back(rank);
+        }
+    }
+
+    /// Takes the next event and advances the time to it.
+    pub(crate) fn next(&mut self) -> Option<WorldEvent> {
+        let e = self.queue.pop()?;
+        self.now = e.at;
+        self.stats.events += 1;
+        Some(e.event)
+    }
+
+    fn record(&mut self, kind: u64, who: u64, what: u64) {
+        for word in [self.now.as_ps(), kind << 48 ^ who, what] {
+            self.trace = (self.trace ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+        }
+    }
+
+    /// Sends a packet.
+    pub(crate) fn send(&mut self, from: u32, to: u32, bytes: usize, body: Body) {
+        self.send_at(self.now, from, to, bytes, body);
+    }
+
+    /// Sends a packet that is ready at time `at`; returns when its first copy arrives.
+    pub(crate) fn send_at(&mut self, at: Time, from: u32, to: u32, bytes: usize, body: Body) -> Time {
+        let way = (from as usize, to as usize);
+        let arrivals = self.network.transmit(&mut self.ports, way, bytes, at, &mut self.rng);
+        self.stats.packets += 1;
+        self.stats.bytes += bytes as u64;
+        self.stats.lost += u64::from(arrivals.lost);
+        let copies = 1 + arrivals.again.is_some() as u8;
+        let packet = self.packets.insert(Packet { from, to, bytes, copies, body: Some(body) }) as u32;
+        self.at(arrivals.first, WorldEvent::Arrive(packet));
+        if let Some(again) = arrivals.again {
+            self.at(again, WorldEvent::Arrive(packet));
+        }
+        arrivals.first
+    }
+
+    /// Lets an event happen in the world. Returns what is left for the NIC.
+    pub(crate) fn happen(&mut self, event: WorldEvent) -> Option<Left> {
+        match event {
+            WorldEvent::Resume(rank) => {
+                self.record(7, u64::from(rank), 0);
+                self.set(rank, Activity::Ready);
+                self.ready.push_back(rank);
+                None
+            }
+            WorldEvent::Arrive(index) => {
+                let p = self.packets.get_mut(index as usize)?;
+                p.copies -= 1;
+                let (from, to, bytes, body) = (p.from, p.to, p.bytes, p.body.take());
+                if p.copies == 0 {
+                    self.packets.remove(index as usize);
+                }
+                let Some(body) = body else {
+                    self.stats.doubled += 1;
+                    return None;
+                };
+                self.record(body.kind(), u64::from(from) << 24 | u64::from(to), bytes as u64);
+                self.arrive(from, to, body)
+            }
+            WorldEvent::Done(op) => {
+                let op = self.ops.try_remove(op as usize)?;
+                self.record(8, u64::from(op.from), u64::from(op.to));
+                let r = &mut self.ranks[op.from as usize];
+                r.ops -= 1;
+                match op.owner {
+                    Owner::Core => r.done.push_back((op.token, Completion::Remote)),
+                    Owner::Strategy => r.transferred.push_back((op.token, Outcome::Done)),
+                }
+                self.tell(op.from);
+                None
+            }
+            WorldEvent::Nic(rank, tag) => {
+                self.record(9, u64::from(rank), 0);
+                Some(Left::Nic(rank, tag))
+            }
+            WorldEvent::Device(tag) => {
+                self.record(11, tag, 0);
+                if let Some(mut device) = self.device.take() {
+                    device.happen(self, tag);
+                    self.device = Some(device);
+                }
+                None
+            }
+        }
+    }
+
+    fn arrive(&mut self, from: u32, to: u32, body: Body) -> Option<Left> {
+        let target = to as usize;
+        match body {
+            Body::Frame(f) => {
+                self.ranks[target].inbox[f.channel as usize].push_back(f);
+                self.tell(to);
+            }
+            Body::Put { op, offset, bytes } => {
+                if let Err(refusal) = self.admit(to, op, offset, bytes.as_slice().len()) {
+                    self.send(to, from, HEADER_BYTES, Body::Refused { op, refusal });
+                    return None;
+                }
+                self.ranks[target].segment.write(offset, bytes.as_slice());
+                let back = self.now + self.put_back;
+                self.at(back, WorldEvent::Done(op));
+                self.tell(to);
+            }
+            Body::Get { op, offset, len } => {
+                if let Err(refusal) = self.admit(to, op, offset, len) {
+                    self.send(to, from, HEADER_BYTES, Body::Refused { op, refusal });
+                    return None;
+                }
+                let bytes = Bytes::new(&self.ranks[target].segment.read(offset, len));
+                self.send(to, from, HEADER_BYTES + len, Body::Data { op, bytes });
+            }
+            Body::Data { op, bytes } => {
+                if let Err(refusal) = self.admit(to, op, 0, bytes.as_slice().len()) {
+                    self.refused(op, refusal);
+                    return None;
+                }
+                if let Some(o) = self.ops.get_mut(op as usize) {
+                    crate::memory::store(o.dst, bytes.as_slice());
+                }
+                let now = self.now;
+                self.at(now, WorldEvent::Done(op));
+            }
+            Body::Refused { op, refusal } => self.refused(op, refusal),
+            Body::Control(message) => {
+                self.ranks[target].control.push_back((from, message));
+                self.tell(to);
+            }
+            Body::Firmware(message) => return Some(Left::Firmware { to, message }),
+        }
+        None
+    }
+
+    /// A rank's NIC is about to touch memory for an op: at the initiator the memory it claims there, at the
+    /// target `offset`. If memory has to be registered, the claims are compared with the present
+    /// registrations, and accepted memory must be pinned.
+    fn admit(&self, rank: u32, op: u32, offset: u64, len: usize) -> Result<(), Refusal> {
+        let (r, op) = (&self.ranks[rank as usize], self.ops.get(op as usize));
+        let (Some(strategy), Some(op)) = (&r.strategy, op) else { return Ok(()) };
+        let Some(claims) = &op.claims else { return Ok(()) };
+        let side = if op.from == rank { Side::Local } else { Side::Remote };
+        let (offset, keys) = match (side, &claims.local) {
+            (Side::Remote, _) => (offset, &claims.remote),
+            (Side::Local, Some((offset, keys))) => (*offset, keys),
+            (Side::Local, None) => return Ok(()),
+        };
+        strategy.check(side, offset, len as u64, keys)?;
+        if let Some(pinned) = &r.pinned {
+            pinned.check(offset, len);
+        }
+        Ok(())
+    }
+
+    /// An op that a NIC refused ends for its initiator, which may begin it again.
+    pub(crate) fn refused(&mut self, op: u32, refusal: Refusal) {
+        let Some(op) = self.ops.try_remove(op as usize) else { return };
+        let r = &mut self.ranks[op.from as usize];
+        r.ops -= 1;
+        r.transferred.push_back((op.token, Outcome::Refused(refusal)));
+        self.tell(op.from);
+    }
+
+    /// A mapping of a rank changed: its registrations end at once; their consequences are handled when the
+    /// rank polls.
+    pub(crate) fn changed(&mut self, rank: u32, change: Change) {
+        let r = &mut self.ranks[rank as usize];
+        if let (Some(pinned), Some((offset, len))) = (&mut r.pinned, change.range()) {
+            pinned.outdate(offset, len);
+        }
+        if let Some(strategy) = &mut r.strategy {
+            strategy.changed(change, &mut r.wishes);
+        }
+        self.tell(rank);
+    }
+
+    /// A rank maps whole pages of its segment anew, as zeros.
+    pub(crate) fn remap(&mut self, rank: u32, offset: u64, len: u64) {
+        if let Some(mut card) = self.cards[rank as usize].take() {
+            card.unmap(self, offset, len);
+            self.cards[rank as usize] = Some(card);
+        }
+        self.changed(rank, Change::Unmapped { addr: offset, len });
+        self.ranks[rank as usize].segment.write(offset, &vec![0; len as usize]);
+    }
+
+    /// Starts a put whose bytes leave now, unless the NIC refuses its source.
+    pub(crate) fn put(&mut self, op: OneSidedOp, offset: u64, bytes: Bytes) {
+        let (from, to, len) = (op.from, op.to, op.len);
+        self.ranks[from as usize].ops += 1;
+        let op = self.ops.insert(op) as u32;
+        if let Err(refusal) = self.admit(from, op, 0, len) {
+            return self.refused(op, refusal);
+        }
+        self.send(from, to, HEADER_BYTES + len, Body::Put { op, offset, bytes });
+    }
+
+    /// Starts a get.
+    pub(crate) fn get(&mut self, op: OneSidedOp, offset: u64) {
+        let (from, to, len) = (op.from, op.to, op.len);
+        self.ranks[from as usize].ops += 1;
+        let op = self.ops.insert(op) as u32;
+        self.send(from, to, HEADER_BYTES, Body::Get { op, offset, len });
+    }
+
+    fn credit(&mut self, from: u32, to: u32, channel: Channel) -> &mut u16 {
+        let n = self.ranks.len();
+        &mut self.credits[(from as usize * n + to as usize) * 2 + channel as usize]
+    }
+
+    /// Reserves a frame's buffer, unless too many to this peer wait already.
+    pub(crate) fn reserve(&mut self, from: u32, to: u32, channel: Channel, len: usize) -> Option<u32> {
+        let used = self.credit(from, to, channel);
+        if *used >= FRAMES_PER_PEER {
+            return None;
+        }
+        *used += 1;
+        let class = class(len);
+        let lines = self.pools[class].pop();
+        let lines = lines.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into());
+        Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }) as u32)
+    }
+
+    /// Sends a frame whose buffer was reserved.
+    pub(crate) fn commit(&mut self, slot: u32, extra: usize) {
+        if let Some(f) = self.slots.try_remove(slot as usize) {
+            let (from, to, len) = (f.from, f.to, f.len);
+            self.ranks[from as usize].frames_out += 1;
+            self.send(from, to, len + extra, Body::Frame(f));
+        }
+    }
+
+    /// Takes a frame's buffer back: it was handled, or never sent.
+    pub(crate) fn recycle(&mut self, f: FrameBuf) {
+        let (from, to) = (f.from, f.to);
+        let used = self.credit(from, to, f.channel);
+        let was_full = *used >= FRAMES_PER_PEER;
+        *used -= 1;
+        if was_full {
+            self.tell(from);
+        }
+        let pool = &mut self.pools[class(f.len)];
+        if pool.len() < 4096 {
+            pool.push(f.lines);
+        }
+    }
+}
+
+/// Most frames of one channel from one host to another that the receiver has not taken; a further one would
+/// block.
+const FRAMES_PER_PEER: u16 = 64;
+
+/// Size class of a frame: it has `1 << class` lines.
+fn class(len: usize) -> usize {
+    len.div_ceil(64).max(1).next_power_of_two().trailing_zeros() as usize
+}
