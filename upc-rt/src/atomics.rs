@@ -201,11 +201,8 @@ impl Upc {
             _ => WordType::U64,
         };
         self.check_transfer("updates", at.0, at.1, word.width() as u64);
-        let function = match op {
-            3 => Function::Get,
-            _ => Function::of_bupc(op as u32).unwrap_or_else(|| {
-                self.fatal(&format!("bupc_atomic: {op} is not an operation"));
-            }),
+        let Some(function) = Function::of_bupc(op as u32) else {
+            self.fatal(&format!("bupc_atomic: {op} is not an operation"));
         };
         // The number of an operation that has no result.
         const SET: i32 = 1;
@@ -214,20 +211,7 @@ impl Upc {
             return 0;
         }
         order.fence();
-        let old = match op {
-            3 => {
-                let mut old = self.core.atomic(at, Operation { function, word }, 0, 0);
-                loop {
-                    let swap = Operation { function: Function::CompareSwap, word };
-                    let was = self.core.atomic(at, swap, old, old & !a | b & a);
-                    if was == old {
-                        break old;
-                    }
-                    old = was;
-                }
-            }
-            _ => self.core.atomic(at, Operation { function, word }, a, b),
-        };
+        let old = self.core.atomic(at, Operation { function, word }, a, b);
         order.fence();
         old
     }
@@ -412,7 +396,7 @@ mod tests {
                 "__BUPC_AND" => Function::And,
                 "__BUPC_OR" => Function::Or,
                 "__BUPC_XOR" => Function::Xor,
-                "__BUPC_MSWAP" => continue,
+                "__BUPC_MSWAP" => Function::MaskedSwap,
                 other => panic!("{other}"),
             };
             assert_eq!(Function::of_bupc(number as u32), Some(function), "{name}");

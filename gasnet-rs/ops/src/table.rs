@@ -47,6 +47,7 @@ macro_rules! fabric_codes {
             FI_ATOMIC_READ = 10,
             FI_ATOMIC_WRITE = 11,
             FI_CSWAP = 12,
+            FI_MSWAP = 18,
         }
     };
 }
@@ -369,5 +370,19 @@ word_operations! {
         upc: Some((18, "UPC_CSWAP")),
         bupc: &[4],
         fabric: compares(FI_CSWAP, B, A),
+    }
+    /// The bits of the mask `a` become those of `b`; the others stay. Integers only.
+    MaskedSwap = 13 {
+        operands: 2,
+        types: Integers,
+        becomes: bits |x, a, b| Some(x & !a | b & a),
+        instruction: Loop,
+        combines: false,
+        neutral: None,
+        ex: None,
+        ex_fetching: None,
+        upc: None,
+        bupc: &[3],
+        fabric: compares(FI_MSWAP, B, A),
     }
 }

@@ -114,6 +114,7 @@ fn libfabric_does_the_same() {
                     FI_ATOMIC_WRITE => operand,
                     FI_CSWAP if compare == Some(old) => operand,
                     FI_CSWAP => old,
+                    FI_MSWAP => compare.map_or(old, |mask| operand & mask | old & !mask),
                     other => panic!("{function:?} has code {other} of libfabric, which has no model here"),
                 };
                 assert_eq!(op.new_value(old, a, b).unwrap_or(old), model, "{op:?} {old:x} {a:x} {b:x}");

@@ -60,6 +60,7 @@ fn expected(op: Operation, old: u64, a: u64, b: u64) -> u64 {
         F::And => old & a,
         F::Or => old | a,
         F::Xor => old ^ a,
+        F::MaskedSwap => old & !a | b & a,
         F::CompareSwap => {
             if old == a {
                 b
