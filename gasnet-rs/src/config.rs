@@ -362,7 +362,7 @@ pub fn unknown_names(
             // What both begin with says nothing; a third of the rest may differ, and two letters that changed
             // places.
             let most = (n.len().saturating_sub("GASNET_".len()) / 3).clamp(2, 3);
-            let far = |s: &&Setting| distance(s.name, &n);
+            let far = |s: &&Setting| strsim::osa_distance(s.name, &n);
             let near = known.clone().min_by_key(far).filter(|s| far(s) <= most);
             match near {
                 Some(s) => format!("unknown setting {n}: did you mean {}?", s.name),
@@ -374,27 +374,6 @@ pub fn unknown_names(
         .collect();
     out.sort();
     out
-}
-
-/// Edit distance: how many characters to insert, delete, replace or swap with their neighbour make one word
-/// of the other.
-pub fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    // The distances of a prefix of `a` to the prefixes of `b`; before, of one that is a character shorter.
-    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
-    for i in 0..a.len() {
-        let mut row = vec![i + 1];
-        for j in 0..b.len() {
-            let replaced = last[j] + usize::from(a[i] != b[j]);
-            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                least = least.min(before[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        (before, last) = (last, row);
-    }
-    last[b.len()]
 }
 
 #[cfg(all(test, not(loom)))]

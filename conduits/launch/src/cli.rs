@@ -327,7 +327,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     {
         return Some(longer);
     }
-    let (distance, best) = known.iter().map(|&k| (gasnet::config::distance(word, k), k)).min()?;
+    let (distance, best) = known.iter().map(|&k| (strsim::osa_distance(word, k), k)).min()?;
     (distance <= 2).then_some(best)
 }
 

@@ -135,32 +135,8 @@ pub(super) fn near_miss(name: &str) -> Option<&'static str> {
     }
     let limit = if name.len() < 6 { 1 } else { 2 };
     LONG.iter()
-        .map(|(n, _)| (distance(name, n), *n))
+        .map(|(n, _)| (strsim::osa_distance(name, n), *n))
         .filter(|&(d, n)| d <= limit && n.len() >= 4)
         .min()
         .map(|(_, n)| n)
-}
-
-/// Edit distance, a swap of neighbours counting as one.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<u8>, Vec<u8>) = (a.bytes().collect(), b.bytes().collect());
-    let mut d = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            d[i][j] = if i == 0 {
-                j
-            } else if j == 0 {
-                i
-            } else {
-                let mut m = (d[i - 1][j] + 1)
-                    .min(d[i][j - 1] + 1)
-                    .min(d[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]));
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    m = m.min(d[i - 2][j - 2] + 1);
-                }
-                m
-            };
-        }
-    }
-    d[a.len()][b.len()]
 }

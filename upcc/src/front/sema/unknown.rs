@@ -101,7 +101,7 @@ impl Cx<'_> {
         (!included).then_some(header)
     }
 
-    /// A visible name that differs from `name` by one letter.
+    /// A visible name that differs from `name` by one letter, or by two neighbours that changed places.
     pub(crate) fn similar_name(&self, name: &str) -> Option<String> {
         if name.len() < 3 {
             return None;
@@ -177,10 +177,7 @@ impl Cx<'_> {
     }
 }
 
-/// Whether two names differ by one letter at most.
+/// Whether one mistake makes one name of the other: a letter, or two neighbours that changed places.
 fn near(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
-    a.len().max(b.len()) - head - tail <= 1 && a.len().min(b.len()) > 1
+    a.len().min(b.len()) > 1 && a.len().abs_diff(b.len()) <= 1 && strsim::osa_distance(a, b) <= 1
 }
