@@ -11,11 +11,12 @@
 
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::{Error, GlobalPtr, Rank, RankId};
+use gasnet_sys::mutex::lock;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Most sources of a queue.
@@ -271,7 +272,7 @@ impl Shown {
 
 impl Descriptor {
     fn show(&self, taken: u64, is_empty: impl Fn() -> bool) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = lock(&self.shown);
         shown.taken = taken;
         shown.set(!is_empty());
     }
@@ -309,7 +310,7 @@ impl EventQueue<'static> {
                 while !done.load(Relaxed) {
                     rank.poll();
                     {
-                        let mut shown = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut shown = lock(&theirs);
                         let place = words.add(8 + sources + (shown.taken % places) as usize);
                         let there = rank.load_word(place) >> 32 == shown.taken / places + 1;
                         shown.set(there);

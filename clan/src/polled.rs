@@ -16,8 +16,9 @@
 use crate::events::{EventSource, MAX_SOURCES, QueuedEvent, RAISE};
 use core::time::Duration;
 use gasnet::{Error, Handler, Rank};
+use gasnet_sys::mutex::lock;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 
 /// Longest time for which a sleeper does not look at the ring.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
@@ -83,10 +84,6 @@ struct Rings<'r> {
     ring: Arc<Mutex<Ring>>,
     /// Somebody has distributed.
     distributed: Condvar,
-}
-
-fn lock(ring: &Mutex<Ring>) -> MutexGuard<'_, Ring> {
-    ring.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Rings<'_> {

@@ -42,10 +42,11 @@ use activity::Activity;
 use core::time::Duration;
 use gasnet::region::{RegionError, RegionKey, RegionOp};
 use gasnet::{Error, Rank};
+use gasnet_sys::mutex::lock;
 use schedule::{Next, Schedule};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 /// The id before that of a queue's first request. Ids wrap soon: a program that compares them as numbers
@@ -231,10 +232,6 @@ struct Engine<'r> {
     bed: AtomicU32,
     kicks: AtomicU64,
     over: AtomicBool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Engine<'_> {

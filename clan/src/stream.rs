@@ -79,8 +79,9 @@ pub use writer::StreamTx;
 use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
 use end::End;
 use gasnet::{GlobalPtr, Rank, RankId};
+use gasnet_sys::mutex::lock;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Words of a slot, a line each: what the peer has published, what it has taken, and its slot, beside the
 /// peer itself and the size of the ring. The ring follows.
@@ -142,10 +143,6 @@ enum SlotState {
     Open,
     /// Both halves have ended here; the peer may still write.
     Ended(RankId),
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'r> Streams<'r> {

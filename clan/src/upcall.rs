@@ -30,9 +30,10 @@ use crate::bed;
 use crate::notification::RaisedCounts;
 use core::time::Duration;
 use gasnet::{Error, GlobalPtr, Rank};
+use gasnet_sys::mutex::lock;
 use gate::Gate;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, ThreadId};
 
 /// Longest sleep if whoever signals wakes the thread.
@@ -63,10 +64,6 @@ struct UpcallState {
     /// By number.
     armed: Mutex<Vec<Option<Arc<Armed>>>>,
     over: AtomicBool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl UpcallState {

@@ -6,6 +6,7 @@
 
 use gasnet::plugin::EmbedTable;
 use gasnet::{Config, Error, Rank, Threading};
+use gasnet_sys::mutex::lock;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -26,7 +27,7 @@ pub unsafe extern "C" fn gasnet_embed_v1(table: *const EmbedTable) {
 
 /// What a loader gave, if one did.
 pub(crate) fn given() -> Option<&'static EmbedTable> {
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(&GIVEN).take()
 }
 
 /// Starts the rank that a loader gave.
@@ -39,9 +40,5 @@ pub(crate) fn start(
     let (boot, conduit) = unsafe { table.accept() }?;
     let conduit = Mutex::new(Some(conduit));
     // SAFETY: the loader made the files for this rank, which starts once.
-    unsafe {
-        Rank::start(boot, config, threading, &|_| {
-            Ok(conduit.lock().unwrap_or_else(PoisonError::into_inner).take())
-        })
-    }
+    unsafe { Rank::start(boot, config, threading, &|_| Ok(lock(&conduit).take())) }
 }

@@ -48,10 +48,11 @@ use crate::{Rank, context};
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
+use gasnet_sys::mutex::lock;
 use mail::Mail;
 use members::Members;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 pub use reduction::{Combine, ElementType, Reduction};
@@ -192,14 +193,14 @@ impl Collectives {
 
     /// Adds a team.
     pub(crate) fn add_team(&self, team: &Arc<Members>) {
-        let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut teams = lock(&self.teams);
         teams.retain(|team| team.strong_count() > 0);
         teams.push(Arc::downgrade(team));
     }
 
     /// The teams that this rank is in.
     pub(crate) fn teams(&self) -> Vec<Arc<Members>> {
-        self.teams.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+        lock(&self.teams).iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -274,7 +275,7 @@ impl Rank {
         if self.coll.seen.swap(epoch, Ordering::Relaxed) == epoch {
             return;
         }
-        tasks.append(&mut self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.append(&mut lock(&self.coll.fresh));
         let cx = &mut Context::from_waker(Waker::noop());
         tasks.retain_mut(|t| {
             let over = t.future.as_mut().poll(cx).is_ready();
@@ -307,11 +308,7 @@ impl Rank {
     }
 
     fn add_task(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>, op: u32) {
-        self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(Task {
-            future,
-            op,
-            since: last_tick(),
-        });
+        lock(&self.coll.fresh).push(Task { future, op, since: last_tick() });
         self.turns_wanted.fetch_add(1, Ordering::Relaxed);
         // A message that arrived since its first turn must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);

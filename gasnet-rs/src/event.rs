@@ -25,8 +25,9 @@
 
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 use crate::slots::{Slot, Slots};
+use gasnet_sys::mutex::lock;
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Bits of an op's number. An event has one more, which marks leaves.
 const NUMBER_BITS: u32 = 31;
@@ -215,10 +216,6 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Ops {
     table: Arc<Table>,
-}
-
-fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Table {

@@ -29,8 +29,9 @@ use crate::{Error, RankId};
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use core::time::Duration;
+use gasnet_sys::mutex::lock;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 mod job;
 
@@ -226,7 +227,7 @@ struct Names(Mutex<Vec<&'static str>>);
 
 impl Names {
     fn keep(&self, text: &str) -> &'static str {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         known.iter().copied().find(|k| *k == text).unwrap_or_else(|| {
             let name: &'static str = text.to_string().leak();
             known.push(name);

@@ -20,7 +20,8 @@ use crate::wire::Wire;
 use crate::{Error, RankId};
 use core::fmt;
 use core::sync::atomic::AtomicPtr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use gasnet_sys::mutex::lock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// One rank of a job.
@@ -77,10 +78,6 @@ impl fmt::Debug for Rank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rank({} of {})", self.id(), self.size())
     }
-}
-
-fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Rank {

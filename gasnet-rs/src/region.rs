@@ -42,9 +42,10 @@ use crate::segment::{GlobalPtr, Shared};
 use crate::slots::{Slot, Slots};
 use crate::{Rank, RankId};
 use core::mem::ManuallyDrop;
+use gasnet_sys::mutex::lock;
 use std::alloc::{self, Layout};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// What a region's memory may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -629,7 +630,7 @@ impl Rank {
     /// # Errors
     /// Another region has the name and is not revoked.
     pub fn publish(&self, name: u64, region: &Region<'_>, note: u64) -> Result<(), RegionError> {
-        let mut names = self.regions.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = lock(&self.regions.names);
         match names.get(&name) {
             Some((key, _)) if *key != region.key && self.regions.is_live(key.grant()) => {
                 Err(RegionError::NameTaken)
@@ -643,7 +644,7 @@ impl Rank {
 
     /// What this rank has published under a name: absent, there, or revoked.
     fn published(&self, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
-        let names = self.regions.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = lock(&self.regions.names);
         match names.get(&name) {
             None => Ok(None),
             Some((key, _)) if !self.regions.is_live(key.grant()) => Err(RegionError::Revoked),

@@ -24,7 +24,8 @@ use crate::event::Event;
 use crate::{Error, Rank, RankId};
 use core::future::Future;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use gasnet_sys::mutex::lock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// An ordered set of ranks, this one among them.
 ///
@@ -296,7 +297,7 @@ impl Team {
         // SAFETY: the words stay in the barrier's state until the event is done.
         let event =
             unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 16, how, SyncMode::MY) };
-        let mut barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut barrier = lock(&self.members.barrier);
         if barrier.open.is_some() {
             self.members.rank.fatal("barrier of a team: two notifies without a wait between them");
         }
@@ -312,7 +313,7 @@ impl Team {
         if self.members.id == 0 {
             return rank.barrier_test(id, flags);
         }
-        let mut barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut barrier = lock(&self.members.barrier);
         let Some((event, words)) = barrier.open.take() else {
             rank.fatal("barrier of a team: a wait without a notify");
         };
@@ -344,7 +345,7 @@ impl Team {
         if self.members.id == 0 {
             return self.members.rank.barrier_result();
         }
-        let barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        let barrier = lock(&self.members.barrier);
         if barrier.open.is_some() { None } else { barrier.result }
     }
 

@@ -24,7 +24,7 @@
 //! limits network stdio     resources; addresses and socket options; C's streams
 //! processors               where threads run
 //! fd                       files, pipes, sockets, bells; reading and writing
-//! clock futex poll         time; sleeping on a word, and on descriptors
+//! clock futex mutex poll   time; sleeping on a word, and on descriptors; locks
 //! ```
 //!
 //! # The start of a rank, traced
@@ -52,6 +52,7 @@ pub mod fd;
 pub mod futex;
 pub mod limits;
 pub mod memory;
+pub mod mutex;
 pub mod network;
 pub mod poll;
 pub mod process;

@@ -7,13 +7,10 @@ use crate::layout::{Layout, Map};
 use crate::meeting::Meeting;
 use crate::world::World;
 use gasnet::{GlobalPtr, RankId};
+use gasnet_sys::mutex::lock;
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// An array whose elements are spread over the ranks: see [`World::array`]. It is used in phases, which are
 /// collective: every rank enters the same ones in the same order.

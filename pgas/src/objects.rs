@@ -16,18 +16,15 @@ use crate::reply::Reply;
 use crate::world::World;
 use core::any::Any;
 use core::marker::PhantomData;
+use gasnet_sys::mutex::lock;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use slab::Slab;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 type Object = Arc<dyn Any + Send + Sync>;
 
 /// What a new counter gives out.
 const FULL: u64 = 1 << 62;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Names a counter, or an object, which has its number from its first counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

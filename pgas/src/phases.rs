@@ -14,7 +14,7 @@ use crate::{kept, memory, remote};
 use gasnet::atomics::{Function, Operation};
 use gasnet::coll::Word;
 use gasnet::{GlobalPtr, RankId};
-use std::sync::PoisonError;
+use gasnet_sys::mutex::lock;
 
 /// Elements that make a message, at most; at least; and together for all ranks.
 const LARGEST_BATCH: usize = 480;
@@ -95,7 +95,7 @@ impl<T: Plain> Array<T> {
         phase.flush();
         world.settle();
         if checked {
-            self.part().written.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            lock(&self.part().written).clear();
             self.leave(Meeting::ExchangeEnd);
         }
         self.part().leave();

@@ -5,8 +5,8 @@
 //! how it travels, and how much of it may be under way is its users' business: the records of remote calls
 //! (module `outbox`), and the relaxed writes of UPC programs.
 
-use crate::lock::lock;
 use gasnet::RankId;
+use gasnet_sys::mutex::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

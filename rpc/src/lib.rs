@@ -26,7 +26,6 @@
 //! tasks     futures that the rank drives
 //! wire      records as bytes
 //! service   functions as numbers that mean the same on all ranks
-//! lock      small things that all use
 //! prim      atomics and locks, the standard library's or loom's
 //! ```
 //!
@@ -74,7 +73,6 @@ pub mod batches;
 mod calls;
 mod counts;
 mod hand;
-mod lock;
 mod outbox;
 mod payload;
 mod prim;

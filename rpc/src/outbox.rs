@@ -9,10 +9,10 @@
 
 use crate::batches::{Batch, Batches};
 use crate::counts::{Added, Count, OwnThread};
-use crate::lock::lock;
 use crate::wire::{self, Buffer, To};
 use core::cell::RefCell;
 use gasnet::{Rank, RankId, RegionKey};
+use gasnet_sys::mutex::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

@@ -13,10 +13,10 @@
 //! arrive, so an offer that is forged costs no memory.
 #![expect(unsafe_code, reason = "starts puts from slices")]
 
-use crate::lock::lock;
 use crate::wire::To;
 use gasnet::region::{Exported, Modes, RegionKey};
 use gasnet::{Event, Rank, RankId};
+use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

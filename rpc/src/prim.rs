@@ -1,7 +1,7 @@
 //! The primitives of what threads share without locks: the standard library's, or loom's under `cfg(loom)`.
 
 #[cfg(not(loom))]
-pub(crate) use crate::lock::lock;
+pub(crate) use gasnet_sys::mutex::lock;
 #[cfg(loom)]
 pub(crate) use loom::{
     sync::{

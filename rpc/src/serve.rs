@@ -3,7 +3,6 @@
 
 use crate::calls::{self, Answered};
 use crate::hand;
-use crate::lock::lock;
 use crate::outbox;
 use crate::payload::Payload;
 use crate::reply::Reply;
@@ -14,6 +13,7 @@ use core::any::Any;
 use core::cell::Cell;
 use gasnet::am::Kind;
 use gasnet::{Message, RankId, context};
+use gasnet_sys::mutex::lock;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 

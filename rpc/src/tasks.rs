@@ -1,10 +1,10 @@
 //! Futures that the rank drives. A task that was woken is in the queue of those that can go on; whoever
 //! serves polls it.
 
-use crate::lock::lock;
 use core::cell::Cell;
 use core::pin::Pin;
 use core::task::Context;
+use gasnet_sys::mutex::lock;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -18,6 +18,7 @@ use crate::state::{Upc, upc};
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::atomics::Function;
 use gasnet::{Error, Rank};
+use gasnet_sys::mutex::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
@@ -136,7 +137,7 @@ fn wide(high: u32, low: u32) -> u64 {
 impl Upc {
     /// Lets the owner of a heap serve a request, in a handler.
     fn call(&self, t: u32, request: HeapRequest) -> HeapReply {
-        let _turn = self.calls.turn.lock().unwrap_or_else(|e| e.into_inner());
+        let _turn = lock(&self.calls.turn);
         self.calls.answered.store(false, Relaxed);
         let (kind, a, b) = request.encode();
         let args = [kind, (a >> 32) as u32, a as u32, (b >> 32) as u32, b as u32];

@@ -10,12 +10,13 @@
 #![expect(unsafe_code, reason = "copies between files and memory of the caller")]
 
 use crate::state::Upc;
+use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Flags of `upc_all_fopen`.
 mod flag {
@@ -511,7 +512,7 @@ impl Upc {
     }
 
     fn files(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Open>> {
-        self.io.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.io.0)
     }
 
     /// Works on an open file on which no asynchronous transfer is under way.

@@ -42,9 +42,10 @@ use crate::layout::STATICS_OFFSET;
 use crate::objects;
 use crate::state::Upc;
 use gasnet::atomics::Function;
+use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// What a program or an object file was compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -485,10 +486,6 @@ unsafe fn text(chars: *const c_char) -> &'static str {
     }
     // SAFETY: (1).
     unsafe { CStr::from_ptr(chars) }.to_str().unwrap_or("?")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 #[cfg(test)]

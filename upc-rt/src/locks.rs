@@ -25,6 +25,7 @@ use crate::core::found;
 use crate::state::Upc;
 use gasnet::atomics::Function;
 use gasnet::sync::{Cells, PlacedLock};
+use gasnet_sys::mutex::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
 
@@ -339,7 +340,7 @@ impl Upc {
 
     #[cold]
     fn more_nodes(&self) -> u32 {
-        let mut free = self.locks.nodes.lock().unwrap_or_else(|e| e.into_inner());
+        let mut free = lock(&self.locks.nodes);
         if let Some(node) = free.list.pop() {
             return node;
         }
@@ -363,7 +364,7 @@ impl Upc {
     pub(crate) fn put_node(&self, node: u32) {
         let other = self.locks.spare.swap(node + 1, Relaxed);
         if other != 0 {
-            self.locks.nodes.lock().unwrap_or_else(|e| e.into_inner()).list.push(other - 1);
+            lock(&self.locks.nodes).list.push(other - 1);
         }
     }
 

@@ -18,9 +18,10 @@ use core::time::Duration;
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::region::RegionOp;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
+use gasnet_sys::mutex::lock;
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The handlers of packets and of datagrams: below those of remote calls.
 const PACKET: u8 = FIRST_CLIENT_HANDLER - 6;
@@ -85,10 +86,6 @@ impl core::fmt::Debug for Agent {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Agent").field("rank", &self.rank.id()).finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Agent {

@@ -39,11 +39,12 @@
 
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_MEDIUM};
 use gasnet::{Error, GlobalPtr, Handler, Message, Rank, RankId, Token};
+use gasnet_sys::mutex::lock;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// The handlers of first pieces, of further ones, and of answers: below those of packets.
@@ -185,10 +186,6 @@ impl core::fmt::Debug for Lapi {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Lapi").field("rank", &self.rank.id()).finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A counter as an argument of a message.

@@ -6,6 +6,7 @@
 use crate::machine::{Machine, Polled};
 use crate::memory::Region;
 use crate::terms::{Completed, CqId, ErrorReport, NicId, ViId};
+use gasnet_sys::mutex::lock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -40,7 +41,7 @@ pub(crate) struct Notices {
 
 impl Notices {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(crate) fn want(&self, wanted: Wanted) {

@@ -4,8 +4,9 @@
 //! contributions, each rank gets the result back on its link, in packets whose first byte is 1 in the last
 //! one. The result is every contribution in order of rank, each preceded by its length (u32, little endian).
 
+use gasnet_sys::mutex::lock;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use gasnet::Error;
 use gasnet::boot::{Exchange, MAX_EXCHANGE, MAX_PACKET, ToMonitor};
@@ -27,7 +28,7 @@ impl LinkExchange {
 impl Exchange for LinkExchange {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let failed = |e: std::io::Error| Error::job(format!("exchange with the other hosts: {e}"));
-        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = lock(&self.link);
         let mut rest = mine;
         loop {
             let (part, more) = rest.split_at(rest.len().min(MAX_EXCHANGE));

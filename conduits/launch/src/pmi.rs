@@ -9,13 +9,14 @@
 //! the launcher. A PMI-1 launcher then kills the job, and the last output of ranks is lost. So a rank that
 //! wants to end the job waits for the others to want that too, and then they leave in order.
 
+use gasnet_sys::mutex::lock;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gasnet::Boot;
@@ -287,7 +288,7 @@ struct Launcher(Arc<Mutex<Stored>>);
 
 impl Launcher {
     fn with<R>(&self, f: impl FnOnce(&mut Stored) -> R) -> R {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.0))
     }
 }
 

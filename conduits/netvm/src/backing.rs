@@ -4,13 +4,13 @@
 use crate::carrier::NicCarrier;
 use crate::engine::{Card, HostHalf, PORT};
 use crate::lending::{LendingPlan, PagerPort};
-use crate::mail::lock;
 use crate::modes::{Held, Holder};
 use crate::pager::store::peers::Lent;
 use crate::pager::{Calls, Hold, HoldError, Notice, PagedMemory, Pager, PagerConfig, PagerError, PagerStats};
 use crate::region::ExportedMemory;
 use firehose::PinError;
 use gasnet::{Advice, Error};
+use gasnet_sys::mutex::lock;
 use netvm_fw::host::Segment;
 use netvm_fw::nic::Interrupt;
 use netvm_fw::shadow::NicTable;

@@ -9,7 +9,7 @@ use crate::exports::{ExportedRegions, Watched};
 use crate::far::Far;
 use crate::lanes::{self, CONTROL_LANE, MAIL_BYTES, MAX_FRAME_BYTES};
 use crate::lending::LendingPlan;
-use crate::mail::{Claim, Inbox, Mail, lock};
+use crate::mail::{Claim, Inbox, Mail};
 use crate::modes::{Driver, Registration, Setup};
 use crate::pager::store::peers::Lent;
 use crate::region::ExportedMemory;
@@ -23,6 +23,7 @@ use gasnet::conduit::{
     Advice, Channel, Completion, Conduit, Frame, Limits, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, FrameGrid, RankId};
+use gasnet_sys::mutex::lock;
 use netvm_fw::library::Library;
 use netvm_fw::nic::{Nic, NicConfig};
 use netvm_fw::region::{MAX_REGION_BYTES, RegionName};

@@ -24,6 +24,7 @@ use crate::sys::{refused, spawn};
 use gasnet::conduit::Channel;
 use gasnet::{Error, FrameGrid, RankId};
 use gasnet_sys::fd::Bell;
+use gasnet_sys::mutex::lock;
 use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork, QueuePlace};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::region::RegionMemory;
@@ -33,7 +34,7 @@ use netvm_fw::{Key, PageMemory, PortId, Vpn};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -229,7 +230,7 @@ impl Card {
     }
 
     fn engine(&self) -> MutexGuard<'_, Option<NicEngine>> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.engine)
     }
 
     /// The counters of the firmware.
@@ -386,7 +387,7 @@ impl Card {
 
     /// Hands a reply of the host to the NIC. Called on the host's thread.
     pub(crate) fn reply(&self, reply: HostReply) {
-        self.replies.lock().unwrap_or_else(PoisonError::into_inner).push_back(reply);
+        lock(&self.replies).push_back(reply);
         // ORDER: Release; pairs with Acquire in `turn`.
         self.waiting_replies.store(true, Ordering::Release);
         self.desks.ring(self.me);
@@ -520,7 +521,7 @@ impl NicEngine {
         // no reply is left behind.
         if card.waiting_replies.load(Ordering::Relaxed) && card.waiting_replies.swap(false, Ordering::Acquire)
         {
-            let mut replies = card.replies.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut replies = lock(&card.replies);
             self.events.extend(replies.drain(..).map(NicEvent::Host));
         }
         while let Some(port) = card.bell.answer() {

@@ -14,11 +14,12 @@ use crate::sys::refused;
 use gasnet::conduit::{Channel, Conduit, Frame};
 use gasnet::{Error, RankId};
 use gasnet_sys::fd::Either;
+use gasnet_sys::mutex::lock;
 use gasnet_sys::poll::wait_readable;
 use netvm_fw::wire::{HEAD_BYTES, Head};
 use netvm_fw::{Key, PortId, host::Segment};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Frames taken from the network in one go.
@@ -71,7 +72,7 @@ impl Far {
         for (to, word) in words.chunks_exact_mut(8).zip([export.key.0, segment, export.size - segment]) {
             to.copy_from_slice(&word.to_le_bytes());
         }
-        *self.hellos.lock().unwrap_or_else(PoisonError::into_inner) = (self.all().collect(), words);
+        *lock(&self.hellos) = (self.all().collect(), words);
     }
 
     /// Whether the hellos of all of these ranks have arrived.
@@ -80,7 +81,7 @@ impl Far {
     }
 
     fn say_hello(&self) -> Result<(), Error> {
-        let mut hellos = self.hellos.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hellos = lock(&self.hellos);
         while let Some(to) = hellos.0.last().copied() {
             if !self.send_frame(to, Channel::Reply, [&hellos.1, &[]])? {
                 break;

@@ -14,12 +14,13 @@
 use crate::pager::StoreBell;
 use crate::pager::store::peers::{Offering, Share, TRAY_PAGES, Terms};
 use crate::region::ExportedMemory;
+use gasnet_sys::mutex::lock;
 use netvm_fw::host::Segment;
 use netvm_fw::port::{PortMemory, Post};
 use netvm_fw::wire::Head;
 use netvm_fw::{PAGE, PortId};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The pager's port.
 pub(crate) const PAGER_PORT: PortId = PortId(2);
@@ -86,13 +87,13 @@ impl PagerPort {
 
     /// A message to the host. On the paging thread.
     pub(crate) fn told(&self, head: Head, bytes: Vec<u8>) {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push_back((head, bytes));
+        lock(&self.inbox).push_back((head, bytes));
         self.ring();
     }
 
     /// The next message.
     pub(crate) fn take(&self) -> Option<(Head, Vec<u8>)> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        lock(&self.inbox).pop_front()
     }
 
     /// Wakes the paging thread.

@@ -22,7 +22,7 @@ use netvm_fw::Node;
 use netvm_fw::port::PortMemory;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// The part of a queue after which a poll gives room back before it ends.
 const PARTS_OF_QUEUE: u64 = 8;
@@ -191,10 +191,6 @@ impl Outbox {
         });
         before - self.waiting.len()
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

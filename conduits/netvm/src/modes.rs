@@ -23,7 +23,7 @@
 
 use crate::budget::Budget;
 use crate::engine::Card;
-use crate::mail::{Outbox, lock};
+use crate::mail::Outbox;
 use crate::side::{Side, Start};
 use crate::sys;
 use firehose::{
@@ -32,6 +32,7 @@ use firehose::{
 };
 use gasnet::Error;
 use gasnet::conduit::Completion;
+use gasnet_sys::mutex::lock;
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Key, Ppn};

@@ -18,12 +18,13 @@ use crate::settings::Ports;
 use crate::socket::{self, LEAST_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES};
 use gasnet::Error;
 use gasnet::boot::Exchange;
+use gasnet_sys::mutex::lock;
 use gasnet_sys::poll::PollSet;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Most addresses of a host that are tried.
@@ -267,7 +268,7 @@ struct Leader {
 
 impl Leader {
     fn know(&self, path: Path, what: u8) {
-        *self.findings.lock().unwrap_or_else(PoisonError::into_inner).entry(path).or_default() |= what;
+        *lock(&self.findings).entry(path).or_default() |= what;
     }
 
     /// Answers, and enters answers, until the trial is over: other hosts may still ask when this one has
@@ -332,7 +333,7 @@ impl Leader {
         let hosts: std::collections::BTreeSet<u32> = paths.iter().map(|path| path.0).collect();
         let (mut rounds, mut satisfied) = (0u32, None::<Instant>);
         loop {
-            let known = self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let known = lock(&self.findings).clone();
             let of = |path: &Path| known.get(path).copied().unwrap_or(0);
             let open: Vec<&Path> = paths.iter().filter(|path| of(path) & LARGE == 0).collect();
             let reached = |size: u8| {
@@ -368,7 +369,7 @@ impl Leader {
         let until = Instant::now() + pause;
         while Instant::now() < until {
             std::thread::sleep(Duration::from_micros(200));
-            let known = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = lock(&self.findings);
             if paths.iter().all(|path| known.get(path).is_some_and(|what| what & LARGE != 0)) {
                 return;
             }
@@ -437,7 +438,7 @@ pub(crate) fn hold(
         let listener = gasnet_sys::thread::spawn_without_signals(thread, move || listener.listen())
             .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {e}")))?;
         leader.ask(if patience.is_zero() { LONGEST } else { LONGEST.min(patience) });
-        let found = leader.findings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let found = lock(&leader.findings).clone();
         let all = exchange.all_gather(&encode_findings(&found));
         leader.over.store(true, Relaxed);
         // A thread that panicked has reported it.

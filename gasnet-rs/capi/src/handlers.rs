@@ -6,9 +6,10 @@
 
 #![expect(unsafe_code, reason = "calls C functions through pointers of many types")]
 
+use gasnet_sys::mutex::lock;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Kind, MAX_ARGUMENTS, Message, Token};
 
@@ -55,7 +56,7 @@ static TAKEN: Mutex<[bool; 256]> = Mutex::new([false; 256]);
 /// index that is free, in table order and after all others, so the same tables have the same result on every
 /// rank. Nothing is registered if something is wrong.
 pub fn register(state: &State, table: &mut [Entry], declared: bool) -> Result<(), String> {
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = lock(&TAKEN);
     let mut will_be = *taken;
     for entry in table.iter().filter(|entry| entry.index != 0) {
         let index = entry.index;

@@ -27,9 +27,10 @@
 
 #![expect(unsafe_code, reason = "copies between the callers' buffers")]
 
+use gasnet_sys::mutex::lock;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gasnet::barrier::{self, Consensus, Outcome};
 use gasnet::coll::{Promise, Reduction, SyncMode};
@@ -188,10 +189,6 @@ pub struct Images {
     pub layout: Layout,
     meetings: Mutex<Meetings>,
     barrier: Mutex<Barrier>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Memory for the packed blocks of all images of a process, aligned for any type.

@@ -12,10 +12,11 @@
 
 #![expect(unsafe_code, reason = "follows the handles that C passes")]
 
+use gasnet_sys::mutex::lock;
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use crate::fatal::die;
 use crate::{abi, state};
@@ -49,10 +50,6 @@ pub struct Object<T: Kind> {
 
 /// Addresses of all objects that ever were.
 static KNOWN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl<T: Kind> Object<T> {
     /// A new object.

@@ -7,8 +7,9 @@ use crate::conduit::Channel;
 use crate::prim::{AtomicU32, Ordering};
 use crate::{RankId, Wire};
 use core::cell::Cell;
+use gasnet_sys::mutex::lock;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 thread_local! {
     /// Whether this thread is a progress thread, of any rank, and not one of the program.
@@ -78,7 +79,7 @@ impl Progress {
         }
         let (args, long) = (m.args.to_vec(), m.payload as u64);
         let message = Aside { from, channel, handler, kind: m.kind, args, medium, long, len: m.len };
-        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut aside = lock(&self.aside);
         aside.push_back(message);
         self.waiting.store(aside.len() as u32, Ordering::Relaxed);
     }
@@ -96,7 +97,7 @@ impl Wire {
         // Relaxed: a hint; the lock hands the messages over.
         while progress.waiting.load(Ordering::Relaxed) > 0 {
             let next = {
-                let mut aside = progress.aside.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut aside = lock(&progress.aside);
                 let next = aside.pop_front();
                 progress.waiting.store(aside.len() as u32, Ordering::Relaxed);
                 next

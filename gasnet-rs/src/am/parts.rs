@@ -17,8 +17,9 @@ use crate::event::Refused;
 use crate::prim::{AtomicU32, Ordering};
 use crate::segment::Place;
 use crate::{Error, RankId, Wire, bytes};
+use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Largest payload of a long message that goes in frames.
 pub(crate) const MAX_LONG_IN_PARTS: usize = 4 << 20;
@@ -59,7 +60,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     fn arriving(&self) -> MutexGuard<'_, HashMap<MessageName, Assembly>> {
-        self.arriving.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.arriving)
     }
 }
 

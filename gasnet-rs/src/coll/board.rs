@@ -3,7 +3,8 @@
 
 use super::Shape;
 use crate::sync::port::{BOARD, EVENTS};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use gasnet_sys::mutex::lock;
+use std::sync::{Mutex, MutexGuard};
 
 /// Number of teams whose operations NICs carry out: those with lower numbers.
 const MAX_TEAMS: u32 = 4;
@@ -127,7 +128,7 @@ pub(crate) struct State(Mutex<EventCounts>);
 
 impl State {
     pub(super) fn counts(&self) -> MutexGuard<'_, EventCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

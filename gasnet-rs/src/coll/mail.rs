@@ -27,9 +27,10 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll};
+use gasnet_sys::mutex::lock;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Numbers of this module's messages among the core's own messages.
 pub(crate) const FIRST: u8 = 16;
@@ -178,7 +179,7 @@ impl Mail {
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.slots)
     }
 
     /// The word for a sender of `len` bytes, if it has arrived.

@@ -6,8 +6,9 @@ use super::{Shape, SyncMode, When};
 use crate::{Rank, RankId};
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The properties of an operation on which members have to agree, as a word of a record. The fields, from
 /// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8). Where
@@ -276,7 +277,7 @@ impl Record {
     }
 
     fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Asked>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.asked)
     }
 
     /// The question to a peer, unless it has not answered the last one, or there is nothing new to compare:

@@ -12,8 +12,9 @@ use crate::conduit::Channel;
 use crate::event::Refused;
 use crate::prim::{AtomicU32, Ordering};
 use crate::{Error, Rank, RankId, bytes};
+use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Number of a part of a long message, among the messages of [`super::ops`].
 pub(super) const LONG: u8 = 37;
@@ -73,7 +74,7 @@ pub(super) struct Longs {
 
 impl Longs {
     fn arriving(&self) -> MutexGuard<'_, HashMap<LongName, Assembly>> {
-        self.arriving.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.arriving)
     }
 }
 

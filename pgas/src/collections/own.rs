@@ -1,7 +1,8 @@
 //! A value behind a lock that notices when its own thread comes again.
 
 use core::cell::RefCell;
-use std::sync::{Mutex, PoisonError};
+use gasnet_sys::mutex::lock;
+use std::sync::Mutex;
 
 thread_local! {
     /// Addresses of the values that the thread uses now.
@@ -36,7 +37,7 @@ impl<T> Own<T> {
             "a closure that is given this rank's part of a collection has waited, or has used the collection: it may not, \
              since calls that come meanwhile want the part as well"
         );
-        let mut value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut value = lock(&self.0);
         USED.with_borrow_mut(|used| used.push(me));
         let _used = Used(me);
         f(&mut value)

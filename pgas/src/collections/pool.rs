@@ -9,9 +9,10 @@
 
 use crate::{Data, Shared, World};
 use core::task::Poll;
+use gasnet_sys::mutex::lock;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Ranks that are asked before the lifelines are.
@@ -70,7 +71,7 @@ struct Queue<T> {
 
 impl<T> Part<T> {
     fn queue(&self) -> MutexGuard<'_, Queue<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -133,7 +134,7 @@ impl<T: Data + Send> WorkPool<T> {
         let state = Arc::new(Mutex::new(Some(state)));
         let of_body = state.clone();
         let body = move |stack: &mut Vec<T>, most: usize| {
-            let mut state = of_body.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = lock(&of_body);
             let Some(state) = state.as_mut() else { return };
             for _ in 0..most {
                 let Some(item) = stack.pop() else { return };
@@ -152,7 +153,7 @@ impl<T: Data + Send> WorkPool<T> {
         self.start();
         world.settle();
         self.parts.queue().body = None;
-        let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let state = lock(&state).take();
         state.unwrap_or_else(|| world.abort("a work pool has lost the state of a rank"))
     }
 

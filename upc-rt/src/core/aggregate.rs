@@ -49,9 +49,10 @@ use crate::state::upc;
 use gasnet::atomics::Operation;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token, bytes};
 use gasnet_rpc::batches::Batches;
+use gasnet_sys::mutex::lock;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A longer write goes by itself.
@@ -171,10 +172,6 @@ impl Aggregate {
     pub(super) fn counted(&self) -> [u64; 2] {
         [self.made.load(Relaxed), self.messages.load(Relaxed)]
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What has come from one thread.

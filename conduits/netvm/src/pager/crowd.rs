@@ -2,13 +2,14 @@
 //! live segments; the kernel ([`Model`]), the network ([`Network`]) and the programs are models.
 #![expect(unsafe_code, reason = "fills pages of a mapping, as a kernel and a program")]
 
+use gasnet_sys::mutex::lock;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use firehose_live::uffd::Fault;
@@ -24,10 +25,6 @@ use super::store::peers::{
 };
 use super::store::{FileStore, PAGE_BYTES, Page};
 use super::{Calls, PagerConfig};
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 const US: u64 = 1_000;
 const SECOND: u64 = 1_000_000_000;

@@ -4,12 +4,13 @@
 //! ([`Queue::flush`]). A command that gives something back does not ring at all, unless the thread sleeps and
 //! needs it ([`Queue::rest`]). It is taken with the next command, and before faults are handled.
 
+use gasnet_sys::mutex::lock;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use gasnet::Advice;
 use gasnet_sys::fd::Bell;
@@ -104,7 +105,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Commands> {
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.commands)
     }
 
     /// For `poll`.

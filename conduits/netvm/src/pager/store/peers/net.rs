@@ -1,7 +1,8 @@
 //! A network in memory, for tests: transfers end in any order and as late as possible, and ranks may die.
 
+use gasnet_sys::mutex::lock;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{BATCH_SLOTS, Buffer, Carrier, Message, Offering, Page, Remote, Report, TRAY_PAGES};
 
@@ -81,12 +82,12 @@ impl NetEnd {
     }
 
     fn net(&self) -> MutexGuard<'_, Net> {
-        self.net.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.net)
     }
 
     fn carry_out(&mut self, moved: Move) -> Report {
         let net = self.net.clone();
-        let mut net = net.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut net = lock(&net);
         let (Move::Out(at, remote) | Move::In(at, remote)) = moved;
         let batch = (remote.rank, (remote.slot / BATCH_SLOTS as u64) as u32);
         if net.keys[&batch] != remote.area.key {
