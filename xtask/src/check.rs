@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use gasnet_house::workspace::{self, Member};
 use lexopt::prelude::*;
 
 use crate::sh;
@@ -34,16 +35,8 @@ const NETWORKS: &[(&str, &[(&str, &str)])] = &[
     ("netvm", &[("GASNET_CONDUIT", "netvm"), ("GASNET_NEIGHBORHOOD", "off")]),
 ];
 
-/// A crate of the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Member {
-    name: String,
-    /// Below the root of the repository.
-    folder: PathBuf,
-}
-
 pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
-    let members = members()?;
+    let members = workspace::members(&sh::root())?;
     let (mut since, mut chosen) = ("HEAD".to_string(), Vec::new());
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
@@ -139,22 +132,6 @@ fn quiet(command: Command, limit: Duration) -> Result<(), String> {
     if outcome.status == Some(0) { Ok(()) } else { Err(format!("{shown}\n{}", outcome.report())) }
 }
 
-/// The crates of the workspace.
-fn members() -> Result<Vec<Member>, String> {
-    let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()));
-    let workspace = read(sh::root().join("Cargo.toml"))?;
-    let list = workspace.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
-    let folders = list.ok_or("Cargo.toml has no list of members")?.split('"').skip(1).step_by(2);
-    folders
-        .map(|folder| {
-            let manifest = read(sh::root().join(folder).join("Cargo.toml"))?;
-            let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
-            let name = name.ok_or_else(|| format!("{folder}/Cargo.toml has no name"))?.to_string();
-            Ok(Member { name, folder: folder.into() })
-        })
-        .collect()
-}
-
 /// Files that differ from a revision, and new ones.
 fn changed(since: &str) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
@@ -183,20 +160,19 @@ fn touched(members: &[Member], files: &[PathBuf]) -> Vec<Member> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_file_belongs_to_the_innermost_crate() {
-        let member = |name: &str, folder: &str| Member { name: name.into(), folder: folder.into() };
+        let member = |name: &str, folder: &str| Member {
+            name: name.into(),
+            folder: folder.into(),
+            needs: BTreeSet::new(),
+        };
         let members =
             [member("conduits", "conduits"), member("udp", "conduits/udp"), member("docs-of", "doc")];
         let files = ["conduits/udp/src/lib.rs", "docs/a.md", "Cargo.toml"].map(PathBuf::from);
         assert_eq!(touched(&members, &files), [members[1].clone()]);
         assert_eq!(touched(&members, &["conduits/src/lib.rs".into()]), [members[0].clone()]);
-    }
-
-    #[test]
-    fn the_workspace_is_read() {
-        let members = members().unwrap();
-        assert!(members.iter().any(|m| m.name == "xtask" && m.folder == Path::new("xtask")), "{members:?}");
     }
 }

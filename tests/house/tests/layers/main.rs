@@ -12,20 +12,13 @@
 
 mod modules;
 
+use gasnet_house::workspace::{self, Member};
 use modules::{Imports, Modules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
-
-/// A crate of the workspace.
-struct Crate {
-    name: String,
-    folder: PathBuf,
-    /// Crates of the workspace that it is built on; those that only its tests need do not count.
-    needs: BTreeSet<String>,
-}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -35,36 +28,13 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The value of `key = "value"` in a line.
-fn quoted<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    line.strip_prefix(key)?.trim_start().strip_prefix('=')?.trim().strip_prefix('"')?.split('"').next()
-}
-
-fn crates() -> Vec<Crate> {
-    let workspace = text(&root().join("Cargo.toml"));
-    let members = workspace.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
-    let folders = members.expect("a list of members").split('"').skip(1).step_by(2);
-    let mut crates: Vec<Crate> = Vec::new();
-    let mut manifests = Vec::new();
-    for folder in folders.map(|f| root().join(f)) {
-        let manifest = text(&folder.join("Cargo.toml"));
-        let name = manifest.lines().find_map(|line| quoted(line, "name")).expect("a name").to_string();
-        crates.push(Crate { name, folder, needs: BTreeSet::new() });
-        manifests.push(manifest);
-    }
-    let names: BTreeSet<String> = crates.iter().map(|c| c.name.clone()).collect();
-    for (of, manifest) in crates.iter_mut().zip(manifests) {
-        let sections = manifest.split("\n[").filter(|s| s.starts_with("dependencies]"));
-        let lines = sections.flat_map(str::lines);
-        let keys = lines.filter_map(|line| line.split(['.', ' ', '=']).next().map(String::from));
-        of.needs = keys.filter(|key| names.contains(key)).collect();
-    }
-    crates
+fn crates() -> Vec<Member> {
+    workspace::members(&root()).unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// The root file of a crate.
-fn root_file(of: &Crate) -> PathBuf {
-    let files = ["lib.rs", "main.rs"].map(|name| of.folder.join("src").join(name));
+fn root_file(of: &Member) -> PathBuf {
+    let files = ["lib.rs", "main.rs"].map(|name| root().join(&of.folder).join("src").join(name));
     files.into_iter().find(|file| file.is_file()).unwrap_or_else(|| panic!("{} has no root file", of.name))
 }
 
