@@ -61,8 +61,12 @@ fn layers(cell: &str) -> BTreeMap<String, usize> {
     numbered.flat_map(|(n, layer)| names(layer).map(move |name| (name, n)).collect::<Vec<_>>()).collect()
 }
 
-/// Imports that go up, and names without a layer.
-fn upwards(graph: &Graph, layer: &BTreeMap<String, usize>) -> Vec<String> {
+/// Imports that go up, and names without a layer. `what` tells what one name imports from another.
+fn upwards(
+    graph: &Graph,
+    layer: &BTreeMap<String, usize>,
+    what: impl Fn(&str, &str) -> String,
+) -> Vec<String> {
     let mut wrong: Vec<String> = graph
         .keys()
         .filter(|name| !layer.contains_key(*name))
@@ -75,7 +79,8 @@ fn upwards(graph: &Graph, layer: &BTreeMap<String, usize>) -> Vec<String> {
             if let (Some(a), Some(b)) = (layer.get(from), layer.get(to))
                 && a > b
             {
-                wrong.push(format!("{from} imports from {to}, which is in a layer above it"));
+                let what = what(from, to);
+                wrong.push(format!("{from} imports {what} from {to}, which is in a layer above it"));
             }
         }
     }
@@ -117,13 +122,23 @@ fn between(imports: &Imports, spine: &BTreeSet<String>, of: impl Fn(&str) -> Opt
     graph
 }
 
-/// The imports between what a table lists: each file counts for the longest name that it is, or is below of.
+/// What a table lists that stands for a file: the longest name that the file is, or is below of.
+fn name_of(node: &str, layer: &BTreeMap<String, usize>) -> String {
+    let parts = node.match_indices('/').map(|(end, _)| &node[..end]);
+    let mut names = parts.chain([node]).filter(|name| layer.contains_key(*name));
+    names.next_back().unwrap_or(node.split('/').next().unwrap_or_default()).to_string()
+}
+
+/// The imports between what a table lists.
 fn listed(imports: &Imports, spine: &BTreeSet<String>, layer: &BTreeMap<String, usize>) -> Graph {
-    between(imports, spine, |node| {
-        let parts = node.match_indices('/').map(|(end, _)| &node[..end]);
-        let mut names = parts.chain([node]).filter(|name| layer.contains_key(*name));
-        Some(names.next_back().unwrap_or(node.split('/').next().unwrap_or_default()).to_string())
-    })
+    between(imports, spine, |node| Some(name_of(node, layer)))
+}
+
+/// What one listed name imports from another: names, and methods that it calls.
+fn imported(imports: &Imports, layer: &BTreeMap<String, usize>, from: &str, to: &str) -> String {
+    let froms = imports.iter().filter(|(node, _)| name_of(node, layer) == from);
+    let all = froms.flat_map(|(_, targets)| targets).filter(|(node, _)| name_of(node, layer) == to);
+    Vec::from_iter(all.flat_map(|(_, items)| items.iter().cloned()).collect::<BTreeSet<String>>()).join(", ")
 }
 
 /// The imports between the children of one module: what is below a child counts for it.
@@ -187,7 +202,7 @@ fn crates_import_downwards() {
         layer.extend(names(&row[1]).map(|name| (name, number)));
     }
     let graph: Graph = crates().into_iter().map(|c| (c.name, c.needs)).collect();
-    complain(&upwards(&graph, &layer));
+    complain(&upwards(&graph, &layer, |_, _| "something".into()));
 }
 
 #[test]
@@ -219,7 +234,8 @@ fn modules_import_downwards() {
             tolerated.strike(&of.name, &mut graph);
             found.extend(circles(&graph));
         }
-        wrong.extend(upwards(&graph, &layer).into_iter().map(|what| format!("{}: {what}", of.name)));
+        let what = |from: &str, to: &str| imported(&imports, &layer, from, to);
+        wrong.extend(upwards(&graph, &layer, what).into_iter().map(|what| format!("{}: {what}", of.name)));
         wrong.extend(found.into_iter().map(|circle| {
             let circle = Vec::from_iter(circle).join(" ");
             format!("{}: these import from each other in a circle: {circle}", of.name)
@@ -300,11 +316,11 @@ fn what_goes_up_is_told() {
         ("low".to_string(), BTreeSet::from(["top".to_string()])),
         ("new".to_string(), BTreeSet::new()),
     ]);
-    let wrong = upwards(&graph, &layers("`top` > `low` `old`"));
+    let wrong = upwards(&graph, &layers("`top` > `low` `old`"), |_, _| "call()".into());
     let expected = [
         "new has no layer",
         "old has a layer, and does not exist",
-        "low imports from top, which is in a layer above it",
+        "low imports call() from top, which is in a layer above it",
     ];
     assert_eq!(wrong, expected);
 }
