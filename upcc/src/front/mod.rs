@@ -25,7 +25,7 @@ pub(crate) use sema::ops;
 
 use ast::{FrontOptions, FrontResult};
 use keyword::keywords;
-use parse::Cx;
+use parse::Parser;
 use token::TokenBuf;
 
 /// Reads and checks one preprocessed translation unit (`cc -E` output with line markers).
@@ -66,7 +66,7 @@ fn translate(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     let mut tokens = TokenBuf { syms: keywords(), ..TokenBuf::default() };
     let too_long = preprocessed.len() >= u32::MAX as usize;
     let lex_errors = lex::lex(if too_long { "" } else { preprocessed }, &opts.dir, opts.c23, &mut tokens);
-    let mut cx = Cx::new(tokens, opts);
+    let mut cx = Parser::new(tokens, opts);
     if too_long {
         cx.error(0, "this file is too large");
     }

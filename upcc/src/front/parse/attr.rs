@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// Whether an attribute begins here: `__attribute__`, or two brackets, which begin nothing else (but a
     /// layout after `shared`).
     pub(crate) fn is_attribute(&self) -> bool {
@@ -39,7 +39,7 @@ impl Cx<'_> {
     fn attribute_name(&mut self) -> PResult<String> {
         let TokKind::Ident(s) = self.kind() else {
             let found = self.found();
-            self.error(self.pos(), format!("expected the name of an attribute, found {found}"));
+            self.error_here(format!("expected the name of an attribute, found {found}"));
             return Err(Bad);
         };
         self.bump();
@@ -60,7 +60,7 @@ impl Cx<'_> {
                 let before = self.prev_end - 1;
                 if before > start + 2 && self.toks.tok(before).kind != TokKind::Punct(Punct::Comma) {
                     let found = self.found();
-                    self.error(self.pos(), format!("expected `,` or `)` after an attribute, found {found}"));
+                    self.error_here(format!("expected `,` or `)` after an attribute, found {found}"));
                     return Err(Bad);
                 }
                 let name = self.attribute_name()?;

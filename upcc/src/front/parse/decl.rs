@@ -4,7 +4,7 @@ use super::spec::QualList;
 use super::*;
 use crate::front::types::Block;
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// A declarator; the name may be missing if `abstract_ok`.
     pub(crate) fn declarator(&mut self, abstract_ok: bool) -> PResult<Declarator> {
         let start = self.pos();
@@ -47,7 +47,7 @@ impl Cx<'_> {
             inner = Some(i);
         } else if !abstract_ok {
             let found = self.found();
-            self.error(self.pos(), format!("expected a name, found {found}"));
+            self.error_here(format!("expected a name, found {found}"));
             return Err(Bad);
         }
         let first_suffix = d.chunks.len();
@@ -140,7 +140,7 @@ impl Cx<'_> {
             loop {
                 let Some(s) = self.ident() else {
                     let found = self.found();
-                    self.error(self.pos(), format!("expected the name of a parameter, found {found}"));
+                    self.error_here(format!("expected the name of a parameter, found {found}"));
                     return Err(Bad);
                 };
                 let tok = self.bump();
@@ -188,7 +188,7 @@ impl Cx<'_> {
         if specs.implicit_int {
             if p.name.is_none() && p.chunks.is_empty() {
                 let found = self.found();
-                self.error(self.pos(), format!("expected a parameter, found {found}"));
+                self.error_here(format!("expected a parameter, found {found}"));
                 return Err(Bad);
             }
             if specs.spec.toks.is_empty() {
@@ -525,13 +525,13 @@ impl Cx<'_> {
         let Some(s) = self.ident() else {
             if specs.spec.toks.is_empty() || self.is(Punct::RBrace) {
                 let found = self.found();
-                self.error(self.pos(), format!("expected a declaration, found {found}"));
+                self.error_here(format!("expected a declaration, found {found}"));
                 return Ok(false);
             }
             let declarator = self.is(Punct::Star) || self.is(Punct::LParen) || self.is(Punct::Semi);
             if !declarator {
                 let found = self.found();
-                self.error(self.pos(), format!("expected a type or a name, found {found}"));
+                self.error_here(format!("expected a type or a name, found {found}"));
             }
             return Ok(declarator);
         };
@@ -543,7 +543,7 @@ impl Cx<'_> {
             TokKind::Punct(Punct::LParen) => Ok(true),
             TokKind::Ident(_) | TokKind::Punct(Punct::Star) => {
                 let text = format!("unknown type name `{}`", self.name(s));
-                self.error(self.pos(), text);
+                self.error_here(text);
                 Ok(false)
             }
             TokKind::Punct(Punct::Semi | Punct::Comma | Punct::Eq | Punct::LBracket)
@@ -553,7 +553,7 @@ impl Cx<'_> {
             }
             _ => {
                 let text = format!("expected a declaration; `{}` is no type", self.name(s));
-                self.error(self.pos(), text);
+                self.error_here(text);
                 Ok(false)
             }
         }

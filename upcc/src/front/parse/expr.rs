@@ -45,7 +45,7 @@ fn assign_op(p: Punct) -> Option<Option<BinOp>> {
     })
 }
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// A full expression, as read (perhaps an lvalue).
     pub(crate) fn expression(&mut self) -> PResult<Expr> {
         self.bounded(|cx| {
@@ -287,7 +287,7 @@ impl Cx<'_> {
                     self.bump();
                     let TokKind::Ident(s) = self.kind() else {
                         let found = self.found();
-                        self.error(self.pos(), format!("expected a label after `&&`, found {found}"));
+                        self.error_here(format!("expected a label after `&&`, found {found}"));
                         return Err(Bad);
                     };
                     let tok = self.bump();
@@ -380,10 +380,10 @@ impl Cx<'_> {
                     // A member may be named like a UPC keyword in C text only; a C keyword never.
                     let TokKind::Ident(s) = self.kind() else {
                         let found = self.found();
-                        self.error(
-                            self.pos(),
-                            format!("expected the name of a member after `{}`, found {found}", p.text()),
-                        );
+                        self.error_here(format!(
+                            "expected the name of a member after `{}`, found {found}",
+                            p.text()
+                        ));
                         return Err(Bad);
                     };
                     let name = self.bump();
@@ -442,7 +442,7 @@ impl Cx<'_> {
 
     fn not_an_expression(&mut self) -> PResult<Expr> {
         let found = self.found();
-        self.error(self.pos(), format!("expected an expression, found {found}"));
+        self.error_here(format!("expected an expression, found {found}"));
         Err(Bad)
     }
 
@@ -757,7 +757,7 @@ impl Cx<'_> {
                 first = false;
                 let TokKind::Ident(s) = self.kind() else {
                     let found = self.found();
-                    self.error(self.pos(), format!("expected the name of a member, found {found}"));
+                    self.error_here(format!("expected the name of a member, found {found}"));
                     return Err(Bad);
                 };
                 let tok = self.bump();

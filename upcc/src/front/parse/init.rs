@@ -37,7 +37,7 @@ struct Level {
     last: u64,
 }
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// The initialiser of the object `id` of type `ty`, after `=`. Returns the type with its bound filled in.
     pub(crate) fn initializer(&mut self, id: DeclId, ty: TypeId, auto_type: bool) -> PResult<(Init, TypeId)> {
         let at = self.pos();
@@ -131,7 +131,7 @@ impl Cx<'_> {
         if self.toks.tok(at).kind == TokKind::Punct(Punct::Dot) {
             let TokKind::Ident(s) = self.kind() else {
                 let found = self.found();
-                self.error(self.pos(), format!("expected the name of a member after `.`, found {found}"));
+                self.error_here(format!("expected the name of a member after `.`, found {found}"));
                 return Err(Bad);
             };
             let tok = self.bump();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// The parameter declarations between the declarator and the body of an old-style definition.
     pub(super) fn knr_parameters(
         &mut self,
@@ -16,7 +16,7 @@ impl Cx<'_> {
             let specs = self.specs(DeclContext::Param)?;
             if specs.implicit_int && specs.spec.toks.is_empty() {
                 let found = self.found();
-                self.error(self.pos(), format!("expected a parameter's declaration, found {found}"));
+                self.error_here(format!("expected a parameter's declaration, found {found}"));
                 return Err(Bad);
             }
             if self.eat(Punct::Semi) {

@@ -5,7 +5,7 @@
 
 use super::*;
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// Complains about definitions of names that are UPC's own. In a unit of plain C they are names like
     /// others.
     pub(crate) fn reserved_macros(&mut self) {
@@ -33,7 +33,7 @@ impl Cx<'_> {
                 d.file.clear();
                 d.message = format!("`{name}` is a name of UPC and cannot be {what} by an option");
             } else {
-                (d.source, d.col, d.len) = self.sources.locate_word(&self.toks, m.file, line, name);
+                (d.source, d.col, d.len) = self.sema.sources.locate_word(&self.sema.toks, m.file, line, name);
                 d.message = format!("`{name}` is a name of UPC and cannot be {what}");
             }
             if name == "THREADS" {

@@ -1,5 +1,5 @@
 //! The parser. It checks types while it reads (a C parser must know typedef names anyway): the methods of
-//! [`Cx`] in this folder read tokens, those in `sema/` build checked nodes.
+//! [`Parser`] in this folder read tokens, those in `sema/` build checked nodes.
 
 mod attr;
 mod cmode;
@@ -19,18 +19,11 @@ use crate::front::keyword::{self, Kw};
 
 use crate::diag::{Diagnostic, Severity};
 use crate::front::ast::*;
+pub(crate) use crate::front::sema::{Bad, MAX_ERRORS, PResult, Sema, shorten};
+
 use crate::front::sema::read::*;
-use crate::front::sema::scope::Scope;
-use crate::front::source::Sources;
 use crate::front::token::*;
 use crate::front::types::*;
-use rustc_hash::FxHashMap;
-use std::cell::Cell;
-
-/// A syntax error, already reported.
-#[derive(Debug)]
-pub(crate) struct Bad;
-pub(crate) type PResult<T> = Result<T, Bad>;
 
 /// How deeply constructs may nest.
 const MAX_NESTING: u32 = 4000;
@@ -39,109 +32,43 @@ const MAX_NESTING: u32 = 4000;
 const MAX_CHAIN: u32 = 20_000;
 /// How many tokens one full expression may have: bounds the depth of its tree.
 const MAX_EXPR_TOKENS: u32 = 100_000;
-/// Errors shown before giving up.
-const MAX_ERRORS: usize = 200;
-/// Warnings shown.
-const MAX_WARNINGS: usize = 500;
-
-/// Parser and checker of one translation unit.
-pub(crate) struct Cx<'a> {
-    pub(crate) opts: &'a FrontOptions,
-    pub(crate) toks: TokenBuf,
+/// The parser of one translation unit: where it is in the tokens. What it finds goes to the [`Sema`].
+pub(crate) struct Parser<'a> {
+    pub(crate) sema: Sema<'a>,
     /// Current token; never a pragma.
     pos: TokIdx,
     /// One past the last token consumed.
     prev_end: TokIdx,
     /// Pragmas before this one are dealt with.
     pragma_done: TokIdx,
-    pub(crate) types: Types,
-    pub(crate) decls: Vec<Decl>,
-    pub(crate) exprs: Vec<Expr>,
-    /// How many nodes there are.
-    pub(crate) nodes: Cell<u32>,
-    /// Diagnostics, each with the token it is sorted by: a note has that of what it belongs to.
-    pub(crate) diags: Vec<(TokIdx, Diagnostic)>,
-    sources: Sources,
-    errors: usize,
-    warnings: usize,
     syntax_errors: usize,
     nesting: u32,
     chain: u32,
-    /// Reading stopped before the end: what is missing after this is nobody's mistake.
-    gave_up: bool,
     /// First token of the full expression being read, if any.
     full_expr: Option<TokIdx>,
-    pub(crate) scopes: Vec<Scope>,
-    /// Bindings by symbol: innermost last, with the depth of its scope.
-    pub(crate) names: Vec<Vec<(u32, DeclId)>>,
-    pub(crate) tags: FxHashMap<Sym, Vec<(u32, TagId)>>,
-    /// Entities with linkage, by name.
-    pub(crate) linked: FxHashMap<Sym, DeclId>,
-    pub(crate) func: Option<FuncState>,
-    /// `#pragma upc strict` in force.
-    pub(crate) strict: bool,
-    /// Bounds of variable-length arrays met since someone last took them.
-    pub(crate) vla: Vec<ExprId>,
-    /// Definitions of tags met since someone last took them.
-    pub(crate) tag_defs: Vec<TagId>,
     pub(crate) pack: Vec<u64>,
     pub(crate) pack_now: u64,
-    /// Inside an operand that is not evaluated.
-    pub(crate) unevaluated: u32,
     /// `#pragma upc start_upc_only` not yet ended.
     pub(crate) upc_only: Vec<TokIdx>,
-    /// File-scope objects of incomplete type, to be looked at again at the end.
-    pub(crate) tentative: Vec<(DeclId, TokIdx)>,
-    /// Threads of OpenMP may run while a `upc_forall` of this file is around.
-    pub(crate) foralls: bool,
-    /// Per token: UPC keywords are identifiers there. Empty if nowhere.
-    c_mode: Vec<bool>,
 }
 
-impl<'a> Cx<'a> {
+impl<'a> Parser<'a> {
     pub(crate) fn new(toks: TokenBuf, opts: &'a FrontOptions) -> Self {
-        let types = Types::new(opts.pts, opts.static_threads);
-        let n = toks.toks.len() as u32;
-        let mut cx = Cx {
-            opts,
-            toks,
+        let mut cx = Parser {
+            sema: Sema::new(toks, opts),
             pos: 0,
             prev_end: 0,
             pragma_done: 0,
-            types,
-            decls: Vec::new(),
-            exprs: Vec::new(),
-            nodes: Cell::new(0),
-            diags: Vec::new(),
-            sources: Sources::default(),
-            errors: 0,
-            warnings: 0,
             syntax_errors: 0,
             nesting: 0,
             chain: 0,
-            gave_up: false,
             full_expr: None,
-            scopes: Vec::new(),
-            names: Vec::new(),
-            tags: FxHashMap::default(),
-            linked: FxHashMap::default(),
-            func: None,
-            strict: false,
-            vla: Vec::new(),
-            tag_defs: Vec::new(),
             pack: Vec::new(),
             pack_now: 0,
-            unevaluated: 0,
             upc_only: Vec::new(),
-            tentative: Vec::new(),
-            foralls: false,
-            c_mode: Vec::new(),
         };
-        let forall =
-            |t: &Token| matches!(t.kind, TokKind::Ident(s) if keyword::keyword(s) == Some(Kw::Forall));
-        cx.foralls = opts.openmp && cx.toks.toks.iter().any(forall);
         cx.c_mode = cmode::c_mode(&cx.toks);
-        debug_assert!(n > 0);
+        debug_assert!(!cx.toks.toks.is_empty());
         cx.skip_pragmas();
         cx
     }
@@ -158,7 +85,7 @@ impl<'a> Cx<'a> {
         self.pos
     }
     pub(crate) fn kind(&self) -> TokKind {
-        self.toks.tok(self.pos).kind
+        if self.stopped { TokKind::Eof } else { self.toks.tok(self.pos).kind }
     }
     pub(crate) fn bump(&mut self) -> TokIdx {
         let i = self.pos;
@@ -196,15 +123,6 @@ impl<'a> Cx<'a> {
         }
         y
     }
-    /// The keyword that token `i` is. UPC keywords are identifiers in C-mode files.
-    pub(crate) fn kw_at(&self, i: TokIdx) -> Option<Kw> {
-        let TokKind::Ident(s) = self.toks.tok(i).kind else { return None };
-        let k = keyword::keyword(s)?;
-        if k.is_upc() && self.c_mode.get(i as usize) == Some(&true) {
-            return None;
-        }
-        Some(k)
-    }
     pub(crate) fn kw(&self) -> Option<Kw> {
         self.kw_at(self.pos)
     }
@@ -220,13 +138,6 @@ impl<'a> Cx<'a> {
             self.bump();
         }
         y
-    }
-    /// The identifier (no keyword) that token `i` is.
-    pub(crate) fn ident_at(&self, i: TokIdx) -> Option<Sym> {
-        match self.toks.tok(i).kind {
-            TokKind::Ident(s) if self.kw_at(i).is_none() => Some(s),
-            _ => None,
-        }
     }
     pub(crate) fn ident(&self) -> Option<Sym> {
         self.ident_at(self.pos)
@@ -251,15 +162,9 @@ impl<'a> Cx<'a> {
             let at = self.prev_end - 1;
             self.error_after(at, format!("expected `;` {what}, found {found}"));
         } else {
-            self.error(self.pos, format!("expected `{}` {what}, found {found}", p.text()));
+            self.error_here(format!("expected `{}` {what}, found {found}", p.text()));
         }
         Err(Bad)
-    }
-    pub(crate) fn name(&self, s: Sym) -> &str {
-        self.toks.name(s)
-    }
-    pub(crate) fn is_system(&self, i: TokIdx) -> bool {
-        self.toks.tok(i).system
     }
 
     /// Runs `f` one level deeper; an error if that is too deep.
@@ -274,7 +179,7 @@ impl<'a> Cx<'a> {
     }
 
     fn too_deep(&mut self) -> Bad {
-        self.error(self.pos, "this is nested too deeply; split it up".to_owned());
+        self.error_here("this is nested too deeply; split it up".to_owned());
         self.gave_up = true;
         self.pos = self.toks.toks.len() as u32 - 1;
         Bad
@@ -306,10 +211,20 @@ impl<'a> Cx<'a> {
     }
     pub(crate) fn check_expr_size(&mut self) -> PResult<()> {
         if self.full_expr.is_some_and(|s| self.pos - s > MAX_EXPR_TOKENS) {
-            self.error(self.pos, "this expression is too long; split it up".to_owned());
+            self.error_here("this expression is too long; split it up".to_owned());
             return Err(Bad);
         }
         Ok(())
+    }
+
+    /// An error at the current token.
+    pub(crate) fn error_here(&mut self, message: impl Into<String>) {
+        self.sema.error(self.pos, message);
+    }
+
+    /// An error at a token. It is the parser's own method so that its arguments may look at the parser.
+    pub(crate) fn error(&mut self, tok: TokIdx, message: impl Into<String>) {
+        self.sema.error(tok, message);
     }
 
     // ---- recovery ----
@@ -367,7 +282,7 @@ impl<'a> Cx<'a> {
                             | (Some(Punct::LBracket), Punct::RBracket)
                     );
                     if !ok {
-                        self.error(self.pos, format!("this `{}` closes nothing", p.text()));
+                        self.error_here(format!("this `{}` closes nothing", p.text()));
                         return Err(Bad);
                     }
                     if stack.is_empty() {
@@ -381,107 +296,30 @@ impl<'a> Cx<'a> {
         }
     }
 
-    // ---- diagnostics ----
-
-    pub(crate) fn report(&mut self, severity: Severity, tok: TokIdx, after: bool, message: String) {
-        if self.toks.tok(tok).system && self.toks.tok(tok).kind != TokKind::Eof {
-            return;
-        }
-        let severity = match severity {
-            Severity::Warning if self.opts.warn.none => return,
-            Severity::Warning if self.opts.warn.error => Severity::Error,
-            s => s,
-        };
-        if self.gave_up {
-            return;
-        }
-        if severity == Severity::Error {
-            self.errors += 1;
-            if self.errors > MAX_ERRORS {
-                if self.errors == MAX_ERRORS + 1 {
-                    // Whatever follows is not read.
-                    let text = format!("more than {MAX_ERRORS} errors; giving up here");
-                    self.push_diagnostic(Severity::Error, tok, false, text);
-                    self.pos = self.toks.toks.len() as u32 - 1;
-                }
-                return;
-            }
-        } else if severity == Severity::Warning {
-            self.warnings += 1;
-            if self.warnings > MAX_WARNINGS {
-                return;
-            }
-        }
-        self.push_diagnostic(severity, tok, after, message);
-    }
-
-    fn push_diagnostic(&mut self, severity: Severity, tok: TokIdx, after: bool, message: String) {
-        let t = *self.toks.tok(tok);
-        let (source, mut col, mut len) = self.sources.locate(&self.toks, tok);
-        if after {
-            col += len;
-            len = 1;
-        }
-        let file = self.toks.files[t.file as usize].name.clone();
-        let d = Diagnostic { severity, message, file, line: t.line, col, source, len };
-        // One construct can be looked at twice (a K&R parameter, a macro argument): say a thing once.
-        let same = |(_, o): &(TokIdx, Diagnostic)| {
-            o.line == d.line && o.col == d.col && o.message == d.message && o.file == d.file
-        };
-        if !self.diags.iter().rev().take(20).any(same) {
-            let key = match (severity, self.diags.last()) {
-                (Severity::Note, Some(last)) => last.0,
-                _ => tok,
-            };
-            self.diags.push((key, d));
-        }
-    }
-    pub(crate) fn error(&mut self, tok: TokIdx, message: impl Into<String>) {
-        self.report(Severity::Error, tok, false, message.into());
-    }
-    pub(crate) fn error_after(&mut self, tok: TokIdx, message: impl Into<String>) {
-        self.report(Severity::Error, tok, true, message.into());
-    }
-    pub(crate) fn warn_after(&mut self, tok: TokIdx, message: impl Into<String>) {
-        self.report(Severity::Warning, tok, true, message.into());
-    }
-    pub(crate) fn warn(&mut self, tok: TokIdx, message: impl Into<String>) {
-        self.report(Severity::Warning, tok, false, message.into());
-    }
-    /// A warning under `-Wall`.
-    pub(crate) fn warn_all(&mut self, tok: TokIdx, message: impl Into<String>) {
-        if self.opts.warn.all {
-            self.warn(tok, message);
-        }
-    }
-    /// A warning about what C allowed in 1989.
-    pub(crate) fn warn_since_c99(&mut self, tok: TokIdx, message: impl Into<String>) {
-        if !self.opts.c89 || self.opts.warn.all {
-            self.warn(tok, message);
-        }
-    }
-    pub(crate) fn note(&mut self, tok: TokIdx, message: impl Into<String>) {
-        // A note belongs to what was said before it; if that was suppressed, so is the note.
-        if self.errors <= MAX_ERRORS && !self.diags.is_empty() {
-            self.report(Severity::Note, tok, false, message.into());
-        }
-    }
-
     pub(crate) fn finish(mut self) -> FrontResult {
-        self.diags.sort_by_key(|d| d.0);
-        let diagnostics = self.diags.into_iter().map(|d| d.1).collect();
+        self.sema.diags.sort_by_key(|d| d.0);
+        let diagnostics = self.sema.diags.into_iter().map(|d| d.1).collect();
         let unit = TranslationUnit {
-            tokens: self.toks,
-            types: self.types,
-            decls: self.decls,
-            exprs: self.exprs,
+            tokens: self.sema.toks,
+            types: self.sema.types,
+            decls: self.sema.decls,
+            exprs: self.sema.exprs,
             items: Vec::new(),
         };
         FrontResult { unit, diagnostics, lex_errors: 0, syntax_errors: self.syntax_errors }
     }
 }
 
-/// At most some 40 characters of `s`.
-pub(crate) fn shorten(s: &str) -> String {
-    if s.chars().count() <= 40 { s.to_owned() } else { s.chars().take(37).chain("...".chars()).collect() }
+impl<'a> core::ops::Deref for Parser<'a> {
+    type Target = Sema<'a>;
+
+    fn deref(&self) -> &Sema<'a> {
+        &self.sema
+    }
+}
+
+impl core::ops::DerefMut for Parser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.sema
+    }
 }

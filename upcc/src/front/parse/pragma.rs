@@ -15,7 +15,7 @@ pub(crate) enum PragmaKind {
     Other,
 }
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// The next pragma that stands directly before the current token and has not been taken, with its kind.
     /// To be called where items or statements begin.
     pub(crate) fn take_pragma(&mut self, fresh_block: bool) -> Option<(TokIdx, PragmaKind)> {

@@ -3,7 +3,7 @@
 use super::*;
 use std::collections::HashSet;
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// Attributes around a tag, and the tag, if there is one.
     fn tag_head(&mut self) -> PResult<(Attrs, Option<(Sym, TokIdx)>)> {
         let mut attrs = Attrs::default();
@@ -60,7 +60,7 @@ impl Cx<'_> {
         let word = if is_union { "union" } else { "struct" };
         let Some((s, tok)) = tag else {
             let found = self.found();
-            self.error(self.pos(), format!("expected a tag or `{{` after `{word}`, found {found}"));
+            self.error_here(format!("expected a tag or `{{` after `{word}`, found {found}"));
             return Err(Bad);
         };
         let here = self.is(Punct::Semi) && spec.storage == Storage::None;
@@ -436,7 +436,7 @@ impl Cx<'_> {
     fn enum_named(&mut self, tag: Option<(Sym, TokIdx)>) -> PResult<TypeId> {
         let Some((s, tok)) = tag else {
             let found = self.found();
-            self.error(self.pos(), format!("expected a tag or `{{` after `enum`, found {found}"));
+            self.error_here(format!("expected a tag or `{{` after `enum`, found {found}"));
             return Err(Bad);
         };
         let id = match self.lookup_tag(s) {
@@ -455,7 +455,7 @@ impl Cx<'_> {
     /// The constants up to the closing brace.
     fn enum_list(&mut self) -> PResult<EnumList> {
         if self.is(Punct::RBrace) {
-            self.error(self.pos(), "an enumeration needs at least one constant");
+            self.error_here("an enumeration needs at least one constant");
         }
         let mut list = EnumList::default();
         let mut next: i128 = 0;
@@ -468,10 +468,7 @@ impl Cx<'_> {
         }
         if !self.is(Punct::RBrace) {
             let found = self.found();
-            self.error(
-                self.pos(),
-                format!("expected `,` or `}}` after an enumeration constant, found {found}"),
-            );
+            self.error_here(format!("expected `,` or `}}` after an enumeration constant, found {found}"));
             return Err(Bad);
         }
         self.bump();
@@ -482,7 +479,7 @@ impl Cx<'_> {
     fn enumerator(&mut self, next: &mut i128, list: &mut EnumList) -> PResult<()> {
         let Some(s) = self.ident() else {
             let found = self.found();
-            self.error(self.pos(), format!("expected the name of an enumeration constant, found {found}"));
+            self.error_here(format!("expected the name of an enumeration constant, found {found}"));
             return Err(Bad);
         };
         let tok = self.bump();

@@ -98,7 +98,48 @@ struct SpecList {
     align: Option<u64>,
 }
 
-impl Cx<'_> {
+impl Parser<'_> {
+    /// If a declaration begins here whose type is not declared, as `name *p = ...;` or `name int x;`: reports
+    /// that, and makes what it declares known.
+    pub(crate) fn unknown_type(&mut self) -> bool {
+        let Some(s) = self.ident() else { return false };
+        if self.lookup(s).is_some() {
+            return false;
+        }
+        let star = |cx: &Self, n| cx.ahead(n) == TokKind::Punct(Punct::Star);
+        let mut n = 1;
+        while self.starts_type(self.ahead_idx(n)) || star(self, n) {
+            n += 1;
+        }
+        let first = n;
+        let ends = |k| matches!(k, TokKind::Punct(Punct::Semi | Punct::Comma | Punct::Eq | Punct::LBracket));
+        if self.ident_at(self.ahead_idx(n)).is_none() || !ends(self.ahead(n + 1)) {
+            return false;
+        }
+        let name = self.name(s).to_owned();
+        let text = format!("unknown type name `{name}`{}", self.advice(&name));
+        self.error_here(text);
+        let mut depth = 0;
+        // Looking ahead counts tokens anew each time: far enough for what people write.
+        while n < 200 && depth >= 0 {
+            let at = self.ahead_idx(n);
+            if depth == 0
+                && let Some(declared) = self.ident_at(at)
+                && (n == first || star(self, n - 1) || self.ahead(n - 1) == TokKind::Punct(Punct::Comma))
+            {
+                self.bind_unknown(declared, at);
+            }
+            match self.ahead(n) {
+                TokKind::Eof | TokKind::Punct(Punct::Semi) => break,
+                TokKind::Punct(Punct::LParen | Punct::LBracket | Punct::LBrace) => depth += 1,
+                TokKind::Punct(Punct::RParen | Punct::RBracket | Punct::RBrace) => depth -= 1,
+                _ => {}
+            }
+            n += 1;
+        }
+        true
+    }
+
     /// Whether token `i` begins declaration specifiers (a typedef name counts if it is one here).
     pub(crate) fn starts_type(&self, i: TokIdx) -> bool {
         use Kw::*;
@@ -268,7 +309,7 @@ impl Cx<'_> {
         let e = self.conditional_rvalue()?;
         if !self.is(Punct::RBracket) {
             let found = self.found();
-            self.error(self.pos(), format!("expected `]` after the block size, found {found}"));
+            self.error_here(format!("expected `]` after the block size, found {found}"));
             return Err(Bad);
         }
         self.bump();
@@ -301,10 +342,6 @@ impl Cx<'_> {
                 Block::N(1)
             }
         })
-    }
-
-    pub(crate) fn block_too_big(&self, n: i128) -> String {
-        format!("block size {n} is larger than UPC_MAX_BLOCK_SIZE, which is {}", self.opts.max_block)
     }
 
     /// Adds the qualifiers of a list to the type they apply to, checking what one list may not say.
@@ -495,7 +532,7 @@ impl Cx<'_> {
                 Some(_) => format!("unknown type name {found}"),
                 None => format!("expected a type, found {found}"),
             };
-            self.error(self.pos(), what);
+            self.error_here(what);
             return Err(Bad);
         }
         Ok(self.types.int())
@@ -667,12 +704,6 @@ impl Cx<'_> {
         self.vla.extend_from_slice(&vla);
         let has_upc = specs.spec.has_upc || d.has_upc;
         Ok(TypeName { ty, toks: self.since(start), spec: Box::new(specs.spec), vla, has_upc })
-    }
-
-    /// `ty` with another layout.
-    pub(crate) fn set_block(&mut self, ty: TypeId, block: Block) -> TypeId {
-        let q = self.types.quals(ty);
-        self.types.with_quals(ty, Quals { shared: Some(block), ..q })
     }
 }
 

@@ -4,7 +4,7 @@ use super::pragma::PragmaKind;
 use super::*;
 use crate::front::ast::Block;
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// The whole translation unit.
     pub(crate) fn translation_unit(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
@@ -318,7 +318,7 @@ impl Cx<'_> {
         let body = self.loop_body()?;
         if !self.eat_kw(Kw::While) {
             let found = self.found();
-            self.error(self.pos(), format!("expected `while` after the body of `do`, found {found}"));
+            self.error_here(format!("expected `while` after the body of `do`, found {found}"));
             return Err(Bad);
         }
         let cond = self.condition("while")?;
@@ -360,7 +360,7 @@ impl Cx<'_> {
         }
         let Some(s) = self.ident() else {
             let found = self.found();
-            self.error(self.pos(), format!("expected a label after `goto`, found {found}"));
+            self.error_here(format!("expected a label after `goto`, found {found}"));
             return Err(Bad);
         };
         let tok = self.bump();
@@ -692,7 +692,7 @@ impl Cx<'_> {
                 }
                 _ => {
                     let found = self.found();
-                    self.error(self.pos(), format!("expected an operand or `)` in `asm`, found {found}"));
+                    self.error_here(format!("expected an operand or `)` in `asm`, found {found}"));
                     return Err(Bad);
                 }
             }

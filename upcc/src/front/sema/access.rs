@@ -1,14 +1,14 @@
 //! Names, members, calls, the `sizeof` family, and what statements ask of expressions.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{Sym, TokIdx, TokRange};
 use crate::front::types::Block;
 use crate::front::types::*;
 
 use super::conv::Why;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// A use of the name at token `at`.
     pub(crate) fn name_use(&mut self, s: Sym, at: TokIdx, called: bool) -> Expr {
         let toks = TokRange::new(at, at + 1);
@@ -31,8 +31,6 @@ impl Cx<'_> {
                             at,
                             "`forall` is not declared; since UPC 1.1 the statement is written `upc_forall`",
                         );
-                        // Its clauses would only draw more errors.
-                        let _ = self.skip_group();
                         return self.bad_expr(toks);
                     }
                     self.declare_implicit(s, at)

@@ -1,14 +1,14 @@
 //! Assignments, and what changes an object in its place.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{TokIdx, TokRange};
 use crate::front::types::*;
 
 use super::conv::Why;
 use super::ops::op_text;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// Whether `e` can be assigned to; reports if not.
     pub(crate) fn check_modifiable(&mut self, e: &Expr, at: TokIdx, what: &str) -> bool {
         if self.types.is_error(e.ty) {

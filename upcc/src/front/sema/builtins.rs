@@ -5,7 +5,7 @@
 //! result is of the error type, which goes with everything: the C compiler knows better.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{Sym, TokIdx, TokRange};
 use crate::front::types::*;
 
@@ -265,7 +265,7 @@ fn is_generic(name: &str) -> bool {
         || (name.starts_with("__builtin_") && name.ends_with("_overflow"))
 }
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// The builtin function `s`, declared on first use.
     pub(crate) fn builtin(&mut self, s: Sym, tok: TokIdx) -> Option<DeclId> {
         let name = self.name(s).to_owned();

@@ -2,11 +2,11 @@
 
 use crate::front::ast::*;
 use crate::front::consteval;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::TokIdx;
 use crate::front::types::*;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// A controlling expression.
     pub(crate) fn scalar_condition(&mut self, e: Expr) -> Expr {
         let e = self.rvalue(e);

@@ -2,11 +2,11 @@
 
 use super::read::{Bound, Chunk, DeclContext, Declarator, Extras, Specs};
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::TokIdx;
 use crate::front::types::*;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// What the current scope, that of a parameter list, declares besides parameters.
     pub(crate) fn scope_extras(&self) -> Extras {
         let (names, tags) = self.scope_names();

@@ -2,7 +2,7 @@
 
 use crate::front::ast::*;
 use crate::front::consteval;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{TokIdx, TokRange};
 use crate::front::types::*;
 
@@ -27,7 +27,7 @@ impl Why {
     }
 }
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// A node; `upc` says whether an operand has UPC.
     pub(crate) fn node(&self, kind: ExprKind, ty: TypeId, cat: Cat, toks: TokRange, upc: bool) -> Expr {
         let has_upc = upc || self.types.mentions_shared(ty);

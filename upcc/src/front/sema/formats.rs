@@ -2,7 +2,7 @@
 //! follow.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::TokKind;
 
 /// Functions, which argument is the format, and whether it reads.
@@ -19,7 +19,7 @@ const FUNCTIONS: &[(&str, usize, bool)] = &[
     ("sscanf", 1, true),
 ];
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// Warns of pointers to shared that the format of this call has the C library follow.
     pub(super) fn check_format(&mut self, function: &str, args: &[Expr]) {
         let Some(&(_, at, reads)) = FUNCTIONS.iter().find(|f| f.0 == function) else { return };

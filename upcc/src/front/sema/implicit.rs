@@ -5,7 +5,7 @@
 //! function.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{Sym, TokIdx};
 use crate::front::types::*;
 
@@ -44,7 +44,7 @@ const PREFIXED_ONLY: &[&str] = &[
     "longjmp",
 ];
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// The function `name`, called without a declaration at `tok`.
     pub(crate) fn declare_implicit(&mut self, name: Sym, tok: TokIdx) -> DeclId {
         if let Some(&d) = self.linked.get(&name) {

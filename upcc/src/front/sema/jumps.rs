@@ -1,10 +1,10 @@
 //! Jumps: what `goto` and `switch` must not enter from outside, and what jumps should not leave.
 
 use super::read::{Goto, Region};
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{Sym, TokIdx};
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// How many regions enclose this place.
     pub(crate) fn regions(&self) -> usize {
         self.func.as_ref().map_or(0, |f| f.regions.len())

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 use crate::front::ast::walk;
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::TokIdx;
 use crate::front::types::{PtsKind, TypeId};
 
@@ -17,13 +17,13 @@ use crate::front::types::{PtsKind, TypeId};
 type Finding = (TokIdx, String);
 
 struct Lint<'c, 'a> {
-    cx: &'c Cx<'a>,
+    cx: &'c Sema<'a>,
     found: Vec<Finding>,
     /// Inside the body of a loop that deals out.
     dealing: bool,
 }
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// Looks at everything that was read.
     pub(crate) fn lint(&mut self, items: &[Item]) {
         let mut lint = Lint { cx: self, found: Vec::new(), dealing: false };

@@ -2,7 +2,7 @@
 
 use crate::front::ast::*;
 use crate::front::consteval;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{TokIdx, TokRange};
 use crate::front::types::*;
 
@@ -30,7 +30,7 @@ pub(crate) fn op_text(op: BinOp) -> &'static str {
     }
 }
 
-impl Cx<'_> {
+impl Sema<'_> {
     pub(super) fn is_vector(&self, t: TypeId) -> bool {
         matches!(self.types.ckind(t), TypeKind::Vector { .. })
     }

@@ -2,11 +2,11 @@
 
 use super::ops::op_text;
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{TokIdx, TokRange};
 use crate::front::types::*;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// Whether pointer arithmetic on `p` is possible; reports if not.
     pub(crate) fn check_pointer_step(&mut self, p: TypeId, at: TokIdx) -> bool {
         let Some(t) = self.types.pointee(p) else { return false };

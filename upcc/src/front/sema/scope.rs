@@ -2,7 +2,7 @@
 
 use super::read::{DeclContext, Param};
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::{Sym, TokIdx};
 use crate::front::types::Block;
 use crate::front::types::*;
@@ -14,7 +14,7 @@ pub(crate) struct Scope {
     tags: Vec<Sym>,
 }
 
-impl Cx<'_> {
+impl Sema<'_> {
     fn depth(&self) -> u32 {
         self.scopes.len() as u32 - 1
     }

@@ -1,12 +1,22 @@
 //! Constraints on shared types: layouts, THREADS in array bounds.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::token::TokIdx;
 use crate::front::types::Block;
 use crate::front::types::*;
 
-impl Cx<'_> {
+impl Sema<'_> {
+    /// `ty` with another layout.
+    pub(crate) fn set_block(&mut self, ty: TypeId, block: Block) -> TypeId {
+        let q = self.types.quals(ty);
+        self.types.with_quals(ty, Quals { shared: Some(block), ..q })
+    }
+
+    pub(crate) fn block_too_big(&self, n: i128) -> String {
+        format!("block size {n} is larger than UPC_MAX_BLOCK_SIZE, which is {}", self.opts.max_block)
+    }
+
     /// Whether an expression that is no constant involves THREADS: `Some(Some(n))` if it is `n * THREADS`,
     /// `Some(None)` if it uses THREADS in any other way, `None` if not at all.
     pub(crate) fn threads_form(&self, e: &Expr) -> Option<Option<i128>> {

@@ -1,13 +1,13 @@
 //! Types in messages, written as C and UPC write them.
 
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::types::*;
 use std::cell::Cell;
 
 /// Pointers, arrays, functions and names in the text of a type; what is beyond is left out.
 const MOST_PARTS: u32 = 40;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// `ty` as text.
     pub(crate) fn show(&self, ty: TypeId) -> String {
         self.show_decl(ty, String::new(), &Cell::new(MOST_PARTS))

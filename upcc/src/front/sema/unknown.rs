@@ -2,8 +2,8 @@
 //! messages.
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
-use crate::front::token::{Punct, Sym, TokIdx, TokKind};
+use crate::front::sema::Sema;
+use crate::front::token::{Sym, TokIdx};
 use crate::front::types::{RecordId, TypeKind};
 
 /// Words of UPC that a name may be meant to be.
@@ -78,7 +78,7 @@ const C_LIBRARY: &[(&str, &[&str])] = &[
     ),
 ];
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// What to do about a name that is not declared, as the end of a message.
     pub(crate) fn advice(&self, name: &str) -> String {
         if let "barrier" | "barrier_notify" | "barrier_wait" | "fence" | "forall" = name {
@@ -133,47 +133,6 @@ impl Cx<'_> {
         let ty = self.types.error();
         let d = self.new_decl(s, DeclKind::Var, ty, at);
         self.bind(s, d);
-    }
-
-    /// If a declaration begins here whose type is not declared, as `name *p = ...;` or `name int x;`: reports
-    /// that, and makes what it declares known.
-    pub(crate) fn unknown_type(&mut self) -> bool {
-        let Some(s) = self.ident() else { return false };
-        if self.lookup(s).is_some() {
-            return false;
-        }
-        let star = |cx: &Self, n| cx.ahead(n) == TokKind::Punct(Punct::Star);
-        let mut n = 1;
-        while self.starts_type(self.ahead_idx(n)) || star(self, n) {
-            n += 1;
-        }
-        let first = n;
-        let ends = |k| matches!(k, TokKind::Punct(Punct::Semi | Punct::Comma | Punct::Eq | Punct::LBracket));
-        if self.ident_at(self.ahead_idx(n)).is_none() || !ends(self.ahead(n + 1)) {
-            return false;
-        }
-        let name = self.name(s).to_owned();
-        let text = format!("unknown type name `{name}`{}", self.advice(&name));
-        self.error(self.pos(), text);
-        let mut depth = 0;
-        // Looking ahead counts tokens anew each time: far enough for what people write.
-        while n < 200 && depth >= 0 {
-            let at = self.ahead_idx(n);
-            if depth == 0
-                && let Some(declared) = self.ident_at(at)
-                && (n == first || star(self, n - 1) || self.ahead(n - 1) == TokKind::Punct(Punct::Comma))
-            {
-                self.bind_unknown(declared, at);
-            }
-            match self.ahead(n) {
-                TokKind::Eof | TokKind::Punct(Punct::Semi) => break,
-                TokKind::Punct(Punct::LParen | Punct::LBracket | Punct::LBrace) => depth += 1,
-                TokKind::Punct(Punct::RParen | Punct::RBracket | Punct::RBrace) => depth -= 1,
-                _ => {}
-            }
-            n += 1;
-        }
-        true
     }
 }
 

@@ -1,10 +1,10 @@
 //! Operations with vectors (GNU).
 
 use crate::front::ast::*;
-use crate::front::parse::Cx;
+use crate::front::sema::Sema;
 use crate::front::types::*;
 
-impl Cx<'_> {
+impl Sema<'_> {
     /// The type of an operation with a vector (GNU); `None` if it is not possible.
     pub(super) fn vector_result(&mut self, op: BinOp, l: TypeId, r: TypeId) -> Option<TypeId> {
         let shape = |cx: &Self, t| match *cx.types.ckind(t) {

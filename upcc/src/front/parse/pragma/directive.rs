@@ -140,7 +140,7 @@ fn closing(text: &str, open: usize) -> usize {
     text.len()
 }
 
-impl Cx<'_> {
+impl Parser<'_> {
     /// The pragma at a token, with what the names in it mean here.
     pub(in crate::front::parse) fn directive(&mut self, tok: TokIdx, demands: Demands) -> Directive {
         let text = self.toks.spelling(tok).to_owned();
