@@ -312,10 +312,10 @@ impl Dump<'_> {
                     format!("({} {w})", self.expr(expr))
                 }
             }
-            ExprKind::Binary { op, lhs, rhs } => two(crate::front::ops::op_text(*op), lhs, rhs),
+            ExprKind::Binary { op, lhs, rhs } => two(crate::front::operands::op_text(*op), lhs, rhs),
             ExprKind::Assign { lhs, rhs } => two("=", lhs, rhs),
             ExprKind::CompoundAssign { op, lhs, rhs, compute } => {
-                let w = format!("{}=:{}", crate::front::ops::op_text(*op), ty(self.u, *compute));
+                let w = format!("{}=:{}", crate::front::operands::op_text(*op), ty(self.u, *compute));
                 two(&w, lhs, rhs)
             }
             ExprKind::Cond { cond, then, els } => {

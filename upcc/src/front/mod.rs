@@ -21,7 +21,7 @@ pub mod token;
 pub mod types;
 
 pub(crate) use parse::c_mode;
-pub(crate) use sema::ops;
+pub(crate) use sema::operands;
 
 use ast::{FrontOptions, FrontResult};
 use keyword::keywords;

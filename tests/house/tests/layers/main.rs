@@ -6,9 +6,6 @@
 //! import from each other, being one subject in several files; siblings may not do so in a circle. A *spine*
 //! is the type that all modules of a crate extend (`Rank`): importing it is no import of its module. But a
 //! call of a method of it is one of the module that defines the method.
-//!
-//! The file `tolerated` has the imports that are wrong and still there, a line for each. One that is gone
-//! must be struck out.
 
 mod modules;
 
@@ -149,43 +146,6 @@ fn siblings(imports: &Imports, spine: &BTreeSet<String>, parent: &str) -> Graph 
     })
 }
 
-/// The imports that the file `tolerated` has.
-struct Tolerated {
-    /// Crate, importer, imported; and whether it was found.
-    imports: BTreeMap<(String, String, String), bool>,
-}
-
-impl Tolerated {
-    fn read() -> Tolerated {
-        let file = text(&root().join("tests/house/tolerated"));
-        let lines = file.lines().filter(|line| !line.starts_with('#'));
-        let import = |line: &str| {
-            let (of, rest) = line.split_once(": ").expect("a crate");
-            let (from, to) = rest.split_once(" > ").expect("an import");
-            ((of.to_string(), from.to_string(), to.to_string()), false)
-        };
-        Tolerated { imports: lines.map(import).collect() }
-    }
-
-    /// Takes tolerated imports out of a graph.
-    fn strike(&mut self, of: &str, graph: &mut Graph) {
-        for (from, targets) in graph {
-            targets.retain(|to| {
-                let known = self.imports.get_mut(&(of.to_string(), from.clone(), to.clone()));
-                known.map(|found| *found = true).is_none()
-            });
-        }
-    }
-
-    /// Those that are not there any more.
-    fn gone(&self) -> impl Iterator<Item = String> {
-        let gone = self.imports.iter().filter(|(_, found)| !**found);
-        gone.map(|((of, from, to), _)| {
-            format!("{of}: {from} does not import from {to} any more: strike it out of `tolerated`")
-        })
-    }
-}
-
 fn complain(wrong: &[String]) {
     let text = wrong.join("\n  ");
     assert!(
@@ -209,7 +169,6 @@ fn crates_import_downwards() {
 fn modules_import_downwards() {
     let rows = table("Crate");
     let mut wrong = Vec::new();
-    let mut tolerated = Tolerated::read();
     for of in crates() {
         let Some(row) = rows.iter().find(|row| names(&row[0]).next().as_ref() == Some(&of.name)) else {
             wrong.push(format!("the crate {} has no row", of.name));
@@ -224,14 +183,12 @@ fn modules_import_downwards() {
                 imports.entry(from.clone()).or_default().entry(to).or_default().extend(names);
             }
         }
-        let mut graph = listed(&imports, &spine, &layer);
-        tolerated.strike(&of.name, &mut graph);
+        let graph = listed(&imports, &spine, &layer);
         let mut found = circles(&graph);
         let parents: BTreeSet<&str> =
             imports.keys().flat_map(|node| node.match_indices('/').map(|(end, _)| &node[..end])).collect();
         for parent in parents {
-            let mut graph = siblings(&imports, &spine, parent);
-            tolerated.strike(&of.name, &mut graph);
+            let graph = siblings(&imports, &spine, parent);
             found.extend(circles(&graph));
         }
         let what = |from: &str, to: &str| imported(&imports, &layer, from, to);
@@ -241,7 +198,6 @@ fn modules_import_downwards() {
             format!("{}: these import from each other in a circle: {circle}", of.name)
         }));
     }
-    wrong.extend(tolerated.gone());
     complain(&wrong);
 }
 

@@ -58,6 +58,7 @@ const STD: &[&str] = &[
     "contains",
     "end",
     "exit",
+    "expect",
     "fetch_add",
     "fetch_and",
     "fetch_max",

@@ -222,33 +222,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Arrays and functions become pointers.
-    pub(super) fn adjust_param(&mut self, ty: TypeId, d: &Declarator) -> TypeId {
-        if let Some(elem) = self.types.elem(ty) {
-            let mut elem = elem;
-            if self.types.block(elem) == Some(Block::Star) {
-                let at = d.name.map_or(d.toks.start, |(_, t)| t);
-                self.error(
-                    at,
-                    "the layout `[*]` is for the declaration of an array object only; write a number",
-                );
-                elem = self.set_block(elem, Block::N(1));
-            }
-            let p = self.types.pointer(elem);
-            // `a[const]` qualifies the pointer.
-            return match d.chunks.last() {
-                Some(Chunk::Array { quals, .. }) => self.types.qualified(p, quals.private()),
-                _ => p,
-            };
-        }
-        if self.types.is_function(ty) {
-            return self.types.pointer(ty);
-        }
-        ty
-    }
-
     /// The type that `d` makes of `base`.
-    pub(crate) fn apply_declarator(&mut self, base: TypeId, d: &Declarator, start: TokIdx) -> TypeId {
+    pub(crate) fn read_apply_declarator(&mut self, base: TypeId, d: &Declarator, start: TokIdx) -> TypeId {
         let mut ty = base;
         let name_tok = d.name.map_or(start, |(_, t)| t);
         for c in &d.chunks {
@@ -559,14 +534,6 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn check_empty_declaration(&mut self, specs: &Specs, start: TokIdx) {
-        let s = &specs.spec;
-        let tag = matches!(self.types.kind(s.ty), TypeKind::Record(_) | TypeKind::Enum(_) | TypeKind::Error);
-        if !tag {
-            self.warn(start, "this declaration declares nothing");
-        }
-    }
-
     fn at_function_body(&self, d: &Declarator) -> bool {
         if self.is(Punct::LBrace) {
             return true;
@@ -757,40 +724,9 @@ impl Parser<'_> {
         })
     }
 
-    pub(super) fn plain_spec(&self, ty: TypeId) -> DeclSpec {
-        DeclSpec {
-            toks: TokRange::default(),
-            storage: Storage::None,
-            inline: false,
-            noreturn: false,
-            thread_local: false,
-            extension: false,
-            ty,
-            record: None,
-            enumeration: None,
-            defines: Vec::new(),
-            attrs: Vec::new(),
-            alignas: Vec::new(),
-            has_upc: false,
-        }
-    }
-
-    /// Whether `_Static_assert` follows, perhaps behind some `__extension__`, which are read then.
-    pub(super) fn at_static_assert(&mut self) -> bool {
-        let mut n = 0;
-        while self.kw_ahead(n) == Some(Kw::Extension) {
-            n += 1;
-        }
-        let follows = self.kw_ahead(n) == Some(Kw::StaticAssert);
-        while follows && !self.is_kw(Kw::StaticAssert) {
-            self.bump();
-        }
-        follows
-    }
-
     /// `_Static_assert (condition, "text");`
     /// Returns whether UPC is used in it.
-    pub(crate) fn static_assert(&mut self) -> PResult<bool> {
+    pub(crate) fn read_static_assert(&mut self) -> PResult<bool> {
         let at = self.bump();
         self.expect(Punct::LParen, "after `_Static_assert`")?;
         let e = self.conditional_rvalue()?;

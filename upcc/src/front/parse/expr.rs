@@ -74,7 +74,7 @@ impl Parser<'_> {
         })
     }
     /// An integer constant expression; `what` completes the sentence of the error.
-    pub(crate) fn const_int(&mut self, what: &str) -> PResult<Option<i128>> {
+    pub(crate) fn read_const_int(&mut self, what: &str) -> PResult<Option<i128>> {
         let at = self.pos();
         let e = self.conditional_rvalue()?;
         if self.types.is_error(e.ty) {

@@ -18,7 +18,7 @@ pub(crate) use cmode::c_mode;
 use crate::front::keyword::{self, Kw};
 
 use crate::diag::{Diagnostic, Severity};
-use crate::front::ast::*;
+use crate::front::ast::{self, *};
 pub(crate) use crate::front::sema::{Bad, MAX_ERRORS, PResult, Sema, shorten};
 
 use crate::front::sema::read::*;
@@ -225,6 +225,98 @@ impl<'a> Parser<'a> {
     /// An error at a token. It is the parser's own method so that its arguments may look at the parser.
     pub(crate) fn error(&mut self, tok: TokIdx, message: impl Into<String>) {
         self.sema.error(tok, message);
+    }
+
+    // ---- productions that others need which are above them ----
+    //
+    // The grammar of C is recursive. Modules call each other from the top down, statements first, and
+    // whatever goes up goes through here.
+
+    /// A constant expression with an integer value; `what` it is for, in messages.
+    pub(crate) fn const_int(&mut self, what: &str) -> PResult<Option<i128>> {
+        self.read_const_int(what)
+    }
+    /// The type that a declarator makes of another.
+    pub(crate) fn apply_declarator(&mut self, base: TypeId, d: &Declarator, start: TokIdx) -> TypeId {
+        self.read_apply_declarator(base, d, start)
+    }
+    /// A static assertion.
+    pub(crate) fn static_assert(&mut self) -> PResult<bool> {
+        self.read_static_assert()
+    }
+    /// A `struct` or `union` as a type.
+    pub(crate) fn record_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
+        self.read_record_spec(spec)
+    }
+    /// An `enum` as a type.
+    pub(crate) fn enum_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
+        self.read_enum_spec(spec)
+    }
+    /// The body of a function.
+    pub(crate) fn function_body(&mut self) -> PResult<ast::Block> {
+        self.read_function_body()
+    }
+
+    /// Whether `_Static_assert` follows, perhaps behind some `__extension__`, which are read then.
+    pub(crate) fn at_static_assert(&mut self) -> bool {
+        let mut n = 0;
+        while self.kw_ahead(n) == Some(Kw::Extension) {
+            n += 1;
+        }
+        let follows = self.kw_ahead(n) == Some(Kw::StaticAssert);
+        while follows && !self.is_kw(Kw::StaticAssert) {
+            self.bump();
+        }
+        follows
+    }
+
+    /// Whether token `i` begins declaration specifiers (a typedef name counts if it is one here).
+    pub(crate) fn starts_type(&self, i: TokIdx) -> bool {
+        use Kw::*;
+        match self.kw_at(i) {
+            Some(
+                Char | Const | Double | Enum | Float | Int | Long | Restrict | Short | Signed | Struct
+                | Union | Unsigned | Void | Volatile | Bool | Complex | Imaginary | Atomic | Typeof
+                | AutoType | Int128 | Int128T | UInt128T | BFloat16 | Float16 | Float32 | Float64 | Float32x
+                | Float64x | Float128 | Float80 | Decimal32 | Decimal64 | Decimal128 | VaListT | Shared
+                | Strict | Relaxed,
+            ) => true,
+            Some(_) => false,
+            None => self.ident_at(i).is_some_and(|s| self.is_typedef(s)),
+        }
+    }
+
+    /// The token after the attributes that stand at token `i`, if any.
+    pub(crate) fn past_attributes(&self, mut i: TokIdx) -> TokIdx {
+        let next = |mut i: TokIdx| {
+            i += 1;
+            while self.toks.tok(i).kind == TokKind::Pragma {
+                i += 1;
+            }
+            i
+        };
+        let double = |i: TokIdx| {
+            let open = |i: TokIdx| self.toks.tok(i).kind == TokKind::Punct(Punct::LBracket);
+            open(i) && open(next(i))
+        };
+        while self.kw_at(i) == Some(Kw::Attribute) || double(i) {
+            let mut depth = i32::from(double(i));
+            loop {
+                i = next(i);
+                match self.toks.tok(i).kind {
+                    TokKind::Punct(Punct::LParen | Punct::LBracket) => depth += 1,
+                    TokKind::Punct(Punct::RParen | Punct::RBracket) => depth -= 1,
+                    // Never closed.
+                    TokKind::Punct(Punct::Semi | Punct::LBrace | Punct::RBrace) | TokKind::Eof => return i,
+                    _ => {}
+                }
+                if depth <= 0 {
+                    break;
+                }
+            }
+            i = next(i);
+        }
+        i
     }
 
     // ---- recovery ----

@@ -20,7 +20,7 @@ impl Parser<'_> {
     }
 
     /// `struct ...` or `union ...`, the keyword being current.
-    pub(crate) fn record_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
+    pub(crate) fn read_record_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
         let is_union = self.is_kw(Kw::Union);
         let word = if is_union { "union" } else { "struct" };
         let start = self.bump();
@@ -399,7 +399,7 @@ impl Parser<'_> {
     }
 
     /// `enum ...`, the keyword being current.
-    pub(crate) fn enum_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
+    pub(crate) fn read_enum_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
         let start = self.bump();
         let (mut attrs, tag) = self.tag_head()?;
         if !self.is(Punct::LBrace) {

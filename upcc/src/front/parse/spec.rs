@@ -99,6 +99,57 @@ struct SpecList {
 }
 
 impl Parser<'_> {
+    pub(crate) fn plain_spec(&self, ty: TypeId) -> DeclSpec {
+        DeclSpec {
+            toks: TokRange::default(),
+            storage: Storage::None,
+            inline: false,
+            noreturn: false,
+            thread_local: false,
+            extension: false,
+            ty,
+            record: None,
+            enumeration: None,
+            defines: Vec::new(),
+            attrs: Vec::new(),
+            alignas: Vec::new(),
+            has_upc: false,
+        }
+    }
+
+    /// Arrays and functions become pointers.
+    pub(crate) fn adjust_param(&mut self, ty: TypeId, d: &Declarator) -> TypeId {
+        if let Some(elem) = self.types.elem(ty) {
+            let mut elem = elem;
+            if self.types.block(elem) == Some(Block::Star) {
+                let at = d.name.map_or(d.toks.start, |(_, t)| t);
+                self.error(
+                    at,
+                    "the layout `[*]` is for the declaration of an array object only; write a number",
+                );
+                elem = self.set_block(elem, Block::N(1));
+            }
+            let p = self.types.pointer(elem);
+            // `a[const]` qualifies the pointer.
+            return match d.chunks.last() {
+                Some(Chunk::Array { quals, .. }) => self.types.qualified(p, quals.private()),
+                _ => p,
+            };
+        }
+        if self.types.is_function(ty) {
+            return self.types.pointer(ty);
+        }
+        ty
+    }
+
+    pub(crate) fn check_empty_declaration(&mut self, specs: &Specs, start: TokIdx) {
+        let s = &specs.spec;
+        let tag = matches!(self.types.kind(s.ty), TypeKind::Record(_) | TypeKind::Enum(_) | TypeKind::Error);
+        if !tag {
+            self.warn(start, "this declaration declares nothing");
+        }
+    }
+
     /// If a declaration begins here whose type is not declared, as `name *p = ...;` or `name int x;`: reports
     /// that, and makes what it declares known.
     pub(crate) fn unknown_type(&mut self) -> bool {
@@ -138,22 +189,6 @@ impl Parser<'_> {
             n += 1;
         }
         true
-    }
-
-    /// Whether token `i` begins declaration specifiers (a typedef name counts if it is one here).
-    pub(crate) fn starts_type(&self, i: TokIdx) -> bool {
-        use Kw::*;
-        match self.kw_at(i) {
-            Some(
-                Char | Const | Double | Enum | Float | Int | Long | Restrict | Short | Signed | Struct
-                | Union | Unsigned | Void | Volatile | Bool | Complex | Imaginary | Atomic | Typeof
-                | AutoType | Int128 | Int128T | UInt128T | BFloat16 | Float16 | Float32 | Float64 | Float32x
-                | Float64x | Float128 | Float80 | Decimal32 | Decimal64 | Decimal128 | VaListT | Shared
-                | Strict | Relaxed,
-            ) => true,
-            Some(_) => false,
-            None => self.ident_at(i).is_some_and(|s| self.is_typedef(s)),
-        }
     }
 
     pub(crate) fn is_typedef(&self, s: Sym) -> bool {
@@ -211,39 +246,6 @@ impl Parser<'_> {
 
     fn after_attributes(&self) -> TokIdx {
         self.past_attributes(self.pos())
-    }
-
-    /// The token after the attributes that stand at token `i`, if any.
-    pub(crate) fn past_attributes(&self, mut i: TokIdx) -> TokIdx {
-        let next = |mut i: TokIdx| {
-            i += 1;
-            while self.toks.tok(i).kind == TokKind::Pragma {
-                i += 1;
-            }
-            i
-        };
-        let double = |i: TokIdx| {
-            let open = |i: TokIdx| self.toks.tok(i).kind == TokKind::Punct(Punct::LBracket);
-            open(i) && open(next(i))
-        };
-        while self.kw_at(i) == Some(Kw::Attribute) || double(i) {
-            let mut depth = i32::from(double(i));
-            loop {
-                i = next(i);
-                match self.toks.tok(i).kind {
-                    TokKind::Punct(Punct::LParen | Punct::LBracket) => depth += 1,
-                    TokKind::Punct(Punct::RParen | Punct::RBracket) => depth -= 1,
-                    // Never closed.
-                    TokKind::Punct(Punct::Semi | Punct::LBrace | Punct::RBrace) | TokKind::Eof => return i,
-                    _ => {}
-                }
-                if depth <= 0 {
-                    break;
-                }
-            }
-            i = next(i);
-        }
-        i
     }
 
     /// One type qualifier, if the current token is one.

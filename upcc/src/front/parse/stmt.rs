@@ -86,7 +86,7 @@ impl Parser<'_> {
     }
 
     /// The body of a function: its scope is open already.
-    pub(crate) fn function_body(&mut self) -> PResult<Block> {
+    pub(crate) fn read_function_body(&mut self) -> PResult<Block> {
         let strict = self.strict;
         let r = self.block_in_scope();
         self.strict = strict;

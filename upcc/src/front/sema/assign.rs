@@ -6,7 +6,7 @@ use crate::front::token::{TokIdx, TokRange};
 use crate::front::types::*;
 
 use super::conv::Why;
-use super::ops::op_text;
+use super::operands::op_text;
 
 impl Sema<'_> {
     /// Whether `e` can be assigned to; reports if not.

@@ -12,6 +12,7 @@ mod implicit;
 mod jumps;
 mod layout;
 mod lint;
+pub(crate) mod operands;
 pub(crate) mod ops;
 mod pointers;
 pub(crate) mod read;

@@ -1,6 +1,6 @@
 //! Arithmetic and comparisons of pointers.
 
-use super::ops::op_text;
+use super::operands::op_text;
 use crate::front::ast::*;
 use crate::front::sema::Sema;
 use crate::front::token::{TokIdx, TokRange};

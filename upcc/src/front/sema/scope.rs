@@ -15,6 +15,32 @@ pub(crate) struct Scope {
 }
 
 impl Sema<'_> {
+    /// The implicitly declared function `old` is declared at `tok` with type `ty`.
+    pub(super) fn declared_late(&mut self, old: DeclId, tok: TokIdx, ty: TypeId, spec: &DeclSpec) {
+        let o = &self.decls[old.0 as usize];
+        let (oty, otok, name) = (o.ty, o.tok, self.name(o.name).to_owned());
+        let same = self.types.compatible(oty, ty) || self.types.is_error(oty);
+        if same && spec.storage != Storage::Static {
+            return;
+        }
+        // As with a C compiler, a result that nobody can have used does no harm.
+        let harmless = match (self.types.ckind(oty), self.types.ckind(ty)) {
+            (TypeKind::Function { ret: r, .. }, TypeKind::Function { ret: s, .. }) => {
+                self.types.is_void(*s) && self.types.as_scalar(*r) == Some(Scalar::Int)
+            }
+            _ => false,
+        };
+        let text = format!(
+            "`{name}` was called before this declaration as if it were `extern int {name}()`; declare it first"
+        );
+        if harmless && spec.storage != Storage::Static {
+            self.warn(tok, text);
+        } else {
+            self.error(tok, text);
+            self.note(otok, "it is called here");
+        }
+    }
+
     fn depth(&self) -> u32 {
         self.scopes.len() as u32 - 1
     }
