@@ -2,6 +2,7 @@
 
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
+use gasnet_settings::{c, ofi, upc};
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[
@@ -21,16 +22,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// What is loaded at run time only, and what is above this crate: their rows are compiled here, too.
-#[path = "../../gasnet-rs/capi/src/settings.rs"]
-#[expect(dead_code, reason = "only C programs act on what is read")]
-mod capi;
-#[path = "../ofi/src/settings.rs"]
-#[expect(dead_code, reason = "only a conduit over libfabric acts on what is read")]
-mod ofi;
-#[path = "../../upc-rt/src/settings/rows.rs"]
-mod upc;
-
 /// The rows of every crate, in the order of the documentation.
 const ALL: [&[Setting]; 10] = [
     gasnet_launch::SETTINGS,
@@ -41,7 +32,7 @@ const ALL: [&[Setting]; 10] = [
     gasnet_udp::SETTINGS,
     gasnet_netvm::SETTINGS,
     ofi::SETTINGS,
-    capi::SETTINGS,
+    c::SETTINGS,
     upc::SETTINGS,
 ];
 
@@ -74,7 +65,7 @@ pub(crate) fn check() -> Result<(), Error> {
     gasnet_udp::check_settings()?;
     gasnet_netvm::check_settings()?;
     ofi::Settings::read()?;
-    capi::check()?;
+    c::check()?;
     gasnet_launch::check_settings().map_err(|e| Error::job(e.to_string()))
 }
 

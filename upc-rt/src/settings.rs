@@ -1,7 +1,5 @@
 //! All environment settings that this crate reads.
 
-mod rows;
-
 use gasnet::Error;
 use gasnet::config::{Reader, parse_size};
 
@@ -49,7 +47,7 @@ impl Settings {
 
     /// Reads settings from any source. The error names the variable and the values it accepts.
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
-        Settings::read(&Reader::of(rows::SETTINGS, &get)).map_err(|error| error.to_string())
+        Settings::read(&Reader::of(gasnet_settings::upc::SETTINGS, &get)).map_err(|error| error.to_string())
     }
 
     fn read(env: &Reader<'_>) -> Result<Settings, Error> {

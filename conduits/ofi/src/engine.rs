@@ -7,7 +7,6 @@ use crate::offers::{self, Use};
 use crate::onesided::{Known, OneSided, Start};
 use crate::receive::{Arrived, Receiver};
 use crate::send::{Lost, Sender};
-use crate::settings::{Native, Settings};
 use crate::wire::{End, MAX_FRAME_BYTES, MessageKind, UNIT_BYTES, message_len};
 use gasnet::atomics::Operation;
 use gasnet::conduit::credit::{Account, Terms};
@@ -17,6 +16,7 @@ use gasnet::conduit::{
     SegmentDesc,
 };
 use gasnet::{Bells, Error, RankId, Turn, Turns};
+use gasnet_settings::ofi::{Native, Settings};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;

@@ -25,7 +25,7 @@
 //! fabric                   the port, and calls of libfabric on it
 //! offers                   the provider and its properties
 //! choice prices pins       which provider; which way to registered memory; memory kept registered
-//! checked wire settings ffi
+//! checked wire ffi
 //! ```
 //!
 //! # A put, traced
@@ -82,7 +82,6 @@
 mod choice;
 mod pins;
 mod prices;
-mod settings;
 mod wire;
 
 #[cfg(feature = "link")]

@@ -12,9 +12,9 @@ use crate::fabric::{Answer, Context, MemoryKey, OperationKind, Port, Remote};
 use crate::local::{Local, MemoryLease, Room};
 use crate::memory::Chunk;
 use crate::prices::LARGE_BYTES;
-use crate::settings::Registration;
 use gasnet::atomics::Operation;
 use gasnet::conduit::{Completion, RemoteAddr};
+use gasnet_settings::ofi::Registration;
 use std::collections::VecDeque;
 
 /// Words of an atomic operation: operand, expected value, result.

@@ -7,7 +7,7 @@
 //! theirs, and the cheapest at [`LARGE_BYTES`] is chosen. Small transfers are copied as long as that is
 //! cheaper than the chosen way.
 
-use crate::settings::Registration;
+use gasnet_settings::ofi::Registration;
 
 /// Sizes that are measured, in bytes; the last decides, the others find the largest copied transfer.
 pub(crate) const MEASURED_BYTES: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, LARGE_BYTES];

@@ -9,7 +9,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crate::{settings, state};
+use crate::state;
+use gasnet_settings::c as settings;
 
 unsafe extern "C" {
     fn on_exit(hook: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;

@@ -28,8 +28,6 @@ pub mod job;
 pub mod nic;
 pub mod objects;
 pub mod rma;
-#[expect(dead_code, reason = "the registry of conduits refuses what is not understood")]
-mod settings;
 pub mod signals;
 pub mod state;
 pub mod tools;

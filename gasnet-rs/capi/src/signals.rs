@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use gasnet_sys::signals::{Fault, on_fault};
 
-use crate::{abi, exit, settings, tools};
+use crate::{abi, exit, tools};
+use gasnet_settings::c as settings;
 
 /// A signal handler as C declares it.
 pub type Handler = Option<extern "C" fn(c_int)>;

@@ -32,7 +32,7 @@ pub unsafe extern "C" fn gasneti_backtrace_init(_exe: *const c_char, user: *cons
     if !user.is_null() {
         USER.store(user.cast_mut(), Relaxed);
     }
-    let wanted = crate::settings::is_on("GASNET_BACKTRACE") == Some(true);
+    let wanted = gasnet_settings::c::is_on("GASNET_BACKTRACE") == Some(true);
     ENABLED.store(wanted, Relaxed);
     if wanted {
         let mut frames = [std::ptr::null_mut::<c_void>(); 1];

@@ -156,7 +156,7 @@ pub unsafe extern "C" fn gasnett_getenv_dbl_withdefault(key: *const c_char, defa
 /// Not 0 when `GASNET_VERBOSEENV` asks for the settings to be printed.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_verboseenv() -> c_int {
-    c_int::from(crate::settings::is_on("GASNET_VERBOSEENV") == Some(true))
+    c_int::from(gasnet_settings::c::is_on("GASNET_VERBOSEENV") == Some(true))
 }
 
 /// Prints one setting on rank 0 when verbose.

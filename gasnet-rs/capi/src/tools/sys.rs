@@ -197,7 +197,7 @@ pub unsafe extern "C" fn gasnett_freezeForDebuggerNow(flag: *mut c_int, name: *c
 
 /// Freezes for a debugger if this setting says yes.
 pub fn freeze_if(setting: &str) {
-    if crate::settings::is_on(setting) == Some(true) {
+    if gasnet_settings::c::is_on(setting) == Some(true) {
         let mut flag: c_int = 1;
         // SAFETY: both point to live data.
         unsafe { gasnett_freezeForDebuggerNow(&mut flag, c"the local variable flag".as_ptr()) };

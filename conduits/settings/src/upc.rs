@@ -1,9 +1,8 @@
-//! The settings of UPC programs, for the documentation. The registry of conduits compiles this file as well:
-//! it makes the one table.
+//! Settings of UPC programs. The UPC runtime reads them.
 
 use gasnet::config::{Setting, setting};
 
-/// The rows of this crate's settings.
+/// The rows.
 pub const SETTINGS: &[Setting] = &[
     setting(
         "UPC_SHARED_HEAP_SIZE",

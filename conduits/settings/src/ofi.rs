@@ -1,10 +1,9 @@
-//! Settings of the ofi conduit. The registry of conduits compiles this file as well: the conduit itself is
-//! loaded at run time only.
+//! Settings of the conduit over libfabric.
 
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
 
-/// The rows of this crate's settings.
+/// The rows.
 pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_OFI_PROVIDER",
@@ -37,7 +36,7 @@ pub const SETTINGS: &[Setting] = &[
 
 /// How the conduit comes by registered memory outside the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Registration {
+pub enum Registration {
     /// What is cheapest, measured at start.
     Auto,
     /// Registered once and kept.
@@ -50,7 +49,7 @@ pub(crate) enum Registration {
 
 /// What is left to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Native {
+pub enum Native {
     /// Puts and gets.
     Puts,
     /// Puts, gets and atomics.
@@ -61,15 +60,23 @@ pub(crate) enum Native {
 
 /// What the settings ask for.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) provider: Option<String>,
-    pub(crate) domain: Option<String>,
-    pub(crate) native: Native,
-    pub(crate) registration: Registration,
+pub struct Settings {
+    /// The provider.
+    pub provider: Option<String>,
+    /// The device or interface.
+    pub domain: Option<String>,
+    /// What is left to the provider.
+    pub native: Native,
+    /// How memory outside the segment is registered.
+    pub registration: Registration,
 }
 
 impl Settings {
-    pub(crate) fn read() -> Result<Settings, Error> {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One is not understood.
+    pub fn read() -> Result<Settings, Error> {
         let env = Reader::environment(SETTINGS);
         Ok(Settings {
             provider: env.text("GASNET_OFI_PROVIDER"),

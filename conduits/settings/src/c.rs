@@ -1,10 +1,9 @@
-//! Settings of C programs, some of them of UPC programs, too. The registry of conduits compiles this file as
-//! well, since it cannot depend on what is above it and refuses wrong values in any job.
+//! Settings of C programs, some of them of UPC programs, too.
 
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
 
-/// The rows of this crate's settings.
+/// The rows.
 pub const SETTINGS: &[Setting] = &[
     setting("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C and UPC programs)."),
     setting(
@@ -38,7 +37,7 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// Whether a setting that is yes or no was made, and which.
-pub(crate) fn is_on(name: &str) -> Option<bool> {
+pub fn is_on(name: &str) -> Option<bool> {
     Reader::environment(SETTINGS).flag(name).ok()?
 }
 
@@ -46,7 +45,7 @@ pub(crate) fn is_on(name: &str) -> Option<bool> {
 ///
 /// # Errors
 /// One is not understood.
-pub(crate) fn check() -> Result<(), Error> {
+pub fn check() -> Result<(), Error> {
     let env = Reader::environment(SETTINGS);
     for name in [
         "GASNET_BACKTRACE",
