@@ -2,7 +2,7 @@
 
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
-use gasnet_settings::{c, ofi, upc};
+use gasnet_settings::{c, caf, ofi, upc};
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[
@@ -23,7 +23,7 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// The rows of every crate, in the order of the documentation.
-const ALL: [&[Setting]; 10] = [
+const ALL: [&[Setting]; 11] = [
     gasnet_launch::SETTINGS,
     SETTINGS,
     gasnet::config::SETTINGS,
@@ -34,6 +34,7 @@ const ALL: [&[Setting]; 10] = [
     ofi::SETTINGS,
     c::SETTINGS,
     upc::SETTINGS,
+    caf::SETTINGS,
 ];
 
 /// All settings there are.

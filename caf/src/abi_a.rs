@@ -1,0 +1,37 @@
+//! The C functions, as gfortran 8 to 14 calls them.
+//!
+//! Each is a few lines: it turns pointers to types, calls below, and reports. None lets a panic unwind into
+//! C: a panic in a function that C calls ends the process.
+#![expect(unsafe_code, reason = "called by compiled code, by name")]
+
+mod access;
+mod control;
+mod memory;
+
+use crate::image::{self, Image};
+use crate::report::Report;
+use std::ffi::{c_char, c_int};
+
+/// The state of this image, which the first call makes.
+#[inline]
+fn image() -> &'static Image {
+    image::current().unwrap_or_else(start)
+}
+
+#[cold]
+fn start() -> &'static Image {
+    let image = image::start(Vec::new);
+    control::arm();
+    image
+}
+
+/// # Safety
+/// `stat` is null or a variable; `message` is null or has `len` bytes (owed by the caller).
+#[inline]
+unsafe fn report<'a>(stat: *mut c_int, message: *mut c_char, len: usize) -> Report<'a> {
+    // SAFETY: owed by the caller; characters are bytes.
+    unsafe {
+        let message = (!message.is_null()).then(|| std::slice::from_raw_parts_mut(message.cast::<u8>(), len));
+        Report { stat: stat.as_mut(), message }
+    }
+}

@@ -1,0 +1,33 @@
+//! Tokens: what compiled code keeps of a coarray and hands over with every access.
+
+use std::sync::atomic::AtomicPtr;
+
+/// Why memory is registered: numbers that the compiler knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A coarray that exists from the start.
+    Static,
+    /// A coarray that is allocated.
+    Allocated,
+    /// Variables of type `lock_type`.
+    Locks,
+    /// Variables of type `event_type`.
+    Events,
+    /// The lock of a `critical` construct.
+    Critical,
+}
+
+/// A coarray, as compiled code knows it: a token is the address of one of these.
+#[derive(Debug)]
+pub struct Coarray {
+    /// First byte, from the start of the segment; the same on all images of its team.
+    pub offset: u64,
+    /// Bytes that compiled code may use.
+    pub bytes: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// Elements of locks and events; else 0.
+    pub count: u64,
+    /// Where compiled code has the token that was set first. Only compared.
+    pub home: AtomicPtr<u8>,
+}

@@ -1,0 +1,307 @@
+//! The descriptors of compiled code: where a variable lies, its type, and its shape.
+//!
+//! [`Descriptor`] is the address of one. [`Section`] is what the rest of the library works with: the places
+//! of elements, in the order of Fortran.
+#![expect(unsafe_code, reason = "reads and writes memory of compiled code")]
+
+use std::ffi::c_int;
+
+/// Most dimensions of a Fortran array.
+pub const MAX_RANK: usize = 15;
+/// Bytes of a descriptor before its dimensions, and of each of these.
+pub const HEAD_BYTES: usize = 40;
+/// Bytes of each dimension of a descriptor.
+pub const DIMENSION_BYTES: usize = 24;
+
+/// The types of variables, as the compiler numbers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// `integer`.
+    Integer,
+    /// `logical`.
+    Logical,
+    /// `real`.
+    Real,
+    /// `complex`.
+    Complex,
+    /// `character`.
+    Character,
+    /// Of a derived type, or anything else: bytes.
+    Derived,
+}
+
+impl Class {
+    /// Of the compiler's number.
+    #[inline]
+    pub fn of(number: i32) -> Class {
+        match number {
+            1 => Class::Integer,
+            2 => Class::Logical,
+            3 => Class::Real,
+            4 => Class::Complex,
+            6 => Class::Character,
+            _ => Class::Derived,
+        }
+    }
+
+    /// As in a declaration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Integer => "integer",
+            Class::Logical => "logical",
+            Class::Real => "real",
+            Class::Complex => "complex",
+            Class::Character => "character",
+            Class::Derived => "type",
+        }
+    }
+}
+
+/// The type of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Element {
+    /// Its type.
+    pub class: Class,
+    /// Its kind. Compiled code hands it over beside the descriptor, which does not tell real(10) from
+    /// real(16).
+    pub kind: i32,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+/// One dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Dimension {
+    /// Distance of two elements, in units of the descriptor's span.
+    pub stride: isize,
+    /// Lower bound.
+    pub lower: isize,
+    /// Upper bound.
+    pub upper: isize,
+}
+
+impl Dimension {
+    /// Elements.
+    #[inline]
+    pub fn extent(&self) -> usize {
+        usize::try_from(self.upper.wrapping_sub(self.lower).wrapping_add(1)).unwrap_or(0)
+    }
+}
+
+#[repr(C)]
+struct Raw {
+    base: *mut u8,
+    offset: usize,
+    elem_len: usize,
+    version: c_int,
+    rank: i8,
+    class: i8,
+    attribute: i16,
+    span: isize,
+}
+
+/// The address of a descriptor.
+#[derive(Debug, Clone, Copy)]
+pub struct Descriptor(*mut Raw);
+
+impl Descriptor {
+    /// # Safety
+    /// 1. `at` is a descriptor of compiled code, with as many dimensions as its rank says, and stays one as
+    ///    long as this is used (owed by the caller).
+    #[inline]
+    pub unsafe fn at(at: *mut u8) -> Descriptor {
+        Descriptor(at.cast())
+    }
+
+    /// First byte of the variable, or of the section's first element.
+    #[inline]
+    pub fn base(self) -> *mut u8 {
+        // SAFETY: (1) of `at`.
+        unsafe { (*self.0).base }
+    }
+
+    /// Sets it.
+    pub fn set_base(self, base: *mut u8) {
+        // SAFETY: (1) of `at`.
+        unsafe { (*self.0).base = base }
+    }
+
+    /// Dimensions.
+    #[inline]
+    pub fn rank(self) -> usize {
+        // SAFETY: (1) of `at`.
+        usize::try_from(unsafe { (*self.0).rank }).unwrap_or(0).min(MAX_RANK)
+    }
+
+    /// The compiler's number of the type.
+    #[inline]
+    pub fn class(self) -> i32 {
+        // SAFETY: (1) of `at`.
+        unsafe { (*self.0).class }.into()
+    }
+
+    /// Bytes of an element.
+    #[inline]
+    pub fn elem_len(self) -> usize {
+        // SAFETY: (1) of `at`.
+        unsafe { (*self.0).elem_len }
+    }
+
+    /// The unit of strides in bytes. Some descriptors of scalars have none.
+    #[inline]
+    pub fn span(self) -> isize {
+        // SAFETY: (1) of `at`.
+        match unsafe { (*self.0).span } {
+            0 => self.elem_len() as isize,
+            span => span,
+        }
+    }
+
+    /// The type of an element, with the kind that compiled code has handed over.
+    #[inline]
+    pub fn element(self, kind: i32) -> Element {
+        Element { class: Class::of(self.class()), kind, bytes: self.elem_len() }
+    }
+
+    /// A dimension, below the rank.
+    #[inline]
+    pub fn dimension(self, i: usize) -> Dimension {
+        debug_assert!(i < self.rank());
+        // SAFETY: (1) of `at`: the dimensions follow the head.
+        unsafe { self.0.cast::<u8>().add(HEAD_BYTES).cast::<Dimension>().add(i).read() }
+    }
+
+    /// Whether what lies here looks like a descriptor of an allocated array of that rank.
+    pub fn could_be(self, rank: usize) -> bool {
+        // SAFETY: (1) of `at`: so many bytes can be read, whatever they are.
+        let raw = unsafe { self.0.read_unaligned() };
+        usize::try_from(raw.rank) == Ok(rank)
+            && (1..=7).contains(&raw.class)
+            && raw.version == 0
+            && raw.attribute == 0
+            && !raw.base.is_null()
+    }
+
+    /// Elements in all.
+    pub fn count(self) -> usize {
+        (0..self.rank()).map(|i| self.dimension(i).extent()).product()
+    }
+
+    /// Bytes from the first element on, if there are no gaps between the elements.
+    #[inline]
+    pub fn contiguous(self) -> Option<usize> {
+        let (span, bytes) = (self.span(), self.elem_len());
+        let mut next = bytes as isize;
+        for i in 0..self.rank() {
+            let dimension = self.dimension(i);
+            let extent = dimension.extent() as isize;
+            if extent != 1 && dimension.stride * span != next {
+                return None;
+            }
+            next *= extent;
+        }
+        Some(next as usize)
+    }
+
+    /// Its elements, of which the first is at `at`.
+    pub fn section(self, at: usize) -> Section {
+        let span = self.span();
+        let axis = |i| {
+            let Dimension { stride, .. } = self.dimension(i);
+            Axis::Regular { count: self.dimension(i).extent(), step: stride * span }
+        };
+        Section { at, axes: (0..self.rank()).map(axis).collect() }
+    }
+
+    /// Makes it describe contiguous elements at `base` with these extents and lower bounds of 1.
+    ///
+    /// # Safety
+    /// 1. The descriptor has room for so many dimensions (owed by the caller).
+    pub unsafe fn set_contiguous(self, base: *mut u8, extents: &[usize]) {
+        // SAFETY: (1), and (1) of `at`.
+        unsafe {
+            let mut stride = 1isize;
+            let mut origin = 0isize;
+            for (i, n) in extents.iter().enumerate() {
+                let dimension = Dimension { stride, lower: 1, upper: *n as isize };
+                self.0.cast::<u8>().add(HEAD_BYTES).cast::<Dimension>().add(i).write(dimension);
+                origin -= stride;
+                stride *= *n as isize;
+            }
+            (*self.0).base = base;
+            (*self.0).offset = origin as usize;
+            (*self.0).span = (*self.0).elem_len as isize;
+        }
+    }
+}
+
+/// Elements and their places, in the order of Fortran: the first axis varies fastest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Where the axes begin: an address, or an offset in a segment.
+    pub at: usize,
+    /// The dimensions; none: one element.
+    pub axes: Vec<Axis>,
+}
+
+/// A dimension of a [`Section`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Axis {
+    /// Elements at one distance.
+    Regular {
+        /// Elements.
+        count: usize,
+        /// Distance in bytes.
+        step: isize,
+    },
+    /// Elements anywhere: their distances from the beginning in bytes.
+    Listed(Vec<isize>),
+}
+
+impl Axis {
+    /// Elements.
+    pub fn count(&self) -> usize {
+        match self {
+            Axis::Regular { count, .. } => *count,
+            Axis::Listed(list) => list.len(),
+        }
+    }
+
+    /// Where an element is, in bytes from the beginning.
+    #[inline]
+    pub fn place(&self, i: usize) -> isize {
+        match self {
+            Axis::Regular { step, .. } => step.wrapping_mul(i as isize),
+            Axis::Listed(list) => list[i],
+        }
+    }
+}
+
+impl Section {
+    /// One element.
+    pub fn scalar(at: usize) -> Section {
+        Section { at, axes: Vec::new() }
+    }
+
+    /// Contiguous elements of these extents.
+    pub fn contiguous(at: usize, extents: &[usize], bytes: usize) -> Section {
+        let mut step = bytes as isize;
+        let axes = extents.iter().map(|count| {
+            let axis = Axis::Regular { count: *count, step };
+            step = step.wrapping_mul(*count as isize);
+            axis
+        });
+        Section { at, axes: axes.collect() }
+    }
+
+    /// Elements in all.
+    pub fn count(&self) -> usize {
+        self.axes.iter().map(Axis::count).product()
+    }
+
+    /// Elements along each axis.
+    pub fn extents(&self) -> Vec<usize> {
+        self.axes.iter().map(Axis::count).collect()
+    }
+}

@@ -1,0 +1,285 @@
+//! The state of this image, and how an image starts and ends.
+//!
+//! An *image* is a rank of the core: image `i` of the initial team is rank `i - 1`. Inside of a `change team`
+//! construct images count in the current team, the innermost [`Level`].
+#![expect(unsafe_code, reason = "follows the pointer to the current team")]
+
+use crate::heap::Heap;
+use crate::settings::Settings;
+use crate::stat::Failure;
+use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::{Categories, Error, Handler, RankId, Team, Threading};
+use gasnet_conduits::BootOptions;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Bytes at the start of each segment that are used by this library: one word for each image, which says
+/// whether it has ended ([`Image::ended`]).
+fn control_bytes(images: u32) -> u64 {
+    (u64::from(images) * 4).next_multiple_of(4096)
+}
+
+/// What is done to these words.
+const ENDED_GET: Operation = Operation { function: Function::Get, word: WordType::U32 };
+const ENDED_SET: Operation = Operation { function: Function::Set, word: WordType::U32 };
+
+/// The number of the initial team.
+pub const INITIAL_TEAM: i32 = -1;
+
+/// One image of a running program.
+#[derive(Debug)]
+pub struct Image {
+    /// The rank that this image is.
+    pub rank: &'static gasnet::Rank,
+    /// Which coarray memory is free.
+    pub heap: Mutex<Heap>,
+    /// The coarrays and component blocks there are.
+    pub tables: Mutex<Tables>,
+    /// Processes of the images whose segments are mapped here, by rank; 0 for others.
+    pub processes: Box<[u32]>,
+    /// Whether the program has begun: all static coarrays exist.
+    pub begun: AtomicBool,
+    /// Whether the end of this image has begun.
+    pub leaving: AtomicBool,
+    /// Reads of mapped memory since the last poll.
+    pub looks: AtomicU32,
+    level: AtomicPtr<Level>,
+}
+
+/// A team, while it is current or around the current one.
+#[derive(Debug)]
+pub struct Level {
+    /// Its images, in order.
+    pub team: Team,
+    /// What `team_number` says.
+    pub number: i32,
+    /// The ranks of its images.
+    pub ranks: Box<[u32]>,
+    /// Where the segments of its images are mapped here; null where they are not.
+    pub bases: Box<[AtomicPtr<u8>]>,
+    /// The team around it.
+    pub outer: Option<&'static Level>,
+    /// The coarrays that were allocated while it was the current team, and are not deallocated yet: addresses
+    /// of tokens.
+    pub coarrays: Mutex<HashSet<usize>>,
+}
+
+/// What was registered and is in use.
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// Coarrays by the address of their token.
+    pub coarrays: HashSet<usize>,
+    /// Coarrays by their first byte: how many they have.
+    pub places: BTreeMap<u64, u64>,
+    /// Memory of allocatable and pointer components, by address.
+    pub blocks: BTreeMap<usize, Block>,
+    /// The memory that a component got last, by its token.
+    pub by_token: HashMap<usize, usize>,
+    /// A checksum of the static coarrays so far.
+    pub statics: u64,
+}
+
+/// Memory of a component.
+#[derive(Debug, Clone, Copy)]
+pub struct Block {
+    /// How much was asked for.
+    pub bytes: usize,
+    /// Where the component has its token.
+    pub token: usize,
+}
+
+static IMAGE: OnceLock<Image> = OnceLock::new();
+
+/// The state of this image, if it has started.
+#[inline]
+pub fn current() -> Option<&'static Image> {
+    IMAGE.get()
+}
+
+/// Starts this image, if it has not: its rank of the job, and a segment as large as the memory allows.
+/// `handlers` are those of all messages of this library.
+///
+/// # Collective
+/// Over all images, by the first call of the library.
+#[cold]
+pub fn start(handlers: impl FnOnce() -> Vec<(u8, Handler)>) -> &'static Image {
+    let mut first = false;
+    let image = IMAGE.get_or_init(|| {
+        first = true;
+        begin(handlers()).unwrap_or_else(|text| refuse(&text))
+    });
+    if first {
+        // Nobody sends to an image whose state is not there yet.
+        image.rank.barrier();
+    }
+    image
+}
+
+/// Ends a process that cannot become an image.
+fn refuse(text: &str) -> ! {
+    eprintln!("Fortran runtime error: {text}");
+    std::process::exit(1)
+}
+
+fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
+    let settings = Settings::from_env()?;
+    let options = BootOptions { default_ranks: 1, static_ranks: None };
+    // Programs with OpenMP access coarrays from several threads.
+    let rank = gasnet_conduits::init(&options, Threading::Parallel).map_err(|e| e.to_string())?;
+    let fail = |e: Error| -> ! { rank.fatal_with("Fortran runtime error: ", &e.to_string()) };
+    for (index, handler) in handlers {
+        rank.register_library(index, handler).unwrap_or_else(|e| fail(e));
+    }
+    let control = control_bytes(rank.size());
+    let most = rank.max_global_segment() as u64;
+    let bytes = settings.heap.map_or(most, |heap| most.min(heap.saturating_add(control)));
+    let bytes = rank.max_global_segment().min(bytes as usize);
+    let table = rank.attach(bytes, None).unwrap_or_else(|e| fail(e));
+    let ranks: Box<[u32]> = (0..rank.size()).collect();
+    let size = table.get(rank.id()).map_or(0, |e| e.size as u64);
+    gasnet_sys::process::allow_access();
+    let pids = rank.team_all().gather_all(&[std::process::id()]);
+    let near = |r: u32| rank.is_neighbour(RankId(r)) && rank.host_of(RankId(r)) == rank.host_of(rank.id());
+    let level = Box::leak(Box::new(Level::new(rank.team_all(), INITIAL_TEAM, ranks, None)));
+    Ok(Image {
+        rank,
+        heap: Mutex::new(Heap::new(control..size)),
+        tables: Mutex::default(),
+        processes: (0..).zip(pids).map(|(r, pid)| if near(r) { pid } else { 0 }).collect(),
+        begun: AtomicBool::new(false),
+        leaving: AtomicBool::new(false),
+        looks: AtomicU32::new(0),
+        level: AtomicPtr::new(level),
+    })
+}
+
+impl Level {
+    /// The level of a team.
+    pub fn new(team: Team, number: i32, ranks: Box<[u32]>, outer: Option<&'static Level>) -> Level {
+        let table = team.rank().table();
+        let base = |r: &u32| table.get(RankId(*r)).map_or(std::ptr::null_mut(), |e| e.local);
+        let bases = ranks.iter().map(|r| AtomicPtr::new(base(r))).collect();
+        Level { team, number, ranks, bases, outer, coarrays: Mutex::default() }
+    }
+
+    /// Images in the team.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// The number of this image in the team, from 1.
+    #[inline]
+    pub fn this_image(&self) -> i32 {
+        self.team.me() as i32 + 1
+    }
+
+    /// The rank of an image of the team.
+    #[inline]
+    pub fn rank_of(&self, image: i32) -> Option<RankId> {
+        self.ranks.get((image as usize).wrapping_sub(1)).copied().map(RankId)
+    }
+}
+
+/// Locks, whatever happened to who held it.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Image {
+    /// The current team.
+    #[inline]
+    pub fn level(&self) -> &'static Level {
+        // Relaxed: the program changes teams on one thread.
+        // SAFETY: levels are leaked boxes.
+        unsafe { &*self.level.load(Relaxed) }
+    }
+
+    /// Makes another team the current one.
+    pub fn set_level(&self, level: &'static Level) {
+        self.level.store(std::ptr::from_ref(level).cast_mut(), Relaxed);
+    }
+
+    /// The rank of an image of the current team.
+    ///
+    /// # Errors
+    /// There is no such image.
+    #[inline]
+    pub fn rank_of(&self, image: i32) -> Result<RankId, Failure> {
+        let level = self.level();
+        level.rank_of(image).ok_or_else(|| no_image(image, level))
+    }
+
+    /// Begins the program: waits until all images have their static coarrays.
+    ///
+    /// # Collective
+    /// Over all images.
+    pub fn begin(&self) {
+        if self.begun.swap(true, Relaxed) {
+            return;
+        }
+        let statics = lock(&self.tables).statics;
+        match self.rank.unlike(statics) {
+            Ok(others) if others.is_empty() => {}
+            Ok(others) => {
+                let other = others[0].0 + 1;
+                self.fatal(&format!(
+                    "images {} and {other} run different programs: their static coarrays differ. Copy one executable to all hosts",
+                    self.rank.id().0 + 1
+                ));
+            }
+            Err(e) => self.fatal(&e.to_string()),
+        }
+        self.rank.barrier();
+    }
+
+    /// Error termination of all images, with a message in the form of the compiler's library.
+    #[cold]
+    pub fn fatal(&self, text: &str) -> ! {
+        let image = self.rank.id().0 + 1;
+        eprintln!("Fortran runtime error on image {image}: {text}\n\nError termination.");
+        self.rank.global_exit(1)
+    }
+
+    /// Error termination because of a statement that failed.
+    #[cold]
+    pub fn fail(&self, failure: &Failure) -> ! {
+        if failure.shared && self.level().team.me() != 0 {
+            // One message is enough; the first image ends the job.
+            self.rank.wait_until("image 1", || false);
+        }
+        self.fatal(&failure.text)
+    }
+
+    /// Whether an image, by its rank, has initiated its normal termination.
+    pub fn ended(&self, rank: RankId) -> bool {
+        let own = self.rank.id();
+        self.rank.atomic(own, u64::from(rank.0) * 4, ENDED_GET, 0, 0) != 0
+    }
+
+    /// Normal termination of this image: tells the others, and waits until all have initiated theirs. The
+    /// job's code is the first one that is not 0; the caller then ends the process with it.
+    ///
+    /// # Collective
+    /// Over all images.
+    pub fn end(&self, code: i32) {
+        if !self.rank.is_own_process() || self.leaving.swap(true, Relaxed) {
+            return;
+        }
+        self.rank.wait_implicit(Categories::PUTS);
+        let at = u64::from(self.rank.id().0) * 4;
+        for peer in self.rank.ranks() {
+            self.rank.atomic(peer, at, ENDED_SET, 1, 0);
+        }
+        let all = || self.rank.ranks().all(|r| self.ended(r));
+        self.rank.wait_until("the end of all images", all);
+        self.rank.done(code);
+    }
+}
+
+/// The failure of an access to an image that is not there.
+#[cold]
+pub fn no_image(image: i32, level: &Level) -> Failure {
+    Failure::other(format!("image index {image} in a team of {} images", level.size()))
+}

@@ -1,0 +1,35 @@
+//! Fortran coarrays for gfortran: the functions that code compiled with `-fcoarray=lib` calls, on top of the
+//! core (`gasnet`).
+//!
+//! An *image* is a rank, a process of its own. A coarray lies in the segments, at the same offset on all
+//! images of its team; compiled code knows it by a *token*. Images whose segments are mapped here are *near*,
+//! the others *far*.
+//!
+//! Layers, top to bottom:
+//! - `abi_a`: the C functions, as gfortran 8 to 14 calls them. They turn pointers to types, and call below.
+//! - `access`: reads and writes of coarrays; `collect`, `teams`: collective subroutines, and teams.
+//! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines.
+//! - `walk`: references to components of other images, which their owner follows if it is far.
+//! - `convert`: assignment of elements of different types.
+//! - `memory`: coarrays and components that compiled code registers.
+//! - `report`: `stat=`, `errmsg=`, error termination.
+//! - `image`: the state of this image, and how it starts and ends.
+//! - `stat`: why statements fail; `descriptor`: what compiled code hands over; `heap`: the
+//!   allocator; `coarray`; `settings`.
+//!
+//! `x[2]` of an image of the same host is `abi_a` -> the token's offset, added to where that image's segment
+//! is mapped -> a load.
+
+#![expect(dead_code, reason = "the parts that use these come next")]
+
+mod abi_a;
+mod access;
+mod coarray;
+mod descriptor;
+mod heap;
+mod image;
+mod memory;
+mod report;
+mod settings;
+mod stat;
+mod sync;

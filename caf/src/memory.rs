@@ -1,0 +1,362 @@
+//! Memory that compiled code registers: coarrays, and the memory of their allocatable and pointer components.
+//!
+//! **Coarrays** lie in the segments, at the same offset on all images of their team. Static ones are
+//! registered before the program begins, in one order on all images, so that these find the same places by
+//! themselves. For an `allocate` the images of the team agree ([`crate::heap`]).
+//!
+//! **Components** are memory of `malloc`, since compiled code frees and reallocates it by itself. Compiled
+//! code also copies and forgets their tokens, so that these say nothing: nobody follows them.
+#![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
+
+use crate::coarray::{Coarray, Kind};
+use crate::descriptor::{DIMENSION_BYTES, Descriptor, HEAD_BYTES, MAX_RANK};
+use crate::image::{Block, Image, Level, Tables, lock};
+use crate::stat::{Failure, code};
+use gasnet::RankId;
+use gasnet::atomics::Function;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// Bytes of a lock, and of an event.
+pub const CELL_BYTES: u64 = 16;
+
+/// Bytes of a pointer.
+const WORD_BYTES: usize = size_of::<usize>();
+/// How far in front of its token the pointer of a component is looked for.
+const MAX_TYPE_BYTES: usize = 4096;
+
+/// Bytes of the memory of another image, as an access finds them.
+#[derive(Debug, Clone, Copy)]
+pub struct Location {
+    /// Whose.
+    pub rank: RankId,
+    /// From the start of the segment.
+    pub offset: u64,
+    /// Where it is mapped here, or null.
+    pub mapped: *mut u8,
+}
+
+/// What a call registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// A coarray, or locks or events, of so many bytes or elements.
+    Coarray(Kind, u64),
+    /// A component that has no memory yet.
+    Component,
+    /// Memory of a component.
+    Block(usize),
+}
+
+/// The token behind a handle of compiled code.
+///
+/// # Errors
+/// There is none: the coarray is not allocated.
+///
+/// # Safety
+/// 1. `token` is null or was made by [`Image::register`], and not deregistered (owed by the caller).
+#[inline]
+pub unsafe fn token<'a>(token: *mut u8) -> Result<&'a Coarray, Failure> {
+    // SAFETY: (1).
+    unsafe { token.cast::<Coarray>().as_ref() }.ok_or_else(unallocated)
+}
+
+#[cold]
+fn unallocated() -> Failure {
+    Failure::other("access to a coarray that is not allocated")
+}
+
+impl Image {
+    /// Where byte `offset` of a coarray is on an image of the current team.
+    ///
+    /// # Errors
+    /// There is no such image.
+    #[inline]
+    pub fn place(&self, token: &Coarray, offset: usize, image: i32) -> Result<Location, Failure> {
+        place_in(self.level(), token, offset, image)
+    }
+
+    /// Registers memory: sets `token`, and the base of `descriptor`.
+    ///
+    /// # Collective
+    /// Coarrays: over the current team; static ones over all images, which do not wait for each other before
+    /// the program has begun.
+    ///
+    /// # Errors
+    /// No room, or sizes that differ between images.
+    ///
+    /// # Safety
+    /// 1. `home` is the token's variable. 2. `descriptor` is one of compiled code, perhaps without
+    ///    dimensions (both owed by the caller).
+    pub unsafe fn register(
+        &self,
+        request: Request,
+        home: *mut *mut u8,
+        descriptor: Descriptor,
+    ) -> Result<(), Failure> {
+        match request {
+            Request::Component => {
+                // SAFETY: (1).
+                unsafe { home.write(std::ptr::null_mut()) };
+                Ok(())
+            }
+            Request::Block(bytes) => self.register_block(bytes, home, descriptor),
+            Request::Coarray(Kind::Allocated, bytes) if self.is_in_coarray(home.addr()) => {
+                self.register_block(bytes as usize, home, descriptor)
+            }
+            Request::Coarray(kind, count) => {
+                // SAFETY: (1).
+                let old = unsafe { home.read() };
+                if kind == Kind::Allocated && self.is_static(old, home) {
+                    // Memory of an unlimited polymorphic component, for which compiled code hands over the
+                    // token of the coarray.
+                    descriptor.set_base(plain(count as usize)?);
+                    return Ok(());
+                }
+                let token = self.register_coarray(kind, count, home.cast())?;
+                let own = self.rank.table().get(self.rank.id()).map_or(std::ptr::null_mut(), |e| e.local);
+                descriptor.set_base(own.wrapping_add(token.offset as usize));
+                // SAFETY: (1).
+                unsafe { home.write(std::ptr::from_ref(token).cast_mut().cast()) };
+                Ok(())
+            }
+        }
+    }
+
+    fn register_coarray(&self, kind: Kind, n: u64, home: *mut u8) -> Result<&'static Coarray, Failure> {
+        let cells = matches!(kind, Kind::Locks | Kind::Events | Kind::Critical);
+        let bytes = if cells { n.saturating_mul(CELL_BYTES) } else { n };
+        let begun = self.begun.load(Relaxed);
+        let offset = if begun { self.agree(n, bytes)? } else { self.take_alone(bytes)? };
+        let token =
+            Coarray { offset, bytes, kind, count: if cells { n } else { 0 }, home: AtomicPtr::new(home) };
+        let token: &'static Coarray = Box::leak(Box::new(token));
+        let address = std::ptr::from_ref(token).expose_provenance();
+        let mut tables = lock(&self.tables);
+        tables.coarrays.insert(address);
+        tables.places.insert(offset, bytes);
+        if !begun {
+            tables.statics = mix(mix(tables.statics, bytes), kind as u64);
+        } else if kind == Kind::Allocated || cells {
+            lock(&self.level().coarrays).insert(address);
+        }
+        drop(tables);
+        if cells && begun {
+            // Memory that was used before; others come after a synchronisation of the images.
+            // SAFETY: just allocated, in the own segment.
+            unsafe { self.rank.memset(self.rank.id(), offset, 0, bytes as usize) };
+        }
+        Ok(token)
+    }
+
+    /// A place for a static coarray: all images take the same steps in the same order.
+    fn take_alone(&self, bytes: u64) -> Result<u64, Failure> {
+        let mut heap = lock(&self.heap);
+        let at = heap.find(bytes, 0).ok_or_else(|| no_room(bytes))?;
+        heap.take(at, bytes);
+        Ok(at)
+    }
+
+    /// A place that all images of the current team have free.
+    fn agree(&self, n: u64, bytes: u64) -> Result<u64, Failure> {
+        let team = &self.level().team;
+        let mut from = 0;
+        loop {
+            let mine = lock(&self.heap).find(bytes, from).unwrap_or(u64::MAX);
+            // The highest and, as complements, the lowest of the proposals and of the sizes.
+            let said = team.reduce_all_with(&[mine, !mine, n, !n], Function::Max);
+            if said[2] != !said[3] {
+                return Err(self.different_sizes(n));
+            }
+            if said[0] == u64::MAX {
+                return Err(no_room(bytes).shared());
+            }
+            if said[0] == !said[1] {
+                lock(&self.heap).take(mine, bytes);
+                return Ok(mine);
+            }
+            from = said[0];
+        }
+    }
+
+    #[cold]
+    fn different_sizes(&self, n: u64) -> Failure {
+        let all = self.level().team.gather_all(&[n]);
+        let other = all.iter().position(|other| *other != all[0]).unwrap_or(0);
+        Failure::other(format!(
+            "allocate of a coarray with different sizes: {} bytes on image 1, {} bytes on image {}",
+            all[0],
+            all[other],
+            other + 1
+        ))
+        .shared()
+    }
+
+    /// Deregisters what `home` belongs to: a coarray, or the memory of a component. With `keep` the
+    /// component stays, without memory.
+    ///
+    /// # Collective
+    /// Coarrays: over the current team.
+    ///
+    /// # Safety
+    /// 1. `home` is the variable of a token (owed by the caller).
+    pub unsafe fn deregister(&self, home: *mut *mut u8, keep: bool) -> Result<(), Failure> {
+        // SAFETY: (1).
+        let old = unsafe { home.read() };
+        if self.is_in_coarray(home.addr()) {
+            // SAFETY: (1).
+            unsafe { self.deregister_block(home, keep) };
+            return Ok(());
+        }
+        if !lock(&self.tables).coarrays.contains(&old.addr()) {
+            // Never allocated, or a temporary's token, which was never set.
+            return Ok(());
+        }
+        // The others may still use it.
+        self.level().team.barrier();
+        // SAFETY: it is among the coarrays.
+        unsafe { self.release(old.addr()) };
+        // SAFETY: (1).
+        unsafe { home.write(std::ptr::null_mut()) };
+        Ok(())
+    }
+
+    /// Frees a coarray that no image uses any more.
+    ///
+    /// # Safety
+    /// 1. The address of a token in the tables (owed by the caller).
+    pub unsafe fn release(&self, address: usize) {
+        let mut tables = lock(&self.tables);
+        tables.coarrays.remove(&address);
+        let mut level = Some(self.level());
+        while let Some(l) = level {
+            lock(&l.coarrays).remove(&address);
+            level = l.outer;
+        }
+        // SAFETY: (1); made by `register_coarray`, and in no table any more.
+        let token = unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Coarray>(address)) };
+        tables.places.remove(&token.offset);
+        lock(&self.heap).give(token.offset, token.bytes);
+    }
+
+    /// Whether `old` is the token of a static coarray, and `home` its variable.
+    fn is_static(&self, old: *mut u8, home: *mut *mut u8) -> bool {
+        if !lock(&self.tables).coarrays.contains(&old.addr()) {
+            return false;
+        }
+        // SAFETY: it is among the coarrays, so it is a token.
+        let token = unsafe { &*old.cast::<Coarray>() };
+        token.kind == Kind::Static && token.home.load(Relaxed) == home.cast()
+    }
+
+    /// Whether an address of this image lies in a coarray, or in a component of one.
+    fn is_in_coarray(&self, address: usize) -> bool {
+        self.container(&lock(&self.tables), address).is_some()
+    }
+
+    /// The first byte of the coarray or component that an address lies in.
+    fn container(&self, tables: &Tables, address: usize) -> Option<usize> {
+        let own = self.rank.table().get(self.rank.id())?;
+        let offset = address.wrapping_sub(own.local.addr()) as u64;
+        if offset < own.size as u64 {
+            let (start, bytes) = tables.places.range(..=offset).next_back()?;
+            return (offset - start < *bytes).then(|| own.local.addr() + *start as usize);
+        }
+        let (start, block) = tables.blocks.range(..=address).next_back()?;
+        (address - start < block.bytes && self.is_held(tables, *start, block.token)).then_some(*start)
+    }
+
+    /// Whether the component with this token still has this memory: compiled code may have freed it.
+    fn is_held(&self, tables: &Tables, block: usize, token: usize) -> bool {
+        let Some(start) = self.container(tables, token) else { return false };
+        let start = start.next_multiple_of(WORD_BYTES).max(token.saturating_sub(MAX_TYPE_BYTES));
+        (start..token).step_by(WORD_BYTES).any(|at| {
+            // SAFETY: between the start of a coarray or of a component that is held and an address in it.
+            (unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() }) == block
+        })
+    }
+
+    fn register_block(
+        &self,
+        bytes: usize,
+        home: *mut *mut u8,
+        descriptor: Descriptor,
+    ) -> Result<(), Failure> {
+        let at = plain(bytes)?;
+        let mut tables = lock(&self.tables);
+        if let Some(old) = tables.by_token.insert(home.addr(), at.addr()) {
+            tables.blocks.remove(&old);
+        }
+        tables.blocks.insert(at.expose_provenance(), Block { bytes, token: home.expose_provenance() });
+        descriptor.set_base(at);
+        Ok(())
+    }
+
+    /// Frees the memory of a component. What compiled code has allocated by itself is in no table.
+    ///
+    /// # Safety
+    /// 1. `home` lies in a coarray or a component, so it is the token of a component (checked by the caller).
+    unsafe fn deregister_block(&self, home: *mut *mut u8, keep: bool) {
+        let mut tables = lock(&self.tables);
+        let start = self.container(&tables, home.addr()).unwrap_or(home.addr());
+        let known = tables.by_token.remove(&home.addr());
+        // The token follows the dimensions of a descriptor, if the component is an array.
+        let array = (1..=MAX_RANK).find_map(|rank| {
+            let head = home.cast::<u8>().wrapping_sub(HEAD_BYTES + DIMENSION_BYTES * rank);
+            // SAFETY: the head lies in the same coarray or component, in front of the token.
+            (head.addr() >= start && unsafe { Descriptor::at(head) }.could_be(rank)).then_some(head)
+        });
+        let at = match array {
+            // SAFETY: as above.
+            Some(head) => unsafe { Descriptor::at(head) }.base(),
+            None => match known.filter(|at| self.is_held(&tables, *at, home.addr())) {
+                Some(at) => std::ptr::with_exposed_provenance_mut(at),
+                None => std::ptr::null_mut(),
+            },
+        };
+        if let Some(known) = known {
+            tables.blocks.remove(&known);
+        }
+        tables.blocks.remove(&at.addr());
+        // SAFETY: memory of `malloc`, by this module or by compiled code, which has its only address.
+        unsafe { libc::free(at.cast()) };
+        if let (Some(head), false) = (array, keep) {
+            // SAFETY: as above.
+            unsafe { Descriptor::at(head) }.set_base(std::ptr::null_mut());
+        }
+    }
+}
+
+/// Where byte `offset` of a coarray is on an image of a team.
+///
+/// # Errors
+/// There is no such image.
+#[inline]
+pub fn place_in(level: &Level, token: &Coarray, offset: usize, image: i32) -> Result<Location, Failure> {
+    let member = (image as usize).wrapping_sub(1);
+    let Some((base, rank)) = level.bases.get(member).zip(level.ranks.get(member)) else {
+        return Err(crate::image::no_image(image, level));
+    };
+    let offset = token.offset.wrapping_add(offset as u64);
+    let base = base.load(Relaxed);
+    let mapped = if base.is_null() { base } else { base.wrapping_add(offset as usize) };
+    Ok(Location { rank: RankId(*rank), offset, mapped })
+}
+
+/// Memory that compiled code may free.
+fn plain(bytes: usize) -> Result<*mut u8, Failure> {
+    // SAFETY: a plain call.
+    let at = unsafe { libc::malloc(bytes.max(1)) };
+    if at.is_null() { Err(no_room(bytes as u64)) } else { Ok(at.cast()) }
+}
+
+#[cold]
+fn no_room(bytes: u64) -> Failure {
+    Failure::new(
+        code::ALLOCATION,
+        format!("not enough memory for {bytes} bytes of a coarray (CAF_HEAP limits it)"),
+    )
+}
+
+/// A step of a checksum.
+fn mix(sum: u64, word: u64) -> u64 {
+    (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
