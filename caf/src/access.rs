@@ -1,18 +1,74 @@
 //! Reads and writes of coarrays of other images.
 //!
 //! What is mapped here is *near*: loads and stores. Everything else is *far*, and goes as one transfer of the
-//! core.
+//! core: of the elements as they are there, which are converted here.
 #![expect(unsafe_code, reason = "copies between variables of compiled code and segments")]
 
-use crate::descriptor::Descriptor;
+use crate::assign::{Way, assign, conversion};
+use crate::convert::Conversion;
+use crate::descriptor::{Axis, Descriptor, Element, Section};
 use crate::image::Image;
 use crate::memory::Location;
 use crate::stat::Failure;
 use gasnet::bytes;
+use gasnet::vis::Shape;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Reads of mapped memory between two polls: a program may wait for a value that only a handler sets.
 const LOOKS_PER_POLL: u32 = 256;
+
+/// Elements of a coarray on an image.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    /// Where the axes begin.
+    pub location: Location,
+    /// The elements; where they begin does not count.
+    pub section: Section,
+    /// Their type.
+    pub element: Element,
+}
+
+/// Elements here.
+#[derive(Debug, Clone)]
+pub struct Local {
+    /// Their addresses.
+    pub section: Section,
+    /// Their type.
+    pub element: Element,
+}
+
+impl Local {
+    /// What a descriptor describes.
+    pub fn of(descriptor: Descriptor, kind: i32) -> Local {
+        let at = descriptor.base().expose_provenance();
+        Local { section: descriptor.section(at), element: descriptor.element(kind) }
+    }
+}
+
+/// The bytes of two variables that are one type and one run on both sides.
+#[inline]
+pub fn as_bytes(a: (Descriptor, i32), b: (Descriptor, i32)) -> Option<usize> {
+    if (a.0.class(), a.0.elem_len(), a.1) != (b.0.class(), b.0.elem_len(), b.1) {
+        return None;
+    }
+    if a.0.rank() == 0 && b.0.rank() == 0 {
+        return Some(a.0.elem_len());
+    }
+    let bytes = a.0.contiguous()?;
+    (b.0.contiguous()? == bytes).then_some(bytes)
+}
+
+impl Remote {
+    fn mapped(&self) -> Option<Section> {
+        let at = self.location.mapped;
+        (!at.is_null()).then(|| Section { at: at.expose_provenance(), axes: self.section.axes.clone() })
+    }
+
+    /// As places in the segment.
+    fn there(&self) -> Section {
+        Section { at: self.location.offset as usize, axes: self.section.axes.clone() }.simplified()
+    }
+}
 
 impl Image {
     /// Reads `len` contiguous bytes.
@@ -21,7 +77,7 @@ impl Image {
     /// 1. `to` is valid for writes of `len` bytes. 2. They lie in one coarray of that image (both owed by the
     ///    caller).
     #[inline]
-    pub unsafe fn read_bytes(&self, to: *mut u8, from: Location, len: usize) {
+    pub unsafe fn get_bytes(&self, to: *mut u8, from: Location, len: usize) {
         if from.mapped.is_null() {
             // SAFETY: (1), (2).
             return unsafe { self.rank.get(to, from.rank, from.offset, len) };
@@ -34,9 +90,9 @@ impl Image {
     /// Writes `len` contiguous bytes.
     ///
     /// # Safety
-    /// 1. `from` is valid for `len` bytes. 2. As for [`Image::read_bytes`].
+    /// 1. `from` is valid for `len` bytes. 2. As for [`Image::get_bytes`].
     #[inline]
-    pub unsafe fn write_bytes(&self, to: Location, from: *const u8, len: usize) {
+    pub unsafe fn put_bytes(&self, to: Location, from: *const u8, len: usize) {
         if to.mapped.is_null() {
             // SAFETY: (1), (2).
             return unsafe { self.rank.put(to.rank, to.offset, from, len) };
@@ -60,13 +116,242 @@ impl Image {
         self.rank.poll();
     }
 
-    /// `get` of contiguous elements of one type.
+    /// Assigns elements of an image to elements here. `overlap`: they may be the same memory.
+    ///
+    /// # One-sided
+    /// # Errors
+    /// The shapes differ, or there is no conversion.
+    ///
+    /// # Safety
+    /// 1. Both are elements of these types, in a coarray and here (owed by the caller).
+    pub unsafe fn get_section(&self, to: Local, from: &Remote, overlap: bool) -> Result<(), Failure> {
+        let how = conversion(to.element, from.element)?;
+        match from.mapped() {
+            Some(section) if !(overlap && from.location.rank == self.rank.id()) => {
+                // SAFETY: (1).
+                unsafe { assign((to.section, to.element), (section, from.element), Way::Load) }?;
+                self.looked();
+                Ok(())
+            }
+            Some(section) => {
+                let from = Local { section, element: from.element };
+                // SAFETY: (1).
+                let copy = unsafe { Packed::load(&from) }?;
+                // SAFETY: (1).
+                unsafe { assign((to.section, to.element), (copy.section(), from.element), Way::Load) }
+            }
+            None => {
+                let there = from.there();
+                let here = to.section.clone().simplified();
+                let shapes =
+                    Lengths::of(&there, from.element.bytes).zip(Lengths::of(&here, from.element.bytes));
+                let direct = there.extents() == here.extents() && matches!(how, Conversion::Same(_));
+                if let (true, Some((remote, local))) = (direct, shapes) {
+                    let (to, from_shape) = (local.shape(here.at), remote.shape(there.at));
+                    // SAFETY: (1); both have the same elements.
+                    unsafe { self.rank.get_shape(to, from.location.rank, from_shape, 0) };
+                    return Ok(());
+                }
+                // SAFETY: (1).
+                let copy = unsafe { self.fetch(from) };
+                // SAFETY: (1).
+                unsafe { assign((to.section, to.element), (copy.section(), from.element), Way::Load) }
+            }
+        }
+    }
+
+    /// A copy of elements of an image, as they are there.
+    ///
+    /// # Safety
+    /// As [`Image::get_section`].
+    unsafe fn fetch(&self, from: &Remote) -> Packed {
+        let there = from.there();
+        let copy = Packed::new(there.extents(), from.element.bytes);
+        let length = [copy.bytes.len()];
+        let to = Shape::Strided { at: copy.at, strides: &[], count: &length };
+        let (places, lengths);
+        let source = match Lengths::of(&there, from.element.bytes) {
+            Some(found) => {
+                lengths = found;
+                lengths.shape(there.at)
+            }
+            None => {
+                places = places_of(&there);
+                Shape::Indexed(&places, from.element.bytes)
+            }
+        };
+        // SAFETY: the copy has as many bytes; the source is owed by the caller.
+        unsafe { self.rank.get_shape(to, from.location.rank, source, 0) };
+        copy
+    }
+
+    /// Assigns elements here to elements of an image; one to all if there is one only. As
+    /// [`Image::get_section`].
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return `from` may be written again.
     ///
     /// # Errors
-    /// Not these.
-    pub fn get_contiguous(&self, to: Descriptor, from: Location, len: usize) -> Result<(), Failure> {
-        // SAFETY: compiled code vouches for its variables.
-        unsafe { self.read_bytes(to.base(), from, len) };
-        Ok(())
+    /// As [`Image::get_section`].
+    ///
+    /// # Safety
+    /// As [`Image::get_section`].
+    pub unsafe fn put_section(&self, to: &Remote, from: Local, overlap: bool) -> Result<(), Failure> {
+        let how = conversion(to.element, from.element)?;
+        match to.mapped() {
+            Some(section) if !(overlap && to.location.rank == self.rank.id()) => {
+                // SAFETY: (1).
+                unsafe { assign((section, to.element), (from.section, from.element), Way::Store) }
+            }
+            Some(section) => {
+                // SAFETY: (1).
+                let copy = unsafe { Packed::load(&from) }?;
+                // SAFETY: (1).
+                unsafe { assign((section, to.element), (copy.section(), from.element), Way::Store) }
+            }
+            None => {
+                let there = to.there();
+                let here = from.section.clone().simplified();
+                let shapes = Lengths::of(&there, to.element.bytes).zip(Lengths::of(&here, to.element.bytes));
+                let direct = there.extents() == here.extents() && matches!(how, Conversion::Same(_));
+                if let (true, Some((remote, local))) = (direct, shapes) {
+                    let (to_shape, source) = (remote.shape(there.at), local.shape(here.at));
+                    // SAFETY: (1); both have the same elements.
+                    unsafe { self.rank.put_shape(to.location.rank, to_shape, 0, source) };
+                    return Ok(());
+                }
+                let copy = Packed::new(there.extents(), to.element.bytes);
+                // SAFETY: the copy has elements of this type; (1).
+                unsafe {
+                    assign((copy.section(), to.element), (from.section, from.element), Way::Load)?;
+                    self.store(to, &there, &copy);
+                }
+                Ok(())
+            }
+        }
     }
+
+    /// Puts elements where they belong, as they are there.
+    ///
+    /// # Safety
+    /// As [`Image::get_section`]; `copy` has as many elements.
+    unsafe fn store(&self, to: &Remote, there: &Section, copy: &Packed) {
+        let length = [copy.bytes.len()];
+        let source = Shape::Strided { at: copy.at, strides: &[], count: &length };
+        let (places, lengths);
+        let target = match Lengths::of(there, to.element.bytes) {
+            Some(found) => {
+                lengths = found;
+                lengths.shape(there.at)
+            }
+            None => {
+                places = places_of(there);
+                Shape::Indexed(&places, to.element.bytes)
+            }
+        };
+        // SAFETY: owed by the caller.
+        unsafe { self.rank.put_shape(to.location.rank, target, 0, source) };
+    }
+
+    /// Assigns elements of an image to elements of an image.
+    ///
+    /// # One-sided
+    /// # Errors
+    /// As [`Image::get_section`].
+    ///
+    /// # Safety
+    /// As [`Image::get_section`], of both.
+    pub unsafe fn transfer(&self, to: &Remote, from: &Remote, overlap: bool) -> Result<(), Failure> {
+        let same = overlap && to.location.rank == from.location.rank;
+        // SAFETY: owed by the caller.
+        unsafe {
+            match from.mapped() {
+                Some(section) if !same => {
+                    self.put_section(to, Local { section, element: from.element }, false)
+                }
+                Some(section) => {
+                    let copy = Packed::load(&Local { section, element: from.element })?;
+                    self.put_section(to, Local { section: copy.section(), element: from.element }, false)
+                }
+                None => {
+                    let copy = self.fetch(from);
+                    self.put_section(to, Local { section: copy.section(), element: from.element }, false)
+                }
+            }
+        }
+    }
+}
+
+/// A copy of elements, one after the other.
+struct Packed {
+    bytes: Vec<u8>,
+    /// Where they are.
+    at: usize,
+    extents: Vec<usize>,
+    element: usize,
+}
+
+impl Packed {
+    fn new(extents: Vec<usize>, element: usize) -> Packed {
+        let mut bytes = vec![0; extents.iter().product::<usize>() * element];
+        let at = bytes.as_mut_ptr().expose_provenance();
+        Packed { bytes, at, extents, element }
+    }
+
+    /// Of elements here.
+    ///
+    /// # Safety
+    /// 1. There are elements of this type (owed by the caller).
+    unsafe fn load(from: &Local) -> Result<Packed, Failure> {
+        let copy = Packed::new(from.section.extents(), from.element.bytes);
+        // SAFETY: (1); the copy has as many.
+        unsafe {
+            assign((copy.section(), from.element), (from.section.clone(), from.element), Way::Load)?;
+        }
+        Ok(copy)
+    }
+
+    fn section(&self) -> Section {
+        Section::contiguous(self.at, &self.extents, self.element)
+    }
+}
+
+/// The form of a section that has no vectors, for the core.
+struct Lengths {
+    strides: Vec<usize>,
+    count: Vec<usize>,
+}
+
+impl Lengths {
+    fn of(section: &Section, bytes: usize) -> Option<Lengths> {
+        let mut form = Lengths { strides: Vec::new(), count: vec![bytes] };
+        for axis in &section.axes {
+            let Axis::Regular { count, step } = *axis else { return None };
+            if form.strides.is_empty() && step == form.count[0] as isize {
+                form.count[0] *= count;
+            } else {
+                form.strides.push(step as usize);
+                form.count.push(count);
+            }
+        }
+        Some(form)
+    }
+
+    fn shape(&self, at: usize) -> Shape<'_> {
+        Shape::Strided { at, strides: &self.strides, count: &self.count }
+    }
+}
+
+/// The places of all elements.
+fn places_of(section: &Section) -> Vec<usize> {
+    let mut places = vec![section.at];
+    for axis in section.axes.iter().rev() {
+        // From the slowest axis to the fastest.
+        places = places
+            .iter()
+            .flat_map(|at| (0..axis.count()).map(move |i| at.wrapping_add_signed(axis.place(i))))
+            .collect();
+    }
+    places
 }

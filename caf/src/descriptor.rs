@@ -214,6 +214,27 @@ impl Descriptor {
         Section { at, axes: (0..self.rank()).map(axis).collect() }
     }
 
+    /// Its elements at the subscripts that compiled code hands over beside it; its own first element is at
+    /// `at`.
+    ///
+    /// # Safety
+    /// 1. `subscripts` has an entry for each dimension (owed by the caller).
+    pub unsafe fn section_at(self, at: usize, subscripts: *const Subscripts) -> Section {
+        let span = self.span();
+        let axis = |i| {
+            let Dimension { stride, lower, .. } = self.dimension(i);
+            let step = stride * span;
+            // SAFETY: (1).
+            unsafe { (*subscripts.add(i)).axis(lower, step) }
+        };
+        let (mut at, mut axes) = (at, Vec::with_capacity(self.rank()));
+        for (start, axis) in (0..self.rank()).map(axis) {
+            at = at.wrapping_add_signed(start);
+            axes.push(axis);
+        }
+        Section { at, axes }
+    }
+
     /// Makes it describe contiguous elements at `base` with these extents and lower bounds of 1.
     ///
     /// # Safety
@@ -232,6 +253,89 @@ impl Descriptor {
             (*self.0).base = base;
             (*self.0).offset = origin as usize;
             (*self.0).span = (*self.0).elem_len as isize;
+        }
+    }
+}
+
+/// The subscripts of a dimension: a vector, or a triplet if that has no elements. Both hold subscripts as
+/// they are declared.
+#[repr(C)]
+pub struct Subscripts {
+    vector: usize,
+    which: Which,
+}
+
+#[repr(C)]
+union Which {
+    listed: Listed,
+    triplet: Triplet,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Listed {
+    vector: *const u8,
+    kind: c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Triplet {
+    lower: isize,
+    upper: isize,
+    stride: isize,
+}
+
+impl Subscripts {
+    /// Where the axis begins, from element `lower` on, and the axis.
+    fn axis(&self, lower: isize, step: isize) -> (isize, Axis) {
+        if self.vector > 0 {
+            // SAFETY: with a number of elements it is a vector of so many.
+            let axis = unsafe {
+                let Listed { vector, kind } = self.which.listed;
+                listed(vector, self.vector, kind, lower, step)
+            };
+            return (0, axis);
+        }
+        // SAFETY: without elements it is a triplet.
+        let Triplet { lower: first, upper, stride } = unsafe { self.which.triplet };
+        triplet(first - lower, upper - lower, stride, step)
+    }
+}
+
+/// The axis of subscripts in a vector, where subscript `lower` is the beginning.
+///
+/// # Safety
+/// 1. `vector` has `count` integers of that kind (owed by the caller).
+pub unsafe fn listed(vector: *const u8, count: usize, kind: i32, lower: isize, step: isize) -> Axis {
+    let place = |i| {
+        // SAFETY: (1).
+        let subscript = unsafe { integer(vector, kind, i) };
+        subscript.wrapping_sub(lower).wrapping_mul(step)
+    };
+    Axis::Listed((0..count).map(place).collect())
+}
+
+/// Where the axis of a triplet begins, whose subscripts count from 0, and the axis.
+pub fn triplet(first: isize, last: isize, stride: isize, step: isize) -> (isize, Axis) {
+    let stride = if stride == 0 { 1 } else { stride };
+    let count = usize::try_from((last - first + stride) / stride).unwrap_or(0);
+    (first.wrapping_mul(step), Axis::Regular { count, step: stride.wrapping_mul(step) })
+}
+
+/// An element of a vector of integers.
+///
+/// # Safety
+/// 1. The vector has such an element of that kind (owed by the caller).
+unsafe fn integer(vector: *const u8, kind: i32, i: usize) -> isize {
+    // SAFETY: (1).
+    unsafe {
+        match kind {
+            1 => vector.cast::<i8>().add(i).read() as isize,
+            2 => vector.cast::<i16>().add(i).read_unaligned() as isize,
+            4 => vector.cast::<i32>().add(i).read_unaligned() as isize,
+            16 => vector.cast::<i128>().add(i).read_unaligned() as isize,
+            _ => vector.cast::<isize>().add(i).read_unaligned(),
         }
     }
 }
@@ -298,6 +402,19 @@ impl Section {
     /// Elements in all.
     pub fn count(&self) -> usize {
         self.axes.iter().map(Axis::count).product()
+    }
+
+    /// Without the axes that have one element.
+    pub fn simplified(mut self) -> Section {
+        let mut at = self.at;
+        self.axes.retain(|axis| {
+            let one = axis.count() == 1;
+            if one {
+                at = at.wrapping_add_signed(axis.place(0));
+            }
+            !one
+        });
+        Section { at, ..self }
     }
 
     /// Elements along each axis.

@@ -76,6 +76,8 @@ pub struct Tables {
     pub blocks: BTreeMap<usize, Block>,
     /// The memory that a component got last, by its token.
     pub by_token: HashMap<usize, usize>,
+    /// The teams that were formed, by their handles: what a variable of type `team_type` holds.
+    pub teams: HashMap<usize, &'static Level>,
     /// A checksum of the static coarrays so far.
     pub statics: u64,
 }

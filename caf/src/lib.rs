@@ -10,7 +10,7 @@
 //! - `access`: reads and writes of coarrays; `collect`, `teams`: collective subroutines, and teams.
 //! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines.
 //! - `walk`: references to components of other images, which their owner follows if it is far.
-//! - `convert`: assignment of elements of different types.
+//! - `assign`: assignment of sections that are mapped here; `convert`: of elements of different types.
 //! - `memory`: coarrays and components that compiled code registers.
 //! - `report`: `stat=`, `errmsg=`, error termination.
 //! - `image`: the state of this image, and how it starts and ends.
@@ -24,7 +24,9 @@
 
 mod abi_a;
 mod access;
+mod assign;
 mod coarray;
+mod convert;
 mod descriptor;
 mod heap;
 mod image;

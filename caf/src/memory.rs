@@ -14,6 +14,7 @@ use crate::image::{Block, Image, Level, Tables, lock};
 use crate::stat::{Failure, code};
 use gasnet::RankId;
 use gasnet::atomics::Function;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Bytes of a lock, and of an event.
@@ -54,14 +55,14 @@ pub enum Request {
 /// # Safety
 /// 1. `token` is null or was made by [`Image::register`], and not deregistered (owed by the caller).
 #[inline]
-pub unsafe fn token<'a>(token: *mut u8) -> Result<&'a Coarray, Failure> {
+pub unsafe fn coarray<'a>(token: *mut u8) -> Result<&'a Coarray, Failure> {
     // SAFETY: (1).
     unsafe { token.cast::<Coarray>().as_ref() }.ok_or_else(unallocated)
 }
 
 #[cold]
 fn unallocated() -> Failure {
-    Failure::other("access to a coarray that is not allocated")
+    Failure::other("a coarray is accessed that is not allocated")
 }
 
 impl Image {
@@ -70,8 +71,25 @@ impl Image {
     /// # Errors
     /// There is no such image.
     #[inline]
-    pub fn place(&self, token: &Coarray, offset: usize, image: i32) -> Result<Location, Failure> {
-        place_in(self.level(), token, offset, image)
+    pub fn locate(&self, coarray: &Coarray, offset: usize, image: i32) -> Result<Location, Failure> {
+        locate(self.level(), coarray, offset, image)
+    }
+
+    /// As [`Image::locate`], on an image of a team by its handle.
+    ///
+    /// # Errors
+    /// There is no such image, or no such team.
+    #[cold]
+    pub fn locate_in(
+        &self,
+        team: *const c_void,
+        coarray: &Coarray,
+        offset: usize,
+        image: i32,
+    ) -> Result<Location, Failure> {
+        let found = lock(&self.tables).teams.get(&team.addr()).copied();
+        let level = found.ok_or_else(|| Failure::other("team= names a team that was not formed"))?;
+        locate(level, coarray, offset, image)
     }
 
     /// Registers memory: sets `token`, and the base of `descriptor`.
@@ -330,12 +348,12 @@ impl Image {
 /// # Errors
 /// There is no such image.
 #[inline]
-pub fn place_in(level: &Level, token: &Coarray, offset: usize, image: i32) -> Result<Location, Failure> {
+pub fn locate(level: &Level, coarray: &Coarray, offset: usize, image: i32) -> Result<Location, Failure> {
     let member = (image as usize).wrapping_sub(1);
     let Some((base, rank)) = level.bases.get(member).zip(level.ranks.get(member)) else {
         return Err(crate::image::no_image(image, level));
     };
-    let offset = token.offset.wrapping_add(offset as u64);
+    let offset = coarray.offset.wrapping_add(offset as u64);
     let base = base.load(Relaxed);
     let mapped = if base.is_null() { base } else { base.wrapping_add(offset as usize) };
     Ok(Location { rank: RankId(*rank), offset, mapped })

@@ -5,6 +5,7 @@ use super::{image, report};
 use crate::image as images;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::Write;
+use std::sync::Once;
 use std::sync::atomic::Ordering::Relaxed;
 
 unsafe extern "C" {
@@ -16,6 +17,17 @@ pub(super) fn arm() {
     // SAFETY: `hook` neither unwinds nor uses its argument.
     let failed = unsafe { on_exit(hook, std::ptr::null_mut()) };
     assert_eq!(failed, 0, "on_exit: out of memory");
+}
+
+/// Undoes what the start of the compiler's library, which comes after [`_gfortran_caf_init`], does to the
+/// signal by which a job ends: each image would print a backtrace. Called by the first image control
+/// statement.
+pub(super) fn quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: plain calls. The default action of a signal is no code of this process.
+        unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
+    });
 }
 
 /// An exit with a status that did not come from the end of the program or from a `stop` is one of the
@@ -162,5 +174,6 @@ pub unsafe extern "C" fn _gfortran_caf_sync_all(stat: *mut c_int, message: *mut 
     // SAFETY: owed by the caller.
     let report = unsafe { report(stat, message, len) };
     let image = image();
+    quiet();
     report.finish(image, image.sync_all());
 }

@@ -37,7 +37,9 @@ pub unsafe extern "C" fn _gfortran_caf_register(
         5 | 6 => Ok(Request::Coarray(Kind::Events, n as u64)),
         7 => Ok(Request::Component),
         8 => Ok(Request::Block(n)),
-        _ => Err(Failure::other(format!("the compiler registers memory of kind {kind}, which is not known"))),
+        kind => {
+            Err(Failure::other(format!("the compiler registers memory of kind {kind}, which is not known")))
+        }
     };
     // SAFETY: owed by the caller.
     report.finish(image, request.and_then(|request| unsafe { image.register(request, token, descriptor) }));
