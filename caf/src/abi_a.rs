@@ -5,10 +5,12 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 mod access;
+mod components;
 mod control;
 mod memory;
 
 use crate::image::{self, Image};
+use crate::owner;
 use crate::report::Report;
 use std::ffi::{c_char, c_int};
 
@@ -20,7 +22,7 @@ fn image() -> &'static Image {
 
 #[cold]
 fn start() -> &'static Image {
-    let image = image::start(Vec::new);
+    let image = image::start(owner::handlers);
     control::arm();
     image
 }

@@ -284,7 +284,8 @@ impl Image {
 }
 
 /// A copy of elements, one after the other.
-struct Packed {
+#[derive(Debug)]
+pub struct Packed {
     bytes: Vec<u8>,
     /// Where they are.
     at: usize,
@@ -294,16 +295,23 @@ struct Packed {
 
 impl Packed {
     fn new(extents: Vec<usize>, element: usize) -> Packed {
-        let mut bytes = vec![0; extents.iter().product::<usize>() * element];
+        Packed::of(vec![0; extents.iter().product::<usize>() * element], extents, element)
+    }
+
+    /// Of elements of so many bytes, with these extents.
+    pub fn of(mut bytes: Vec<u8>, extents: Vec<usize>, element: usize) -> Packed {
         let at = bytes.as_mut_ptr().expose_provenance();
         Packed { bytes, at, extents, element }
     }
 
     /// Of elements here.
     ///
+    /// # Errors
+    /// None that these elements could have.
+    ///
     /// # Safety
     /// 1. There are elements of this type (owed by the caller).
-    unsafe fn load(from: &Local) -> Result<Packed, Failure> {
+    pub unsafe fn load(from: &Local) -> Result<Packed, Failure> {
         let copy = Packed::new(from.section.extents(), from.element.bytes);
         // SAFETY: (1); the copy has as many.
         unsafe {
@@ -312,7 +320,13 @@ impl Packed {
         Ok(copy)
     }
 
-    fn section(&self) -> Section {
+    /// Their extents.
+    pub fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+
+    /// The elements.
+    pub fn section(&self) -> Section {
         Section::contiguous(self.at, &self.extents, self.element)
     }
 }

@@ -5,6 +5,7 @@ use crate::convert::{Conversion, convert};
 use crate::descriptor::{Axis, Element, Section};
 use crate::stat::Failure;
 use gasnet::bytes;
+use std::ops::Range;
 
 /// Which side other images may access meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +148,30 @@ pub unsafe fn assign(
     Ok(())
 }
 
+/// Calls `each` with the places and lengths of the runs that bytes `part` of the elements make, one after the
+/// other.
+pub fn runs(section: &Section, bytes: usize, part: Range<usize>, mut each: impl FnMut(usize, usize)) {
+    let section = section.clone().simplified();
+    let (mut run, mut axes) = (bytes, &section.axes[..]);
+    while let [Axis::Regular { count, step }, rest @ ..] = axes
+        && *step == run as isize
+    {
+        (run, axes) = (run * count, rest);
+    }
+    let mut next = part.start;
+    while next < part.end && run > 0 {
+        let (mut item, within) = (next / run, next % run);
+        let mut place = section.at;
+        for axis in axes {
+            place = place.wrapping_add_signed(axis.place(item % axis.count()));
+            item /= axis.count();
+        }
+        let length = (run - within).min(part.end - next);
+        each(place.wrapping_add(within), length);
+        next += length;
+    }
+}
+
 fn pointer(address: usize) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(address)
 }
@@ -217,6 +242,35 @@ mod tests {
         let rows = Section { at: 0, axes: vec![regular(4, 8), regular(5, 64), regular(6, 320)] };
         assert_eq!(loops(&to, &rows).unwrap().len(), 2);
         assert_eq!(loops(&to, &Section::scalar(0)).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn runs_are_parts_of_the_whole() {
+        let source: Vec<i64> = (0..100).collect();
+        let at = source.as_ptr().expose_provenance();
+        let listed = Axis::Listed([4, 2, 7].map(|i| i * 80).to_vec());
+        let sections = [
+            Section::contiguous(at, &[5, 2, 3], 8),
+            Section { at: at + 72, axes: vec![regular(2, -8), listed.clone(), regular(1, 800)] },
+            Section { at, axes: vec![regular(3, 8), listed] },
+            Section::scalar(at + 8),
+        ];
+        for section in sections {
+            let whole = 8 * section.count();
+            let copy = |part: Range<usize>| {
+                let mut copied: Vec<u8> = Vec::new();
+                runs(&section, 8, part, |at, n| {
+                    // SAFETY: bytes of the vector.
+                    copied.extend((at..at + n).map(|at| unsafe { pointer(at).read() }));
+                });
+                copied
+            };
+            let all = copy(0..whole);
+            assert_eq!(all.len(), whole);
+            for cut in 0..=whole {
+                assert_eq!([copy(0..cut), copy(cut..whole)].concat(), all, "{section:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Tokens: what compiled code keeps of a coarray and hands over with every access.
 
+use crate::descriptor::Dimension;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
 
 /// Why memory is registered: numbers that the compiler knows.
@@ -28,6 +30,10 @@ pub struct Coarray {
     pub kind: Kind,
     /// Elements of locks and events; else 0.
     pub count: u64,
+    /// The dimensions with which it was allocated, once compiled code has set them; none for static ones.
+    pub shape: OnceLock<Vec<Dimension>>,
+    /// Where compiled code has its descriptor.
+    pub descriptor: AtomicPtr<u8>,
     /// Where compiled code has the token that was set first. Only compared.
     pub home: AtomicPtr<u8>,
 }

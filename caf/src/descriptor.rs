@@ -114,6 +114,11 @@ impl Descriptor {
         Descriptor(at.cast())
     }
 
+    /// Where it is.
+    pub fn address(self) -> *mut u8 {
+        self.0.cast()
+    }
+
     /// First byte of the variable, or of the section's first element.
     #[inline]
     pub fn base(self) -> *mut u8 {
@@ -291,11 +296,12 @@ impl Subscripts {
     fn axis(&self, lower: isize, step: isize) -> (isize, Axis) {
         if self.vector > 0 {
             // SAFETY: with a number of elements it is a vector of so many.
-            let axis = unsafe {
+            let list = unsafe {
                 let Listed { vector, kind } = self.which.listed;
-                listed(vector, self.vector, kind, lower, step)
+                integers(vector, self.vector, kind)
             };
-            return (0, axis);
+            let place = |subscript: isize| subscript.wrapping_sub(lower).wrapping_mul(step);
+            return (0, Axis::Listed(list.into_iter().map(place).collect()));
         }
         // SAFETY: without elements it is a triplet.
         let Triplet { lower: first, upper, stride } = unsafe { self.which.triplet };
@@ -303,17 +309,13 @@ impl Subscripts {
     }
 }
 
-/// The axis of subscripts in a vector, where subscript `lower` is the beginning.
+/// The integers of a vector.
 ///
 /// # Safety
 /// 1. `vector` has `count` integers of that kind (owed by the caller).
-pub unsafe fn listed(vector: *const u8, count: usize, kind: i32, lower: isize, step: isize) -> Axis {
-    let place = |i| {
-        // SAFETY: (1).
-        let subscript = unsafe { integer(vector, kind, i) };
-        subscript.wrapping_sub(lower).wrapping_mul(step)
-    };
-    Axis::Listed((0..count).map(place).collect())
+pub unsafe fn integers(vector: *const u8, count: usize, kind: i32) -> Vec<isize> {
+    // SAFETY: (1).
+    (0..count).map(|i| unsafe { integer(vector, kind, i) }).collect()
 }
 
 /// Where the axis of a triplet begins, whose subscripts count from 0, and the axis.

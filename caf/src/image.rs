@@ -36,10 +36,14 @@ pub struct Image {
     pub heap: Mutex<Heap>,
     /// The coarrays and component blocks there are.
     pub tables: Mutex<Tables>,
+    /// Questions to other images, and their answers.
+    pub calls: Mutex<Calls>,
     /// Processes of the images whose segments are mapped here, by rank; 0 for others.
     pub processes: Box<[u32]>,
     /// Whether the program has begun: all static coarrays exist.
     pub begun: AtomicBool,
+    /// Whether there are coarrays whose bounds are not known yet.
+    pub fresh: AtomicBool,
     /// Whether the end of this image has begun.
     pub leaving: AtomicBool,
     /// Reads of mapped memory since the last poll.
@@ -80,6 +84,15 @@ pub struct Tables {
     pub teams: HashMap<usize, &'static Level>,
     /// A checksum of the static coarrays so far.
     pub statics: u64,
+}
+
+/// Questions that were asked, by number, and their answers as soon as they are there.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// How many there were.
+    pub asked: u64,
+    /// Those whose answers are awaited.
+    pub answers: HashMap<u64, Option<Vec<u8>>>,
 }
 
 /// Memory of a component.
@@ -148,8 +161,10 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
         rank,
         heap: Mutex::new(Heap::new(control..size)),
         tables: Mutex::default(),
+        calls: Mutex::default(),
         processes: (0..).zip(pids).map(|(r, pid)| if near(r) { pid } else { 0 }).collect(),
         begun: AtomicBool::new(false),
+        fresh: AtomicBool::new(false),
         leaving: AtomicBool::new(false),
         looks: AtomicU32::new(0),
         level: AtomicPtr::new(level),

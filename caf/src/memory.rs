@@ -9,12 +9,13 @@
 #![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
 
 use crate::coarray::{Coarray, Kind};
-use crate::descriptor::{DIMENSION_BYTES, Descriptor, HEAD_BYTES, MAX_RANK};
+use crate::descriptor::{DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK};
 use crate::image::{Block, Image, Level, Tables, lock};
 use crate::stat::{Failure, code};
 use gasnet::RankId;
 use gasnet::atomics::Function;
 use std::ffi::c_void;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Bytes of a lock, and of an event.
@@ -63,6 +64,22 @@ pub unsafe fn coarray<'a>(token: *mut u8) -> Result<&'a Coarray, Failure> {
 #[cold]
 fn unallocated() -> Failure {
     Failure::other("a coarray is accessed that is not allocated")
+}
+
+impl Coarray {
+    /// The dimensions with which it was allocated; `None` for others. The descriptor may be gone later.
+    pub fn shape(&self) -> Option<&[Dimension]> {
+        if self.kind != Kind::Allocated {
+            return None;
+        }
+        let shape = self.shape.get_or_init(|| {
+            // SAFETY: compiled code has registered the coarray with this descriptor, a variable of
+            // the part of the program that allocates it.
+            let descriptor = unsafe { Descriptor::at(self.descriptor.load(Relaxed)) };
+            (0..descriptor.rank()).map(|i| descriptor.dimension(i)).collect()
+        });
+        Some(shape)
+    }
 }
 
 impl Image {
@@ -129,7 +146,7 @@ impl Image {
                     descriptor.set_base(plain(count as usize)?);
                     return Ok(());
                 }
-                let token = self.register_coarray(kind, count, home.cast())?;
+                let token = self.register_coarray(kind, count, home.cast(), descriptor)?;
                 let own = self.rank.table().get(self.rank.id()).map_or(std::ptr::null_mut(), |e| e.local);
                 descriptor.set_base(own.wrapping_add(token.offset as usize));
                 // SAFETY: (1).
@@ -139,18 +156,34 @@ impl Image {
         }
     }
 
-    fn register_coarray(&self, kind: Kind, n: u64, home: *mut u8) -> Result<&'static Coarray, Failure> {
+    fn register_coarray(
+        &self,
+        kind: Kind,
+        n: u64,
+        home: *mut u8,
+        descriptor: Descriptor,
+    ) -> Result<&'static Coarray, Failure> {
         let cells = matches!(kind, Kind::Locks | Kind::Events | Kind::Critical);
         let bytes = if cells { n.saturating_mul(CELL_BYTES) } else { n };
         let begun = self.begun.load(Relaxed);
         let offset = if begun { self.agree(n, bytes)? } else { self.take_alone(bytes)? };
-        let token =
-            Coarray { offset, bytes, kind, count: if cells { n } else { 0 }, home: AtomicPtr::new(home) };
+        let token = Coarray {
+            offset,
+            bytes,
+            kind,
+            count: if cells { n } else { 0 },
+            shape: OnceLock::new(),
+            descriptor: AtomicPtr::new(descriptor.address()),
+            home: AtomicPtr::new(home),
+        };
         let token: &'static Coarray = Box::leak(Box::new(token));
         let address = std::ptr::from_ref(token).expose_provenance();
         let mut tables = lock(&self.tables);
         tables.coarrays.insert(address);
         tables.places.insert(offset, bytes);
+        if kind == Kind::Allocated {
+            self.fresh.store(true, Relaxed);
+        }
         if !begun {
             tables.statics = mix(mix(tables.statics, bytes), kind as u64);
         } else if kind == Kind::Allocated || cells {
@@ -235,6 +268,20 @@ impl Image {
         // SAFETY: (1).
         unsafe { home.write(std::ptr::null_mut()) };
         Ok(())
+    }
+
+    /// Takes note of the bounds of coarrays that were allocated: compiled code sets them after it has
+    /// registered the coarray, and before the images meet.
+    pub fn note_shapes(&self) {
+        if !self.fresh.load(Relaxed) {
+            return;
+        }
+        self.fresh.store(false, Relaxed);
+        for address in &lock(&self.tables).coarrays {
+            // SAFETY: it is among the coarrays, so it is a token.
+            let coarray = unsafe { &*std::ptr::with_exposed_provenance::<Coarray>(*address) };
+            let _ = coarray.shape();
+        }
     }
 
     /// Frees a coarray that no image uses any more.

@@ -13,6 +13,7 @@ impl Image {
     /// # Errors
     /// None yet.
     pub fn sync_all(&self) -> Result<(), Failure> {
+        self.note_shapes();
         self.rank.wait_implicit(Categories::PUTS);
         self.level().team.barrier();
         Ok(())

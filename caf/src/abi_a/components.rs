@@ -1,0 +1,146 @@
+//! Reads and writes through references.
+#![expect(unsafe_code, reason = "called by compiled code, by name")]
+
+use super::{image, report};
+use crate::access::Local;
+use crate::components::{Destination, Path};
+use crate::descriptor::{Class, Descriptor};
+use crate::memory::coarray;
+use crate::stat::Failure;
+use crate::walk::{Reference, parse};
+use std::ffi::c_int;
+
+/// # Safety
+/// `token` is null or one of this library; `references` is a list of compiled code (owed by the caller).
+unsafe fn path<'a>(
+    token: *mut u8,
+    image: c_int,
+    references: *const Reference,
+    (class, kind): (c_int, c_int),
+) -> Result<Path<'a>, Failure> {
+    // SAFETY: owed by the caller.
+    let (coarray, steps) = unsafe { (coarray(token)?, parse(references)?) };
+    Ok(Path { coarray, image, steps, class: Class::of(class), kind })
+}
+
+/// Reads what `references` lead to on an image.
+///
+/// # One-sided
+/// # Safety
+/// All pointers are those of compiled code for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _gfortran_caf_get_by_ref(
+    token: *mut u8,
+    index: c_int,
+    to: *mut u8,
+    references: *const Reference,
+    kind: c_int,
+    source_kind: c_int,
+    overlap: bool,
+    reallocatable: bool,
+    stat: *mut c_int,
+    class: c_int,
+) {
+    let image = image();
+    // SAFETY: owed by the caller, as all below.
+    let result = unsafe { path(token, index, references, (class, source_kind)) }.and_then(|path| {
+        // SAFETY: see above.
+        unsafe {
+            let to = Destination { descriptor: Descriptor::at(to), kind, reallocatable };
+            image.get_by_path(to, path, overlap)
+        }
+    });
+    // SAFETY: see above.
+    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+}
+
+/// Writes `source` to what `references` lead to on an image. What is allocated there stays as it is: it has
+/// to have the same shape.
+///
+/// # One-sided
+/// # Safety
+/// All pointers are those of compiled code for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _gfortran_caf_send_by_ref(
+    token: *mut u8,
+    index: c_int,
+    source: *mut u8,
+    references: *const Reference,
+    kind: c_int,
+    source_kind: c_int,
+    overlap: bool,
+    _reallocatable: bool,
+    stat: *mut c_int,
+    class: c_int,
+) {
+    let image = image();
+    // SAFETY: owed by the caller, as all below.
+    let result = unsafe { path(token, index, references, (class, kind)) }.and_then(|path| {
+        // SAFETY: see above.
+        unsafe {
+            let from = Local::of(Descriptor::at(source), source_kind);
+            image.put_by_path(path, from, overlap)
+        }
+    });
+    // SAFETY: see above.
+    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+}
+
+/// Assigns what references lead to on an image to what others lead to on an image.
+///
+/// # One-sided
+/// # Safety
+/// All pointers are those of compiled code for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _gfortran_caf_sendget_by_ref(
+    token: *mut u8,
+    index: c_int,
+    references: *const Reference,
+    source_token: *mut u8,
+    source_index: c_int,
+    source_references: *const Reference,
+    kind: c_int,
+    source_kind: c_int,
+    _overlap: bool,
+    stat: *mut c_int,
+    source_stat: *mut c_int,
+    class: c_int,
+    source_class: c_int,
+) {
+    let image = image();
+    // SAFETY: owed by the caller, as all below.
+    let paths = unsafe {
+        path(token, index, references, (class, kind)).and_then(|to| {
+            Ok((to, path(source_token, source_index, source_references, (source_class, source_kind))?))
+        })
+    };
+    let result = paths.and_then(|(to, from)| image.transfer_by_path(to, from));
+    // SAFETY: see above.
+    unsafe {
+        if let Some(stat) = source_stat.as_mut() {
+            *stat = 0;
+        }
+        report(stat, std::ptr::null_mut(), 0).finish(image, result);
+    }
+}
+
+/// Whether what `references` lead to on an image is allocated or associated.
+///
+/// # One-sided
+/// # Safety
+/// All pointers are those of compiled code for this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _gfortran_caf_is_present(
+    token: *mut u8,
+    index: c_int,
+    references: *const Reference,
+) -> c_int {
+    let image = image();
+    // The type does not matter.
+    // SAFETY: owed by the caller.
+    let result = unsafe { path(token, index, references, (0, 0)) }.and_then(|path| image.is_present(path));
+    match result {
+        Ok(present) => present.into(),
+        Err(failure) => image.fail(&failure),
+    }
+}
