@@ -80,6 +80,10 @@ pub struct Tables {
     pub blocks: BTreeMap<usize, Block>,
     /// The memory that a component got last, by its token.
     pub by_token: HashMap<usize, usize>,
+    /// Where components of coarrays have their pointers, as far as it is known, by their tokens.
+    pub pointers: HashMap<usize, usize>,
+    /// The component that got memory last, and this memory.
+    pub latest: Option<(usize, usize)>,
     /// The teams that were formed, by their handles: what a variable of type `team_type` holds.
     pub teams: HashMap<usize, &'static Level>,
     /// A checksum of the static coarrays so far.

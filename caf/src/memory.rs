@@ -127,6 +127,7 @@ impl Image {
         home: *mut *mut u8,
         descriptor: Descriptor,
     ) -> Result<(), Failure> {
+        self.learn();
         match request {
             Request::Component => {
                 // SAFETY: (1).
@@ -250,6 +251,7 @@ impl Image {
     /// # Safety
     /// 1. `home` is the variable of a token (owed by the caller).
     pub unsafe fn deregister(&self, home: *mut *mut u8, keep: bool) -> Result<(), Failure> {
+        self.learn();
         // SAFETY: (1).
         let old = unsafe { home.read() };
         if self.is_in_coarray(home.addr()) {
@@ -299,6 +301,11 @@ impl Image {
         // SAFETY: (1); made by `register_coarray`, and in no table any more.
         let token = unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Coarray>(address)) };
         tables.places.remove(&token.offset);
+        let own = self.rank.table().get(self.rank.id()).map_or(0, |e| e.local.addr());
+        let start = own + token.offset as usize;
+        let gone = start..start + token.bytes as usize;
+        tables.pointers.retain(|token, _| !gone.contains(token));
+        tables.latest = None;
         lock(&self.heap).give(token.offset, token.bytes);
     }
 
@@ -331,12 +338,26 @@ impl Image {
 
     /// Whether the component with this token still has this memory: compiled code may have freed it.
     fn is_held(&self, tables: &Tables, block: usize, token: usize) -> bool {
-        let Some(start) = self.container(tables, token) else { return false };
+        self.holder(tables, block, token).is_some()
+    }
+
+    /// Where the component with this token holds this memory, if it does: its pointer comes before the token,
+    /// in the same type.
+    fn holder(&self, tables: &Tables, block: usize, token: usize) -> Option<usize> {
+        let start = self.container(tables, token)?;
         let start = start.next_multiple_of(WORD_BYTES).max(token.saturating_sub(MAX_TYPE_BYTES));
-        (start..token).step_by(WORD_BYTES).any(|at| {
-            // SAFETY: between the start of a coarray or of a component that is held and an address in it.
-            (unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() }) == block
-        })
+        // Between the start of a coarray, or of a component that is held, and an address in it.
+        (start..token).step_by(WORD_BYTES).rev().find(|at| word(*at) == block)
+    }
+
+    /// Finds out where the component that got memory last has its pointer, which compiled code has set since.
+    fn learn(&self) {
+        let mut tables = lock(&self.tables);
+        if let Some((token, block)) = tables.latest.take()
+            && let Some(at) = self.holder(&tables, block, token)
+        {
+            tables.pointers.insert(token, at);
+        }
     }
 
     fn register_block(
@@ -347,6 +368,10 @@ impl Image {
     ) -> Result<(), Failure> {
         let at = plain(bytes)?;
         let mut tables = lock(&self.tables);
+        let own =
+            self.rank.table().get(self.rank.id()).map_or(0..0, |e| e.local.addr()..e.local.addr() + e.size);
+        // In memory that compiled code may free, others may follow at the same place.
+        tables.latest = own.contains(&home.addr()).then_some((home.addr(), at.addr()));
         if let Some(old) = tables.by_token.insert(home.addr(), at.addr()) {
             tables.blocks.remove(&old);
         }
@@ -372,10 +397,11 @@ impl Image {
         let at = match array {
             // SAFETY: as above.
             Some(head) => unsafe { Descriptor::at(head) }.base(),
-            None => match known.filter(|at| self.is_held(&tables, *at, home.addr())) {
-                Some(at) => std::ptr::with_exposed_provenance_mut(at),
-                None => std::ptr::null_mut(),
-            },
+            None => {
+                let holder = known.and_then(|known| self.holder(&tables, known, home.addr()));
+                let holder = holder.or_else(|| tables.pointers.get(&home.addr()).copied());
+                std::ptr::with_exposed_provenance_mut(holder.map_or(0, word))
+            }
         };
         if let Some(known) = known {
             tables.blocks.remove(&known);
@@ -404,6 +430,12 @@ pub fn locate(level: &Level, coarray: &Coarray, offset: usize, image: i32) -> Re
     let base = base.load(Relaxed);
     let mapped = if base.is_null() { base } else { base.wrapping_add(offset as usize) };
     Ok(Location { rank: RankId(*rank), offset, mapped })
+}
+
+/// The word at an address in a coarray or in a component.
+fn word(at: usize) -> usize {
+    // SAFETY: memory of this image, as its callers have found out.
+    unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() }
 }
 
 /// Memory that compiled code may free.
