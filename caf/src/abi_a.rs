@@ -37,3 +37,15 @@ unsafe fn report<'a>(stat: *mut c_int, message: *mut c_char, len: usize) -> Repo
         Report { stat: stat.as_mut(), message }
     }
 }
+
+/// Says that an access without `errmsg=` went well.
+///
+/// # Safety
+/// `stat` is null or a variable (owed by the caller).
+#[inline]
+unsafe fn succeed(stat: *mut c_int) {
+    // SAFETY: owed by the caller.
+    if let Some(stat) = unsafe { stat.as_mut() } {
+        *stat = 0;
+    }
+}

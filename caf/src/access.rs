@@ -22,7 +22,7 @@ const LOOKS_PER_POLL: u32 = 256;
 pub struct Remote {
     /// Where the axes begin.
     pub location: Location,
-    /// The elements; where they begin does not count.
+    /// The axes; where they begin does not count.
     pub section: Section,
     /// Their type.
     pub element: Element,

@@ -406,6 +406,22 @@ impl Section {
         self.axes.iter().map(Axis::count).product()
     }
 
+    /// The first byte of its elements and the end of the last one, from 0 on; `None` if it has none.
+    pub fn reach(&self, bytes: usize) -> Option<(isize, isize)> {
+        let mut reach = (self.at as isize, self.at as isize + bytes as isize);
+        for axis in &self.axes {
+            let (low, high) = match axis {
+                Axis::Regular { count, step } => {
+                    let last = step.wrapping_mul(count.checked_sub(1)? as isize);
+                    (last.min(0), last.max(0))
+                }
+                Axis::Listed(list) => (*list.iter().min()?, *list.iter().max()?),
+            };
+            reach = (reach.0.wrapping_add(low), reach.1.wrapping_add(high));
+        }
+        Some(reach)
+    }
+
     /// Without the axes that have one element.
     pub fn simplified(mut self) -> Section {
         let mut at = self.at;

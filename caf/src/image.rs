@@ -11,6 +11,7 @@ use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::{Categories, Error, Handler, RankId, Team, Threading};
 use gasnet_conduits::BootOptions;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -259,7 +260,9 @@ impl Image {
     #[cold]
     pub fn fatal(&self, text: &str) -> ! {
         let image = self.rank.id().0 + 1;
-        eprintln!("Fortran runtime error on image {image}: {text}\n\nError termination.");
+        let message = format!("Fortran runtime error on image {image}: {text}\n\nError termination.\n");
+        // One write: messages of other images come before or after.
+        let _ = std::io::stderr().write_all(message.as_bytes());
         self.rank.global_exit(1)
     }
 

@@ -9,7 +9,7 @@
 #![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
 
 use crate::coarray::{Coarray, Kind};
-use crate::descriptor::{DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK};
+use crate::descriptor::{DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
 use crate::image::{Block, Image, Level, Tables, lock};
 use crate::stat::{Failure, code};
 use gasnet::RankId;
@@ -67,6 +67,35 @@ fn unallocated() -> Failure {
 }
 
 impl Coarray {
+    /// Whether so many bytes from `offset` on are part of it.
+    #[inline]
+    pub fn holds(&self, offset: usize, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        bytes <= self.bytes && offset as u64 <= self.bytes - bytes
+    }
+
+    /// Where compiled code means elements to be that it says are at `offset`.
+    ///
+    /// # Errors
+    /// They are not all part of it.
+    pub fn elements_at(&self, offset: usize, section: &Section, bytes: usize) -> Result<usize, Failure> {
+        let Some((low, high)) = section.reach(bytes) else { return Ok(offset) };
+        let start = (offset as isize).wrapping_add(low) as usize;
+        if self.holds(start, (high - low) as usize) {
+            return Ok(offset);
+        }
+        if section.axes.is_empty() && bytes as u64 == self.bytes {
+            // Of a scalar of type complex that a value is assigned to, compiled code hands over a copy.
+            return Ok(0);
+        }
+        Err(Failure::other(format!(
+            "elements outside of the coarray, which has {} bytes, are accessed: a subscript is out of bounds (-fcheck=bounds finds it); or \
+             the compiler has handed over a copy of this image's elements, as it does for a vector subscript in an expression, and for \
+             an element of type complex that a value is assigned to: use a variable of its own there",
+            self.bytes
+        )))
+    }
+
     /// The dimensions with which it was allocated; `None` for others. The descriptor may be gone later.
     pub fn shape(&self) -> Option<&[Dimension]> {
         if self.kind != Kind::Allocated {

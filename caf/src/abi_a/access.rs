@@ -1,42 +1,67 @@
 //! Reads and writes of coarrays.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
-use super::{image, report};
+use super::{image, report, succeed};
 use crate::access::{Local, Remote, as_bytes};
-use crate::descriptor::{Descriptor, Section, Subscripts};
+use crate::descriptor::{Descriptor, Subscripts};
 use crate::image::Image;
 use crate::memory::{Location, coarray};
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
 
-/// Where compiled code wants to go: byte `offset` of a coarray on an image of the current team.
-///
-/// # Safety
-/// `token` is null or one of this library (owed by the caller).
-#[inline]
-unsafe fn locate(image: &Image, token: *mut u8, offset: usize, index: c_int) -> Result<Location, Failure> {
-    // SAFETY: owed by the caller.
-    unsafe { coarray(token) }.and_then(|coarray| image.locate(coarray, offset, index))
+/// What compiled code hands over of elements on an image of the current team, or of a team.
+#[derive(Clone, Copy)]
+struct There {
+    token: *mut u8,
+    offset: usize,
+    index: c_int,
+    /// A descriptor of the elements of this image.
+    like: Descriptor,
+    subscripts: *const Subscripts,
+    kind: c_int,
+    /// A variable of a team, or null.
+    team: *const *const c_void,
 }
 
-/// # Safety
-/// `subscripts` is null, or has an entry for each dimension (owed by the caller).
-unsafe fn remote(location: Location, of: (Descriptor, c_int), subscripts: *const Subscripts) -> Remote {
-    let section = if subscripts.is_null() {
-        of.0.section(0)
-    } else {
+impl There {
+    /// Where `bytes` contiguous bytes are, if nothing speaks against it.
+    ///
+    /// # Safety
+    /// `token` is null or one of this library (owed by the caller).
+    #[inline]
+    unsafe fn simple(&self, image: &Image, bytes: usize) -> Option<Location> {
         // SAFETY: owed by the caller.
-        unsafe { of.0.section_at(0, subscripts) }
-    };
-    // The subscripts may begin elsewhere.
-    let Section { at, axes } = section;
-    let Location { rank, offset, mapped } = location;
-    let location = Location {
-        rank,
-        offset: offset.wrapping_add(at as u64),
-        mapped: if mapped.is_null() { mapped } else { mapped.wrapping_add(at) },
-    };
-    Remote { location, section: Section { at: 0, axes }, element: of.0.element(of.1) }
+        let coarray = unsafe { coarray(self.token) }.ok()?;
+        let simple = self.subscripts.is_null() && self.team.is_null() && coarray.holds(self.offset, bytes);
+        if simple { image.locate(coarray, self.offset, self.index).ok() } else { None }
+    }
+
+    /// The elements.
+    ///
+    /// # Errors
+    /// No such coarray, image or elements.
+    ///
+    /// # Safety
+    /// All pointers are null or those of compiled code for one call (owed by the caller).
+    #[cold]
+    unsafe fn elements(&self, image: &Image) -> Result<Remote, Failure> {
+        // SAFETY: owed by the caller.
+        unsafe {
+            let coarray = coarray(self.token)?;
+            let section = match self.subscripts.is_null() {
+                true => self.like.section(0),
+                false => self.like.section_at(0, self.subscripts),
+            };
+            let offset = coarray.elements_at(self.offset, &section, self.like.elem_len())?;
+            // The subscripts may begin elsewhere.
+            let offset = offset.wrapping_add(section.at);
+            let location = match self.team.as_ref() {
+                None => image.locate(coarray, offset, self.index)?,
+                Some(team) => image.locate_in(*team, coarray, offset, self.index)?,
+            };
+            Ok(Remote { location, section, element: self.like.element(self.kind) })
+        }
+    }
 }
 
 /// Reads `source` of an image to `to`.
@@ -60,26 +85,25 @@ pub unsafe extern "C" fn _gfortran_caf_get(
     let image = image();
     // SAFETY: owed by the caller, as all below.
     let (source, to) = unsafe { (Descriptor::at(source), Descriptor::at(to)) };
-    // SAFETY: see above.
-    let result = unsafe { locate(image, token, offset, index) }.and_then(|location| {
-        if subscripts.is_null()
-            && let Some(bytes) = as_bytes((to, kind), (source, source_kind))
-        {
-            // SAFETY: see above.
-            unsafe { image.get_bytes(to.base(), location, bytes) };
-            return Ok(());
-        }
+    let team = std::ptr::null();
+    let there = There { token, offset, index, like: source, subscripts, kind: source_kind, team };
+    if let Some(bytes) = as_bytes((to, kind), (source, source_kind))
+        // SAFETY: see above.
+        && let Some(location) = unsafe { there.simple(image, bytes) }
+    {
         // SAFETY: see above.
         unsafe {
-            image.get_section(
-                Local::of(to, kind),
-                &remote(location, (source, source_kind), subscripts),
-                overlap,
-            )
+            image.get_bytes(to.base(), location, bytes);
+            succeed(stat);
         }
-    });
+        return;
+    }
     // SAFETY: see above.
-    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+    unsafe {
+        let elements = there.elements(image);
+        let result = elements.and_then(|from| image.get_section(Local::of(to, kind), &from, overlap));
+        report(stat, std::ptr::null_mut(), 0).finish(image, result);
+    }
 }
 
 /// Writes `source` to `to` of an image, of the team if there is one.
@@ -104,32 +128,24 @@ pub unsafe extern "C" fn _gfortran_caf_send(
     let image = image();
     // SAFETY: owed by the caller, as all below.
     let (source, to) = unsafe { (Descriptor::at(source), Descriptor::at(to)) };
-    let location = if team.is_null() {
+    let there = There { token, offset, index, like: to, subscripts, kind, team };
+    if let Some(bytes) = as_bytes((to, kind), (source, source_kind))
         // SAFETY: see above.
-        unsafe { locate(image, token, offset, index) }
-    } else {
-        // SAFETY: see above; a variable of a team.
-        unsafe { coarray(token).and_then(|coarray| image.locate_in(team.read(), coarray, offset, index)) }
-    };
-    let result = location.and_then(|location| {
-        if subscripts.is_null()
-            && let Some(bytes) = as_bytes((to, kind), (source, source_kind))
-        {
-            // SAFETY: see above.
-            unsafe { image.put_bytes(location, source.base(), bytes) };
-            return Ok(());
-        }
+        && let Some(location) = unsafe { there.simple(image, bytes) }
+    {
         // SAFETY: see above.
         unsafe {
-            image.put_section(
-                &remote(location, (to, kind), subscripts),
-                Local::of(source, source_kind),
-                overlap,
-            )
+            image.put_bytes(location, source.base(), bytes);
+            succeed(stat);
         }
-    });
+        return;
+    }
     // SAFETY: see above.
-    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+    unsafe {
+        let elements = there.elements(image);
+        let result = elements.and_then(|to| image.put_section(&to, Local::of(source, source_kind), overlap));
+        report(stat, std::ptr::null_mut(), 0).finish(image, result);
+    }
 }
 
 /// Assigns `source` of an image to `to` of an image.
@@ -155,20 +171,22 @@ pub unsafe extern "C" fn _gfortran_caf_sendget(
     stat: *mut c_int,
 ) {
     let image = image();
-    // SAFETY: owed by the caller, as all below.
-    let (source, to) = unsafe { (Descriptor::at(source), Descriptor::at(to)) };
-    // SAFETY: see above.
-    let result = unsafe {
-        locate(image, token, offset, index)
-            .and_then(|there| Ok((there, locate(image, source_token, source_offset, source_index)?)))
-    };
-    let result = result.and_then(|(there, from)| {
-        // SAFETY: see above.
-        unsafe {
-            let to = remote(there, (to, kind), subscripts);
-            image.transfer(&to, &remote(from, (source, source_kind), source_subscripts), overlap)
-        }
-    });
-    // SAFETY: see above.
-    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+    let team = std::ptr::null();
+    // SAFETY: owed by the caller.
+    unsafe {
+        let like = Descriptor::at(to);
+        let to = There { token, offset, index, like, subscripts, kind, team };
+        let from = There {
+            token: source_token,
+            offset: source_offset,
+            index: source_index,
+            like: Descriptor::at(source),
+            subscripts: source_subscripts,
+            kind: source_kind,
+            team,
+        };
+        let both = to.elements(image).and_then(|to| Ok((to, from.elements(image)?)));
+        let result = both.and_then(|(to, from)| image.transfer(&to, &from, overlap));
+        report(stat, std::ptr::null_mut(), 0).finish(image, result);
+    }
 }

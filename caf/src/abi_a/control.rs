@@ -21,7 +21,7 @@ pub(super) fn arm() {
 
 /// Undoes what the start of the compiler's library, which comes after [`_gfortran_caf_init`], does to the
 /// signal by which a job ends: each image would print a backtrace. Called by the first image control
-/// statement.
+/// statement or inquiry.
 pub(super) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -76,6 +76,7 @@ pub extern "C" fn _gfortran_caf_num_images(distance: c_int, failed: c_int) -> c_
 }
 
 fn around(distance: c_int) -> &'static images::Level {
+    quiet();
     let mut level = image().level();
     for _ in 0..distance {
         level = level.outer.unwrap_or(level);
@@ -87,7 +88,7 @@ fn around(distance: c_int) -> &'static images::Level {
 #[unsafe(no_mangle)]
 pub extern "C" fn _gfortran_caf_stop_numeric(code: c_int, quiet: bool) -> ! {
     if !quiet {
-        eprintln!("STOP {code}");
+        say("STOP ", code.to_string().as_bytes());
     }
     stop(code)
 }
@@ -100,7 +101,7 @@ pub extern "C" fn _gfortran_caf_stop_numeric(code: c_int, quiet: bool) -> ! {
 pub unsafe extern "C" fn _gfortran_caf_stop_str(text: *const c_char, len: usize, quiet: bool) -> ! {
     if !quiet && !text.is_null() {
         // SAFETY: owed by the caller.
-        unsafe { say("STOP ", text, len) };
+        unsafe { say("STOP ", bytes(text, len)) };
     }
     stop(0)
 }
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn _gfortran_caf_stop_str(text: *const c_char, len: usize,
 #[unsafe(no_mangle)]
 pub extern "C" fn _gfortran_caf_error_stop(code: c_int, quiet: bool) -> ! {
     if !quiet {
-        eprintln!("ERROR STOP {code}");
+        say("ERROR STOP ", code.to_string().as_bytes());
     }
     error_stop(code)
 }
@@ -122,21 +123,24 @@ pub extern "C" fn _gfortran_caf_error_stop(code: c_int, quiet: bool) -> ! {
 pub unsafe extern "C" fn _gfortran_caf_error_stop_str(text: *const c_char, len: usize, quiet: bool) -> ! {
     if !quiet && !text.is_null() {
         // SAFETY: owed by the caller.
-        unsafe { say("ERROR STOP ", text, len) };
+        unsafe { say("ERROR STOP ", bytes(text, len)) };
     } else if !quiet {
-        eprintln!("ERROR STOP");
+        say("ERROR STOP", b"");
     }
     error_stop(1)
 }
 
 /// # Safety
 /// `text` has `len` bytes (owed by the caller).
-unsafe fn say(what: &str, text: *const c_char, len: usize) {
+unsafe fn bytes<'a>(text: *const c_char, len: usize) -> &'a [u8] {
     // SAFETY: owed by the caller; characters are bytes.
-    let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
-    let line = [what.as_bytes(), text, b"\n"].concat();
+    unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) }
+}
+
+/// Prints a line, as one write: those of other images come before or after.
+fn say(what: &str, text: &[u8]) {
     // There is nobody to tell that the message did not come out.
-    let _ = std::io::stderr().write_all(&line);
+    let _ = std::io::stderr().write_all(&[what.as_bytes(), text, b"\n"].concat());
 }
 
 fn stop(code: c_int) -> ! {
