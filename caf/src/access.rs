@@ -83,7 +83,17 @@ impl Image {
             return unsafe { self.rank.get(to, from.rank, from.offset, len) };
         }
         // SAFETY: (1), (2).
-        unsafe { bytes::load(to, from.mapped, len) };
+        unsafe { self.load_mapped(to, from.mapped, len) };
+    }
+
+    /// Reads `len` contiguous bytes that are mapped here.
+    ///
+    /// # Safety
+    /// As [`Image::get_bytes`].
+    #[inline]
+    pub unsafe fn load_mapped(&self, to: *mut u8, from: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe { bytes::load(to, from, len) };
         self.looked();
     }
 

@@ -112,6 +112,22 @@ impl Coarray {
 }
 
 impl Image {
+    /// Where so many bytes of a coarray are mapped here, on an image of the current team; `None` if they are
+    /// not, for whatever reason.
+    ///
+    /// # Safety
+    /// As [`coarray`].
+    #[inline]
+    pub unsafe fn near(&self, token: *mut u8, offset: usize, image: i32, bytes: usize) -> Option<*mut u8> {
+        // SAFETY: owed by the caller.
+        let coarray = unsafe { token.cast::<Coarray>().as_ref() }?;
+        let base = self.level().bases.get((image as usize).wrapping_sub(1))?.load(Relaxed);
+        if base.is_null() || !coarray.holds(offset, bytes) {
+            return None;
+        }
+        Some(base.wrapping_add(coarray.offset as usize).wrapping_add(offset))
+    }
+
     /// Where byte `offset` of a coarray is on an image of the current team.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ impl There {
     ///
     /// # Safety
     /// `token` is null or one of this library (owed by the caller).
-    #[inline]
+    #[cold]
     unsafe fn simple(&self, image: &Image, bytes: usize) -> Option<Location> {
         // SAFETY: owed by the caller.
         let coarray = unsafe { coarray(self.token) }.ok()?;
@@ -85,9 +85,21 @@ pub unsafe extern "C" fn _gfortran_caf_get(
     let image = image();
     // SAFETY: owed by the caller, as all below.
     let (source, to) = unsafe { (Descriptor::at(source), Descriptor::at(to)) };
+    let bytes = as_bytes((to, kind), (source, source_kind)).filter(|_| subscripts.is_null());
+    if let Some(bytes) = bytes
+        // SAFETY: see above.
+        && let Some(from) = unsafe { image.near(token, offset, index, bytes) }
+    {
+        // SAFETY: see above.
+        unsafe {
+            image.load_mapped(to.base(), from, bytes);
+            succeed(stat);
+        }
+        return;
+    }
     let team = std::ptr::null();
     let there = There { token, offset, index, like: source, subscripts, kind: source_kind, team };
-    if let Some(bytes) = as_bytes((to, kind), (source, source_kind))
+    if let Some(bytes) = bytes
         // SAFETY: see above.
         && let Some(location) = unsafe { there.simple(image, bytes) }
     {
@@ -128,8 +140,21 @@ pub unsafe extern "C" fn _gfortran_caf_send(
     let image = image();
     // SAFETY: owed by the caller, as all below.
     let (source, to) = unsafe { (Descriptor::at(source), Descriptor::at(to)) };
+    let bytes = as_bytes((to, kind), (source, source_kind)).filter(|_| subscripts.is_null());
+    if let Some(bytes) = bytes
+        && team.is_null()
+        // SAFETY: see above.
+        && let Some(to) = unsafe { image.near(token, offset, index, bytes) }
+    {
+        // SAFETY: see above.
+        unsafe {
+            gasnet::bytes::store(to, source.base(), bytes);
+            succeed(stat);
+        }
+        return;
+    }
     let there = There { token, offset, index, like: to, subscripts, kind, team };
-    if let Some(bytes) = as_bytes((to, kind), (source, source_kind))
+    if let Some(bytes) = bytes
         // SAFETY: see above.
         && let Some(location) = unsafe { there.simple(image, bytes) }
     {
