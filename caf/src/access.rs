@@ -2,20 +2,28 @@
 //!
 //! What is mapped here is *near*: loads and stores. Everything else is *far*, and goes as one transfer of the
 //! core: of the elements as they are there, which are converted here.
+//!
+//! A far write may be *under way* when the call that made it has returned; image control statements complete
+//! it. An image's own accesses keep their order: one to bytes that a write under way may touch first waits
+//! for it.
 #![expect(unsafe_code, reason = "copies between variables of compiled code and segments")]
 
 use crate::assign::{Way, assign, conversion};
 use crate::convert::Conversion;
 use crate::descriptor::{Axis, Descriptor, Element, Section};
-use crate::image::Image;
+use crate::image::{Image, lock};
 use crate::memory::Location;
 use crate::stat::Failure;
-use gasnet::bytes;
 use gasnet::vis::Shape;
+use gasnet::{Categories, RankId, bytes};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Reads of mapped memory between two polls: a program may wait for a value that only a handler sets.
 const LOOKS_PER_POLL: u32 = 256;
+
+/// Most writes under way.
+const MAX_WRITES_UNDER_WAY: usize = 64;
 
 /// Elements of a coarray on an image.
 #[derive(Debug, Clone)]
@@ -79,6 +87,7 @@ impl Image {
     #[inline]
     pub unsafe fn get_bytes(&self, to: *mut u8, from: Location, len: usize) {
         if from.mapped.is_null() {
+            self.settle(from.rank, from.offset..from.offset + len as u64);
             // SAFETY: (1), (2).
             return unsafe { self.rank.get(to, from.rank, from.offset, len) };
         }
@@ -104,11 +113,40 @@ impl Image {
     #[inline]
     pub unsafe fn put_bytes(&self, to: Location, from: *const u8, len: usize) {
         if to.mapped.is_null() {
+            if !self.later(to.rank, to.offset..to.offset + len as u64) {
+                // SAFETY: (1), (2).
+                return unsafe { self.rank.put(to.rank, to.offset, from, len) };
+            }
             // SAFETY: (1), (2).
-            return unsafe { self.rank.put(to.rank, to.offset, from, len) };
+            return unsafe { self.rank.put_nbi(to.rank, to.offset, from, len) };
         }
         // SAFETY: (1), (2).
         unsafe { bytes::store(to.mapped, from, len) };
+    }
+
+    /// Waits for writes under way that touch these bytes.
+    pub fn settle(&self, rank: RankId, bytes: Range<u64>) {
+        let mut writes = lock(&self.writes);
+        if writes.iter().any(|(r, start, end)| *r == rank.0 && *start < bytes.end && bytes.start < *end) {
+            self.rank.wait_implicit(Categories::PUTS);
+            writes.clear();
+        }
+    }
+
+    /// Whether a write to these bytes may be under way when its call returns. It is noted then.
+    fn later(&self, rank: RankId, bytes: Range<u64>) -> bool {
+        self.settle(rank, bytes.clone());
+        // Other threads do not wait for what this one has started.
+        if std::thread::current().id() != self.thread {
+            return false;
+        }
+        let mut writes = lock(&self.writes);
+        if writes.len() >= MAX_WRITES_UNDER_WAY {
+            self.rank.wait_implicit(Categories::PUTS);
+            writes.clear();
+        }
+        writes.push((rank.0, bytes.start, bytes.end));
+        true
     }
 
     /// Notes a read of mapped memory.
@@ -152,6 +190,7 @@ impl Image {
             }
             None => {
                 let there = from.there();
+                self.settle(from.location.rank, reach(&there, from.element.bytes));
                 let here = to.section.clone().simplified();
                 let shapes =
                     Lengths::of(&there, from.element.bytes).zip(Lengths::of(&here, from.element.bytes));
@@ -176,6 +215,7 @@ impl Image {
     /// As [`Image::get_section`].
     unsafe fn fetch(&self, from: &Remote) -> Packed {
         let there = from.there();
+        self.settle(from.location.rank, reach(&there, from.element.bytes));
         let copy = Packed::new(there.extents(), from.element.bytes);
         let length = [copy.bytes.len()];
         let to = Shape::Strided { at: copy.at, strides: &[], count: &length };
@@ -228,7 +268,7 @@ impl Image {
                 if let (true, Some((remote, local))) = (direct, shapes) {
                     let (to_shape, source) = (remote.shape(there.at), local.shape(here.at));
                     // SAFETY: (1); both have the same elements.
-                    unsafe { self.rank.put_shape(to.location.rank, to_shape, 0, source) };
+                    unsafe { self.put_shape(to.location.rank, &there, to_shape, source, to.element.bytes) };
                     return Ok(());
                 }
                 let copy = Packed::new(there.extents(), to.element.bytes);
@@ -261,7 +301,20 @@ impl Image {
             }
         };
         // SAFETY: owed by the caller.
-        unsafe { self.rank.put_shape(to.location.rank, target, 0, source) };
+        unsafe { self.put_shape(to.location.rank, there, target, source, to.element.bytes) };
+    }
+
+    /// # Safety
+    /// As [`Image::get_section`].
+    unsafe fn put_shape(&self, rank: RankId, there: &Section, to: Shape<'_>, from: Shape<'_>, bytes: usize) {
+        // SAFETY: owed by the caller.
+        unsafe {
+            if self.later(rank, reach(there, bytes)) {
+                self.rank.put_shape_nbi(rank, to, 0, from, gasnet::Local::Now);
+            } else {
+                self.rank.put_shape(rank, to, 0, from);
+            }
+        }
     }
 
     /// Assigns elements of an image to elements of an image.
@@ -365,6 +418,11 @@ impl Lengths {
     fn shape(&self, at: usize) -> Shape<'_> {
         Shape::Strided { at, strides: &self.strides, count: &self.count }
     }
+}
+
+/// From the first byte of elements to the end of the last one.
+fn reach(section: &Section, bytes: usize) -> Range<u64> {
+    section.reach(bytes).map_or(0..0, |(low, high)| low as u64..high as u64)
 }
 
 /// The places of all elements.

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::ThreadId;
 
 /// Bytes at the start of each segment that are used by this library: one word for each image, which says
 /// whether it has ended ([`Image::ended`]).
@@ -39,6 +40,10 @@ pub struct Image {
     pub tables: Mutex<Tables>,
     /// Questions to other images, and their answers.
     pub calls: Mutex<Calls>,
+    /// Far writes that may not be complete yet: rank, first byte and end.
+    pub writes: Mutex<Vec<(u32, u64, u64)>>,
+    /// The thread that has started this image. What it writes completes when it waits for that.
+    pub thread: ThreadId,
     /// Processes of the images whose segments are mapped here, by rank; 0 for others.
     pub processes: Box<[u32]>,
     /// Whether the program has begun: all static coarrays exist.
@@ -167,6 +172,8 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
         heap: Mutex::new(Heap::new(control..size)),
         tables: Mutex::default(),
         calls: Mutex::default(),
+        writes: Mutex::default(),
+        thread: std::thread::current().id(),
         processes: (0..).zip(pids).map(|(r, pid)| if near(r) { pid } else { 0 }).collect(),
         begun: AtomicBool::new(false),
         fresh: AtomicBool::new(false),
