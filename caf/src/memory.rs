@@ -23,6 +23,8 @@ pub const CELL_BYTES: u64 = 16;
 
 /// Bytes of a pointer.
 const WORD_BYTES: usize = size_of::<usize>();
+/// Bytes of a page.
+const PAGE_BYTES: usize = 4096;
 /// How far in front of its token the pointer of a component is looked for.
 const MAX_TYPE_BYTES: usize = 4096;
 
@@ -179,19 +181,19 @@ impl Image {
                 unsafe { home.write(std::ptr::null_mut()) };
                 Ok(())
             }
+            Request::Block(_) if is_coarray(home, descriptor) && !self.is_in_coarray(home.addr()) => {
+                Err(Failure::other(
+                    "an allocatable coarray is assigned a value of another shape: deallocate and allocate it, on all images",
+                ))
+            }
             Request::Block(bytes) => self.register_block(bytes, home, descriptor),
-            Request::Coarray(Kind::Allocated, bytes) if self.is_in_coarray(home.addr()) => {
+            // Compiled code registers memory of components as coarrays, too: one image alone may do so.
+            Request::Coarray(Kind::Allocated, bytes)
+                if !is_coarray(home, descriptor) || self.is_in_coarray(home.addr()) =>
+            {
                 self.register_block(bytes as usize, home, descriptor)
             }
             Request::Coarray(kind, count) => {
-                // SAFETY: (1).
-                let old = unsafe { home.read() };
-                if kind == Kind::Allocated && self.is_static(old, home) {
-                    // Memory of an unlimited polymorphic component, for which compiled code hands over the
-                    // token of the coarray.
-                    descriptor.set_base(plain(count as usize)?);
-                    return Ok(());
-                }
                 let token = self.register_coarray(kind, count, home.cast(), descriptor)?;
                 let own = self.rank.table().get(self.rank.id()).map_or(std::ptr::null_mut(), |e| e.local);
                 descriptor.set_base(own.wrapping_add(token.offset as usize));
@@ -299,13 +301,9 @@ impl Image {
         self.learn();
         // SAFETY: (1).
         let old = unsafe { home.read() };
-        if self.is_in_coarray(home.addr()) {
+        if self.is_in_coarray(home.addr()) || !lock(&self.tables).coarrays.contains(&old.addr()) {
             // SAFETY: (1).
             unsafe { self.deregister_block(home, keep) };
-            return Ok(());
-        }
-        if !lock(&self.tables).coarrays.contains(&old.addr()) {
-            // Never allocated, or a temporary's token, which was never set.
             return Ok(());
         }
         // The others may still use it.
@@ -352,16 +350,6 @@ impl Image {
         tables.pointers.retain(|token, _| !gone.contains(token));
         tables.latest = None;
         lock(&self.heap).give(token.offset, token.bytes);
-    }
-
-    /// Whether `old` is the token of a static coarray, and `home` its variable.
-    fn is_static(&self, old: *mut u8, home: *mut *mut u8) -> bool {
-        if !lock(&self.tables).coarrays.contains(&old.addr()) {
-            return false;
-        }
-        // SAFETY: it is among the coarrays, so it is a token.
-        let token = unsafe { &*old.cast::<Coarray>() };
-        token.kind == Kind::Static && token.home.load(Relaxed) == home.cast()
     }
 
     /// Whether an address of this image lies in a coarray, or in a component of one.
@@ -428,15 +416,16 @@ impl Image {
     /// Frees the memory of a component. What compiled code has allocated by itself is in no table.
     ///
     /// # Safety
-    /// 1. `home` lies in a coarray or a component, so it is the token of a component (checked by the caller).
+    /// 1. `home` is the token of a component: it is none of a coarray (checked by the caller).
     unsafe fn deregister_block(&self, home: *mut *mut u8, keep: bool) {
         let mut tables = lock(&self.tables);
-        let start = self.container(&tables, home.addr()).unwrap_or(home.addr());
+        // Of a component in memory that compiled code has allocated by itself, the page is there.
+        let start = self.container(&tables, home.addr()).unwrap_or(home.addr() & !(PAGE_BYTES - 1));
         let known = tables.by_token.remove(&home.addr());
         // The token follows the dimensions of a descriptor, if the component is an array.
         let array = (1..=MAX_RANK).find_map(|rank| {
             let head = home.cast::<u8>().wrapping_sub(HEAD_BYTES + DIMENSION_BYTES * rank);
-            // SAFETY: the head lies in the same coarray or component, in front of the token.
+            // SAFETY: the head lies in the same coarray, component or page, in front of the token.
             (head.addr() >= start && unsafe { Descriptor::at(head) }.could_be(rank)).then_some(head)
         });
         let at = match array {
@@ -459,6 +448,14 @@ impl Image {
             unsafe { Descriptor::at(head) }.set_base(std::ptr::null_mut());
         }
     }
+}
+
+/// Whether memory is registered for a coarray. Its descriptor has codimensions behind its dimensions, and the
+/// token behind these; that of a component has it behind its dimensions, or elsewhere.
+fn is_coarray(home: *mut *mut u8, descriptor: Descriptor) -> bool {
+    let behind = home.addr().wrapping_sub(descriptor.address().addr()).wrapping_sub(HEAD_BYTES);
+    let dimensions = behind / DIMENSION_BYTES;
+    behind.is_multiple_of(DIMENSION_BYTES) && (descriptor.rank() + 1..=MAX_RANK).contains(&dimensions)
 }
 
 /// Where byte `offset` of a coarray is on an image of a team.
