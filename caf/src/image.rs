@@ -312,5 +312,5 @@ impl Image {
 /// The failure of an access to an image that is not there.
 #[cold]
 pub fn no_image(image: i32, level: &Level) -> Failure {
-    Failure::other(format!("image index {image} in a team of {} images", level.size()))
+    Failure::other(format!("image index {image} of a coarray with {} images", level.size()))
 }
