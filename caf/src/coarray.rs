@@ -2,7 +2,7 @@
 
 use crate::descriptor::Dimension;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 /// Why memory is registered: numbers that the compiler knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Coarray {
     pub kind: Kind,
     /// Elements of locks and events; else 0.
     pub count: u64,
+    /// Whether components of it were seen that have memory of their own, or may have.
+    pub has_components: AtomicBool,
     /// The dimensions with which it was allocated, once compiled code has set them; none for static ones.
     pub shape: OnceLock<Vec<Dimension>>,
     /// Where compiled code has its descriptor.

@@ -80,8 +80,8 @@ pub struct Level {
 pub struct Tables {
     /// Coarrays by the address of their token.
     pub coarrays: HashSet<usize>,
-    /// Coarrays by their first byte: how many they have.
-    pub places: BTreeMap<u64, u64>,
+    /// Coarrays by their first byte: how many they have, and the address of the token.
+    pub places: BTreeMap<u64, (u64, usize)>,
     /// Memory of allocatable and pointer components, by address.
     pub blocks: BTreeMap<usize, Block>,
     /// The memory that a component got last, by its token.

@@ -16,7 +16,7 @@ use gasnet::RankId;
 use gasnet::atomics::Function;
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 /// Bytes of a lock, and of an event.
 pub const CELL_BYTES: u64 = 16;
@@ -124,7 +124,7 @@ impl Image {
         // SAFETY: owed by the caller.
         let coarray = unsafe { token.cast::<Coarray>().as_ref() }?;
         let base = self.level().bases.get((image as usize).wrapping_sub(1))?.load(Relaxed);
-        if base.is_null() || !coarray.holds(offset, bytes) {
+        if base.is_null() || !coarray.holds(offset, bytes) || coarray.has_components.load(Relaxed) {
             return None;
         }
         Some(base.wrapping_add(coarray.offset as usize).wrapping_add(offset))
@@ -220,6 +220,7 @@ impl Image {
             bytes,
             kind,
             count: if cells { n } else { 0 },
+            has_components: AtomicBool::new(false),
             shape: OnceLock::new(),
             descriptor: AtomicPtr::new(descriptor.address()),
             home: AtomicPtr::new(home),
@@ -228,7 +229,7 @@ impl Image {
         let address = std::ptr::from_ref(token).expose_provenance();
         let mut tables = lock(&self.tables);
         tables.coarrays.insert(address);
-        tables.places.insert(offset, bytes);
+        tables.places.insert(offset, (bytes, address));
         if kind == Kind::Allocated {
             self.fresh.store(true, Relaxed);
         }
@@ -362,7 +363,7 @@ impl Image {
         let own = self.rank.table().get(self.rank.id())?;
         let offset = address.wrapping_sub(own.local.addr()) as u64;
         if offset < own.size as u64 {
-            let (start, bytes) = tables.places.range(..=offset).next_back()?;
+            let (start, (bytes, _)) = tables.places.range(..=offset).next_back()?;
             return (offset - start < *bytes).then(|| own.local.addr() + *start as usize);
         }
         let (start, block) = tables.blocks.range(..=address).next_back()?;
@@ -401,6 +402,15 @@ impl Image {
     ) -> Result<(), Failure> {
         let at = plain(bytes)?;
         let mut tables = lock(&self.tables);
+        let local = self.rank.table().get(self.rank.id()).map_or(0, |e| e.local.addr());
+        let offset = home.addr().wrapping_sub(local) as u64;
+        if let Some((start, (bytes, token))) = tables.places.range(..=offset).next_back()
+            && offset - start < *bytes
+        {
+            // SAFETY: it is among the coarrays, so it is a token.
+            let coarray = unsafe { &*std::ptr::with_exposed_provenance::<Coarray>(*token) };
+            coarray.has_components.store(true, Relaxed);
+        }
         let own =
             self.rank.table().get(self.rank.id()).map_or(0..0, |e| e.local.addr()..e.local.addr() + e.size);
         // In memory that compiled code may free, others may follow at the same place.

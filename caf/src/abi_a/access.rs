@@ -3,11 +3,12 @@
 
 use super::{image, report, succeed};
 use crate::access::{Local, Remote, as_bytes};
-use crate::descriptor::{Descriptor, Subscripts};
+use crate::descriptor::{Class, Descriptor, Subscripts};
 use crate::image::Image;
 use crate::memory::{Location, coarray};
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What compiled code hands over of elements on an image of the current team, or of a team.
 #[derive(Clone, Copy)]
@@ -32,7 +33,10 @@ impl There {
     unsafe fn simple(&self, image: &Image, bytes: usize) -> Option<Location> {
         // SAFETY: owed by the caller.
         let coarray = unsafe { coarray(self.token) }.ok()?;
-        let simple = self.subscripts.is_null() && self.team.is_null() && coarray.holds(self.offset, bytes);
+        let simple = self.subscripts.is_null()
+            && self.team.is_null()
+            && coarray.holds(self.offset, bytes)
+            && !coarray.has_components.load(Relaxed);
         if simple { image.locate(coarray, self.offset, self.index).ok() } else { None }
     }
 
@@ -48,6 +52,13 @@ impl There {
         // SAFETY: owed by the caller.
         unsafe {
             let coarray = coarray(self.token)?;
+            let element = self.like.element(self.kind);
+            if element.class == Class::Derived && coarray.has_components.load(Relaxed) {
+                return Err(Failure::other(
+                    "the compiler copies an object of another image with the addresses of its allocatable and pointer components, which mean \
+                     nothing here: assign its components",
+                ));
+            }
             let section = match self.subscripts.is_null() {
                 true => self.like.section(0),
                 false => self.like.section_at(0, self.subscripts),
@@ -59,7 +70,7 @@ impl There {
                 None => image.locate(coarray, offset, self.index)?,
                 Some(team) => image.locate_in(*team, coarray, offset, self.index)?,
             };
-            Ok(Remote { location, section, element: self.like.element(self.kind) })
+            Ok(Remote { location, section, element })
         }
     }
 }
