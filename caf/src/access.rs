@@ -87,7 +87,7 @@ impl Image {
     #[inline]
     pub unsafe fn get_bytes(&self, to: *mut u8, from: Location, len: usize) {
         if from.mapped.is_null() {
-            self.settle(from.rank, from.offset..from.offset + len as u64);
+            self.settle_bytes(from.rank, from.offset..from.offset + len as u64);
             // SAFETY: (1), (2).
             return unsafe { self.rank.get(to, from.rank, from.offset, len) };
         }
@@ -103,7 +103,7 @@ impl Image {
     pub unsafe fn load_mapped(&self, to: *mut u8, from: *const u8, len: usize) {
         // SAFETY: owed by the caller.
         unsafe { bytes::load(to, from, len) };
-        self.looked();
+        self.count_look();
     }
 
     /// Writes `len` contiguous bytes.
@@ -125,7 +125,7 @@ impl Image {
     }
 
     /// Waits for writes under way that touch these bytes.
-    pub fn settle(&self, rank: RankId, bytes: Range<u64>) {
+    pub fn settle_bytes(&self, rank: RankId, bytes: Range<u64>) {
         let mut writes = lock(&self.writes);
         if writes.iter().any(|(r, start, end)| *r == rank.0 && *start < bytes.end && bytes.start < *end) {
             self.rank.wait_implicit(Categories::PUTS);
@@ -135,7 +135,7 @@ impl Image {
 
     /// Whether a write to these bytes may be under way when its call returns. It is noted then.
     fn later(&self, rank: RankId, bytes: Range<u64>) -> bool {
-        self.settle(rank, bytes.clone());
+        self.settle_bytes(rank, bytes.clone());
         // Other threads do not wait for what this one has started.
         if std::thread::current().id() != self.thread {
             return false;
@@ -151,7 +151,7 @@ impl Image {
 
     /// Notes a read of mapped memory.
     #[inline]
-    fn looked(&self) {
+    fn count_look(&self) {
         let looks = self.looks.load(Relaxed).wrapping_add(1);
         self.looks.store(looks, Relaxed);
         if looks.is_multiple_of(LOOKS_PER_POLL) {
@@ -178,7 +178,7 @@ impl Image {
             Some(section) if !(overlap && from.location.rank == self.rank.id()) => {
                 // SAFETY: (1).
                 unsafe { assign((to.section, to.element), (section, from.element), Way::Load) }?;
-                self.looked();
+                self.count_look();
                 Ok(())
             }
             Some(section) => {
@@ -190,7 +190,7 @@ impl Image {
             }
             None => {
                 let there = from.there();
-                self.settle(from.location.rank, reach(&there, from.element.bytes));
+                self.settle_bytes(from.location.rank, reach(&there, from.element.bytes));
                 let here = to.section.clone().simplified();
                 let shapes =
                     Lengths::of(&there, from.element.bytes).zip(Lengths::of(&here, from.element.bytes));
@@ -215,7 +215,7 @@ impl Image {
     /// As [`Image::get_section`].
     unsafe fn fetch(&self, from: &Remote) -> Packed {
         let there = from.there();
-        self.settle(from.location.rank, reach(&there, from.element.bytes));
+        self.settle_bytes(from.location.rank, reach(&there, from.element.bytes));
         let copy = Packed::new(there.extents(), from.element.bytes);
         let length = [copy.bytes.len()];
         let to = Shape::Strided { at: copy.at, strides: &[], count: &length };

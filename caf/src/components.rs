@@ -120,7 +120,7 @@ impl Image {
     fn follow(&self, path: &Path<'_>, target: Target<'_>) -> Result<Lead<'_>, Miss> {
         let Some(segment) = self.rank.table().get(target.rank).filter(|s| !s.local.is_null()) else {
             // Nobody knows here where the reference leads.
-            self.settle(target.rank, 0..u64::MAX);
+            self.settle_bytes(target.rank, 0..u64::MAX);
             return Ok(Lead::Owner);
         };
         let process = self.processes.get(target.rank.0 as usize).copied().unwrap_or(0);
