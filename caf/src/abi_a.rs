@@ -5,13 +5,19 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 mod access;
+mod atomics;
+mod collect;
 mod components;
 mod control;
 mod memory;
+mod operation;
+mod random;
+mod sync;
+mod teams;
 
 use crate::image::{self, Image};
-use crate::owner;
 use crate::report::Report;
+use crate::{joint, owner};
 use std::ffi::{c_char, c_int};
 
 /// The state of this image, which the first call makes.
@@ -22,7 +28,7 @@ fn image() -> &'static Image {
 
 #[cold]
 fn start() -> &'static Image {
-    let image = image::start(owner::handlers);
+    let image = image::start(|| [owner::handlers(), joint::handlers()].concat());
     control::arm();
     image
 }

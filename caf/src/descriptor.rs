@@ -260,6 +260,37 @@ impl Descriptor {
             (*self.0).span = (*self.0).elem_len as isize;
         }
     }
+
+    /// Makes it describe an allocated vector of integers of this kind. Compiled code frees its memory; there
+    /// is none for a vector without elements.
+    ///
+    /// # Safety
+    /// 1. The descriptor has room for one dimension (owed by the caller).
+    pub unsafe fn allocate_integers(self, values: &[i32], kind: c_int) {
+        let bytes = if matches!(kind, 1 | 2 | 8 | 16) { kind as usize } else { 4 };
+        let base = if values.is_empty() {
+            std::ptr::null_mut()
+        } else {
+            // SAFETY: a plain call; checked below.
+            unsafe { libc::malloc(values.len() * bytes) }.cast::<u8>()
+        };
+        if !base.is_null() {
+            for (i, value) in values.iter().enumerate() {
+                let value = i128::from(*value).to_le_bytes();
+                // SAFETY: the i-th of the elements allocated above.
+                unsafe { base.add(i * bytes).copy_from_nonoverlapping(value.as_ptr(), bytes) };
+            }
+        }
+        // SAFETY: (1), and (1) of `at`.
+        unsafe {
+            (*self.0).elem_len = bytes;
+            (*self.0).version = 0;
+            (*self.0).rank = 1;
+            (*self.0).class = 1;
+            (*self.0).attribute = 0;
+            self.set_contiguous(base, &[if base.is_null() { 0 } else { values.len() }]);
+        }
+    }
 }
 
 /// The subscripts of a dimension: a vector, or a triplet if that has no elements. Both hold subscripts as

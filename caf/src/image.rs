@@ -2,29 +2,23 @@
 //!
 //! An *image* is a rank of the core: image `i` of the initial team is rank `i - 1`. Inside of a `change team`
 //! construct images count in the current team, the innermost [`Level`].
-#![expect(unsafe_code, reason = "follows the pointer to the current team")]
+#![expect(
+    unsafe_code,
+    reason = "follows the pointer to the current team, asks the C library for the number of processors"
+)]
 
 use crate::heap::Heap;
+use crate::peers::{Peers, control_bytes};
 use crate::settings::Settings;
 use crate::stat::Failure;
-use gasnet::atomics::{Function, Operation, WordType};
-use gasnet::{Categories, Error, Handler, RankId, Team, Threading};
+use gasnet::{Error, Handler, RankId, Team, Threading};
 use gasnet_conduits::BootOptions;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
-
-/// Bytes at the start of each segment that are used by this library: one word for each image, which says
-/// whether it has ended ([`Image::ended`]).
-fn control_bytes(images: u32) -> u64 {
-    (u64::from(images) * 4).next_multiple_of(4096)
-}
-
-/// What is done to these words.
-const ENDED_GET: Operation = Operation { function: Function::Get, word: WordType::U32 };
-const ENDED_SET: Operation = Operation { function: Function::Set, word: WordType::U32 };
 
 /// The number of the initial team.
 pub const INITIAL_TEAM: i32 = -1;
@@ -54,6 +48,8 @@ pub struct Image {
     pub leaving: AtomicBool,
     /// Reads of mapped memory since the last poll.
     pub looks: AtomicU32,
+    /// What it knows of the others.
+    pub peers: Peers,
     level: AtomicPtr<Level>,
 }
 
@@ -73,6 +69,8 @@ pub struct Level {
     /// The coarrays that were allocated while it was the current team, and are not deallocated yet: addresses
     /// of tokens.
     pub coarrays: Mutex<HashSet<usize>>,
+    /// Collective operations that this image has begun.
+    pub begun: AtomicU32,
 }
 
 /// What was registered and is in use.
@@ -164,7 +162,8 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
     let ranks: Box<[u32]> = (0..rank.size()).collect();
     let size = table.get(rank.id()).map_or(0, |e| e.size as u64);
     gasnet_sys::process::allow_access();
-    let pids = rank.team_all().gather_all(&[std::process::id()]);
+    let job = RandomState::new().hash_one(0);
+    let words = rank.team_all().gather_all(&[[u64::from(std::process::id()), job]]);
     let near = |r: u32| rank.is_neighbour(RankId(r)) && rank.host_of(RankId(r)) == rank.host_of(rank.id());
     let level = Box::leak(Box::new(Level::new(rank.team_all(), INITIAL_TEAM, ranks, None)));
     Ok(Image {
@@ -174,13 +173,23 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
         calls: Mutex::default(),
         writes: Mutex::default(),
         thread: std::thread::current().id(),
-        processes: (0..).zip(pids).map(|(r, pid)| if near(r) { pid } else { 0 }).collect(),
+        processes: (0..).zip(&words).map(|(r, words)| if near(r) { words[0] as u32 } else { 0 }).collect(),
         begun: AtomicBool::new(false),
         fresh: AtomicBool::new(false),
         leaving: AtomicBool::new(false),
         looks: AtomicU32::new(0),
+        peers: Peers::new(rank.size(), words[0][1], is_crowded(rank)),
         level: AtomicPtr::new(level),
     })
+}
+
+/// Whether the images of this host outnumber its processors.
+fn is_crowded(rank: &gasnet::Rank) -> bool {
+    let host = rank.host_of(rank.id());
+    let images = rank.ranks().filter(|r| rank.host_of(*r) == host).count();
+    // SAFETY: plain query.
+    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    images as i64 > processors
 }
 
 impl Level {
@@ -189,7 +198,7 @@ impl Level {
         let table = team.rank().table();
         let base = |r: &u32| table.get(RankId(*r)).map_or(std::ptr::null_mut(), |e| e.local);
         let bases = ranks.iter().map(|r| AtomicPtr::new(base(r))).collect();
-        Level { team, number, ranks, bases, outer, coarrays: Mutex::default() }
+        Level { team, number, ranks, bases, outer, coarrays: Mutex::default(), begun: AtomicU32::new(0) }
     }
 
     /// Images in the team.
@@ -223,6 +232,15 @@ impl Image {
         // Relaxed: the program changes teams on one thread.
         // SAFETY: levels are leaked boxes.
         unsafe { &*self.level.load(Relaxed) }
+    }
+
+    /// The initial team.
+    pub fn initial(&self) -> &'static Level {
+        let mut level = self.level();
+        while let Some(outer) = level.outer {
+            level = outer;
+        }
+        level
     }
 
     /// Makes another team the current one.
@@ -281,31 +299,6 @@ impl Image {
             self.rank.wait_until("image 1", || false);
         }
         self.fatal(&failure.text)
-    }
-
-    /// Whether an image, by its rank, has initiated its normal termination.
-    pub fn ended(&self, rank: RankId) -> bool {
-        let own = self.rank.id();
-        self.rank.atomic(own, u64::from(rank.0) * 4, ENDED_GET, 0, 0) != 0
-    }
-
-    /// Normal termination of this image: tells the others, and waits until all have initiated theirs. The
-    /// job's code is the first one that is not 0; the caller then ends the process with it.
-    ///
-    /// # Collective
-    /// Over all images.
-    pub fn end(&self, code: i32) {
-        if !self.rank.is_own_process() || self.leaving.swap(true, Relaxed) {
-            return;
-        }
-        self.rank.wait_implicit(Categories::PUTS);
-        let at = u64::from(self.rank.id().0) * 4;
-        for peer in self.rank.ranks() {
-            self.rank.atomic(peer, at, ENDED_SET, 1, 0);
-        }
-        let all = || self.rank.ranks().all(|r| self.ended(r));
-        self.rank.wait_until("the end of all images", all);
-        self.rank.done(code);
     }
 }
 

@@ -8,14 +8,17 @@
 //! Layers, top to bottom:
 //! - `abi_a`: the C functions, as gfortran 8 to 14 calls them. They turn pointers to types, and call below.
 //! - `access`: reads and writes of coarrays; `collect`, `teams`: collective subroutines, and teams.
-//! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines.
+//! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines; `status`,
+//!   `seeds`: inquiry about images, and `random_init`.
+//! - `cells`: the words of locks and events; `looks`: loops of the program that wait.
 //! - `walk`: references to components of other images, which their owner follows if it is far.
 //! - `assign`: assignment of sections that are mapped here; `convert`: of elements of different types.
 //! - `memory`: coarrays and components that compiled code registers.
+//! - `joint`: collective operations of teams, also with images that have stopped.
 //! - `report`: `stat=`, `errmsg=`, error termination.
 //! - `image`: the state of this image, and how it starts and ends.
 //! - `stat`: why statements fail; `descriptor`: what compiled code hands over; `heap`: the
-//!   allocator; `coarray`; `settings`.
+//!   allocator; `peers`: what an image knows of others; `wide`: reals of 16 bytes; `coarray`; `settings`.
 //!
 //! `x[2]` of an image of the same host is `abi_a` -> the token's offset, added to where that image's segment
 //! is mapped -> a load.
@@ -25,16 +28,28 @@
 mod abi_a;
 mod access;
 mod assign;
+mod atomics;
+mod cells;
 mod coarray;
+mod collect;
 mod components;
 mod convert;
 mod descriptor;
+mod events;
 mod heap;
 mod image;
+mod joint;
+mod locks;
+mod looks;
 mod memory;
 mod owner;
+mod peers;
 mod report;
+mod seeds;
 mod settings;
 mod stat;
+mod status;
 mod sync;
+mod teams;
 mod walk;
+mod wide;

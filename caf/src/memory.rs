@@ -11,15 +11,19 @@
 use crate::coarray::{Coarray, Kind};
 use crate::descriptor::{DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
 use crate::image::{Block, Image, Level, Tables, lock};
+use crate::joint::How;
 use crate::stat::{Failure, code};
 use gasnet::RankId;
-use gasnet::atomics::Function;
+use gasnet::atomics::{Function, Operation, WordType};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 /// Bytes of a lock, and of an event.
 pub const CELL_BYTES: u64 = 16;
+
+/// What images have in common that agree on a place.
+const ALLOCATE: u64 = 0x616c_6c6f_6361_7465;
 
 /// Bytes of a pointer.
 const WORD_BYTES: usize = size_of::<usize>();
@@ -257,14 +261,17 @@ impl Image {
 
     /// A place that all images of the current team have free.
     fn agree(&self, n: u64, bytes: u64) -> Result<u64, Failure> {
-        let team = &self.level().team;
+        let max = Operation { function: Function::Max, word: WordType::U64 };
+        let how = How { element: 8, signature: ALLOCATE, known: Some(max), combine: None, commutes: true };
         let mut from = 0;
         loop {
             let mine = lock(&self.heap).find(bytes, from).unwrap_or(u64::MAX);
             // The highest and, as complements, the lowest of the proposals and of the sizes.
-            let said = team.reduce_all_with(&[mine, !mine, n, !n], Function::Max);
+            let mut said = [mine, !mine, n, !n].map(u64::to_ne_bytes);
+            self.combine(self.level(), None, said.as_flattened_mut(), &how)?;
+            let said = said.map(u64::from_ne_bytes);
             if said[2] != !said[3] {
-                return Err(self.different_sizes(n));
+                return Err(self.different_sizes(n)?);
             }
             if said[0] == u64::MAX {
                 return Err(no_room(bytes).shared());
@@ -278,16 +285,16 @@ impl Image {
     }
 
     #[cold]
-    fn different_sizes(&self, n: u64) -> Failure {
-        let all = self.level().team.gather_all(&[n]);
+    fn different_sizes(&self, n: u64) -> Result<Failure, Failure> {
+        let all = self.tell_all(self.level(), &[n])?;
         let other = all.iter().position(|other| *other != all[0]).unwrap_or(0);
-        Failure::other(format!(
+        let text = format!(
             "allocate of a coarray with different sizes: {} bytes on image 1, {} bytes on image {}",
             all[0],
             all[other],
             other + 1
-        ))
-        .shared()
+        );
+        Ok(Failure::other(text).shared())
     }
 
     /// Deregisters what `home` belongs to: a coarray, or the memory of a component. With `keep` the
@@ -308,7 +315,7 @@ impl Image {
             return Ok(());
         }
         // The others may still use it.
-        self.level().team.barrier();
+        self.meet(self.level())?;
         // SAFETY: it is among the coarrays.
         unsafe { self.release(old.addr()) };
         // SAFETY: (1).
@@ -351,6 +358,29 @@ impl Image {
         tables.pointers.retain(|token, _| !gone.contains(token));
         tables.latest = None;
         lock(&self.heap).give(token.offset, token.bytes);
+    }
+
+    /// Frees all coarrays that were allocated in a team and are not deallocated. No image uses them any more.
+    /// Their variables become unallocated.
+    pub fn release_all(&self, level: &Level) {
+        let own = self.rank.table().get(self.rank.id()).map_or(std::ptr::null_mut(), |e| e.local);
+        let all: Vec<usize> = lock(&level.coarrays).iter().copied().collect();
+        for address in all {
+            // SAFETY: what a team lists is in the tables. Variables whose scope has ended have deallocated
+            // their coarrays, so these are there; one that has changed is left alone.
+            unsafe {
+                let coarray = &*std::ptr::with_exposed_provenance::<Coarray>(address);
+                let home = coarray.home.load(Relaxed).cast::<*mut u8>();
+                let descriptor = Descriptor::at(coarray.descriptor.load(Relaxed));
+                if home.read().addr() == address {
+                    home.write(std::ptr::null_mut());
+                    if descriptor.base() == own.wrapping_add(coarray.offset as usize) {
+                        descriptor.set_base(std::ptr::null_mut());
+                    }
+                }
+                self.release(address);
+            }
+        }
     }
 
     /// Whether an address of this image lies in a coarray, or in a component of one.

@@ -1,7 +1,7 @@
-//! Start, end, and image control.
+//! Start and end.
 #![expect(unsafe_code, reason = "called by compiled code, by name; registers a hook with the C library")]
 
-use super::{image, report};
+use super::image;
 use crate::image as images;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::Write;
@@ -164,20 +164,4 @@ fn flush_units() {
             flush(std::ptr::null());
         }
     }
-}
-
-/// `sync all`.
-///
-/// # Collective
-/// Over the current team.
-///
-/// # Safety
-/// `stat` is null or a variable; `message` is null or has `len` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn _gfortran_caf_sync_all(stat: *mut c_int, message: *mut c_char, len: usize) {
-    // SAFETY: owed by the caller.
-    let report = unsafe { report(stat, message, len) };
-    let image = image();
-    quiet();
-    report.finish(image, image.sync_all());
 }

@@ -5,8 +5,9 @@ use super::{image, report};
 use crate::coarray::Kind;
 use crate::descriptor::Descriptor;
 use crate::memory::Request;
-use crate::stat::Failure;
+use crate::stat::{Failure, code};
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Registers `n` bytes of coarray or component memory, or `n` locks or events; `kind` says what for.
 ///
@@ -42,7 +43,11 @@ pub unsafe extern "C" fn _gfortran_caf_register(
         }
     };
     // SAFETY: owed by the caller.
-    report.finish(image, request.and_then(|request| unsafe { image.register(request, token, descriptor) }));
+    let result = request.and_then(|request| unsafe { image.register(request, token, descriptor) });
+    if matches!(&result, Err(failure) if failure.code == code::STOPPED_IMAGE) {
+        image.peers.told.store(report.stat.is_some(), Relaxed);
+    }
+    report.finish(image, result);
 }
 
 /// Deregisters the memory of a token: a coarray (`kind` 0), or that of a component, which may stay (1).
