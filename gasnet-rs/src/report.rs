@@ -50,9 +50,28 @@ pub(crate) struct Beside {
 
 /// Beginnings of the names of the runtime's functions. The first function with another name is the place
 /// where the program waits.
-const RUNTIME: [&str; 18] = [
-    "gasnet", "<gasnet", "_<gasnet", "core::", "<core", "std::", "<std", "alloc::", "<alloc", "upc_rt",
-    "<upc_rt", "upc::", "<upc::", "__upc", "upcr", "upc_", "__rust", "<unknown",
+const RUNTIME: [&str; 21] = [
+    "gasnet",
+    "<gasnet",
+    "_<gasnet",
+    "core::",
+    "<core",
+    "std::",
+    "<std",
+    "alloc::",
+    "<alloc",
+    "upc_rt",
+    "<upc_rt",
+    "upc::",
+    "<upc::",
+    "__upc",
+    "upcr",
+    "upc_",
+    "caf_gasnet",
+    "<caf_gasnet",
+    "_gfortran_caf_",
+    "__rust",
+    "<unknown",
 ];
 
 /// The place in the program in a backtrace as text: function, and file and line if known.
@@ -188,6 +207,9 @@ mod tests {
         let trace = "   0: <std::backtrace::Backtrace>::create\n             at /rust/x.rs:331:13\n   1: gasnet::report::f\n\
                      \n             at ./a.rs:1:2\n   2: __upc_wait\n   3: solve\n             at /home/me/heat.upc:57\n   4: main\n";
         assert_eq!(place(trace).as_deref(), Some("solve (/home/me/heat.upc:57)"));
+        let fortran = "   0: caf_gasnet::sync::<impl caf_gasnet::image::Image>::sync_all\n             at ./caf/src/sync.rs:74:23\n   \
+                       1: _gfortran_caf_sync_all\n   2: MAIN__\n             at /home/me/heat.f90:31\n";
+        assert_eq!(place(fortran).as_deref(), Some("MAIN__ (/home/me/heat.f90:31)"));
         assert_eq!(place("   0: core::x\n   1: user_main\n").as_deref(), Some("user_main"));
         assert_eq!(place("disabled backtrace"), None);
     }
