@@ -4,28 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::run::{Outcome, run};
-use crate::suite::{Checked, Kept, Options, Summary, check_all, uncounted};
-
-/// One `run:` comment.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Run {
-    ranks: Vec<u32>,
-    args: Vec<String>,
-    env: Vec<(String, String)>,
-    /// Exit status that must come out.
-    status: i32,
-    /// Texts that must appear in the output.
-    says: Vec<String>,
-    /// Texts that must not.
-    never: Vec<String>,
-    /// Seconds it may take.
-    within: Option<f64>,
-    /// Start with `gasnetrun` instead of the environment.
-    launcher: bool,
-}
+use crate::run::run;
+use crate::runs::Run;
+use crate::suite::{Checked, Kept, Options, Summary, check_all};
 
 /// How one program is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +58,7 @@ fn parse(source: &Path) -> Result<Vec<Test>, String> {
                     with.push((source.with_file_name(file), mode));
                 }
             }
-            "run" => runs.push(parse_run(value).map_err(|error| format!("{}: {error}", source.display()))?),
+            "run" => runs.push(Run::parse(value).map_err(|error| format!("{}: {error}", source.display()))?),
             _ => {}
         }
     }
@@ -101,38 +84,6 @@ fn parse(source: &Path) -> Result<Vec<Test>, String> {
         }
     }
     Ok(tests)
-}
-
-/// `1 2 4 | args a b | env NAME=value | status 3 | says text | never text | within 2 | launcher`
-fn parse_run(text: &str) -> Result<Run, String> {
-    let mut run = Run::default();
-    let mut parts = text.split('|');
-    for word in parts.next().unwrap_or_default().split_whitespace() {
-        run.ranks.push(word.parse().map_err(|_| format!("bad number of ranks '{word}'"))?);
-    }
-    for part in parts {
-        let (key, value) = part.trim().split_once(' ').unwrap_or((part.trim(), ""));
-        match key {
-            "args" => run.args = value.split_whitespace().map(String::from).collect(),
-            "env" => {
-                let (name, value) =
-                    value.split_once('=').ok_or_else(|| format!("env without '=': {value}"))?;
-                if value.contains(' ') {
-                    return Err(format!(
-                        "several settings in one part: 'env {name}={value}'; write | env ... | env ..."
-                    ));
-                }
-                run.env.push((name.into(), value.into()));
-            }
-            "status" => run.status = value.trim().parse().map_err(|_| format!("bad status '{value}'"))?,
-            "says" => run.says.push(value.trim().into()),
-            "never" => run.never.push(value.trim().into()),
-            "within" => run.within = Some(value.trim().parse().map_err(|_| format!("bad time '{value}'"))?),
-            "launcher" => run.launcher = true,
-            _ => return Err(format!("unknown part '{part}' of a run")),
-        }
-    }
-    Ok(run)
 }
 
 /// All tests that the filters let through.
@@ -245,8 +196,9 @@ fn check(options: &Options, kept: &Kept, test: &Test) -> Result<(), String> {
         build(options, test, &program)?;
         kept.keep(&test.name, &program);
     }
+    let launcher = options.prefix.join("bin/gasnetrun");
     for (run, ranks) in runs(options, test) {
-        execute(options, &program, run, ranks)?;
+        run.execute(options, &launcher, &program, ranks, "", None)?;
     }
     let _ = fs::remove_file(&program);
     Ok(())
@@ -287,101 +239,5 @@ fn build(options: &Options, test: &Test, program: &Path) -> Result<(), String> {
 
 /// What is to be run, and by how many ranks.
 fn runs<'a>(options: &Options, test: &'a Test) -> Vec<(&'a Run, u32)> {
-    let wanted = |n: &u32| options.ranks.is_empty() || options.ranks.contains(n);
-    let runs = test.runs.iter().filter(|run| !has_network_of_its_own(run, options));
-    runs.flat_map(|run| run.ranks.iter().copied().filter(wanted).map(move |n| (run, n))).collect()
-}
-
-/// The run names its conduit, and all are to go over some other one: it belongs to a suite that leaves it the
-/// choice.
-fn has_network_of_its_own(run: &Run, options: &Options) -> bool {
-    let names = |env: &[(String, String)]| env.iter().any(|(name, _)| name == "GASNET_CONDUIT");
-    names(&run.env) && names(&options.env)
-}
-
-fn execute(options: &Options, program: &Path, expected: &Run, ranks: u32) -> Result<(), String> {
-    let mut command = if expected.launcher {
-        let mut launcher = Command::new(options.prefix.join("bin/gasnetrun"));
-        launcher.args(["-n", &ranks.to_string()]).arg(program);
-        launcher
-    } else {
-        let mut direct = Command::new(program);
-        direct.env("GASNET_PSHM_NODES", ranks.to_string());
-        direct
-    };
-    command.args(&expected.args);
-    for (name, value) in options.env.iter().chain(&expected.env) {
-        command.env(name, value);
-    }
-    let start = Instant::now();
-    let outcome = run(command, "", options.limit).map_err(|error| error.to_string())?;
-    let uncounted = || match (ranks, outcome.status) {
-        (2.., Some(0)) => uncounted(&outcome.stderr, &options.counts),
-        _ => None,
-    };
-    match complaint(expected, &outcome, start.elapsed()).or_else(uncounted) {
-        None => Ok(()),
-        Some(why) => Err(format!("{why}\n{}", outcome.report())),
-    }
-}
-
-/// What is wrong with the end or the output of a run, if anything.
-fn complaint(expected: &Run, outcome: &Outcome, took: Duration) -> Option<String> {
-    // A shell would report death by a signal as 128 + its number; a job that runs in this process has no
-    // shell.
-    if outcome.status.is_some_and(|status| status != expected.status)
-        || (outcome.status.is_none() && expected.status < 128)
-        || outcome.timed_out
-    {
-        return Some(format!("exit status {} expected", expected.status));
-    }
-    let output = format!("{}{}", outcome.stdout, outcome.stderr);
-    if let Some(text) = expected.says.iter().find(|text| !output.contains(text.as_str())) {
-        return Some(format!("the output must contain: {text}"));
-    }
-    if let Some(text) = expected.never.iter().find(|text| output.contains(text.as_str())) {
-        return Some(format!("the output must not contain: {text}"));
-    }
-    if expected.status == 0 && output.contains("ERROR") {
-        return Some("the program reports an ERROR".into());
-    }
-    if let Some(limit) = expected.within.filter(|&limit| took.as_secs_f64() > limit) {
-        return Some(format!("took {:.2} s; at most {limit} s allowed", took.as_secs_f64()));
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn run_comments() {
-        let run = parse_run(" 1 4 | args a b | env X=1 | status 3 | says one two | within 2.5").unwrap();
-        assert_eq!(run.ranks, [1, 4]);
-        assert_eq!(run.args, ["a", "b"]);
-        assert_eq!(run.env, [("X".to_string(), "1".to_string())]);
-        assert_eq!((run.status, run.within), (3, Some(2.5)));
-        assert_eq!(run.says, ["one two"]);
-        assert!(parse_run("1 | what").is_err());
-        assert!(parse_run("one").is_err());
-    }
-
-    #[test]
-    fn complaints() {
-        let outcome = |status, stdout: &str| Outcome {
-            status,
-            timed_out: false,
-            stdout: stdout.into(),
-            stderr: String::new(),
-            command: String::new(),
-        };
-        let run = parse_run("1 | says yes").unwrap();
-        let soon = Duration::ZERO;
-        assert_eq!(complaint(&run, &outcome(Some(0), "yes"), soon), None);
-        assert!(complaint(&run, &outcome(Some(0), "no"), soon).is_some());
-        assert!(complaint(&run, &outcome(Some(1), "yes"), soon).is_some());
-        assert!(complaint(&run, &outcome(None, "yes"), soon).is_some());
-        assert!(complaint(&run, &outcome(Some(0), "yes ERROR"), soon).is_some());
-    }
+    test.runs.iter().flat_map(|run| run.jobs(options).into_iter().map(move |n| (run, n))).collect()
 }

@@ -4,14 +4,17 @@
 //! - [`upc_fuzz`]: damaged sources for the compiler's front end, in one process.
 //! - [`upc_random`]: random UPC programs with a sequential oracle.
 //! - [`c_suite`]: the C programs under `tests/c`, likewise.
-//! - [`suite`]: what the two share.
+//! - [`fortran_suite`]: the Fortran programs under `tests/fortran`, likewise.
+//! - [`suite`], [`runs`]: what they share.
 //! - [`hosts`]: network namespaces that stand for hosts.
 //! - [`sections`]: the programs of the crate `pgas`, section by section.
 //! - [`run`]: start a command, bounded in time, and collect what it says.
 
 pub mod c_suite;
+pub mod fortran_suite;
 pub mod hosts;
 pub mod run;
+pub mod runs;
 pub mod sections;
 pub mod suite;
 pub mod upc_fuzz;
