@@ -1,0 +1,283 @@
+//! `caf`: compiles and links Fortran programs with coarrays by gfortran. See `caf --help`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "\
+Compiles and links Fortran programs with coarrays by gfortran.
+
+usage: caf [--compiler PROGRAM] [options of gfortran] FILE...
+
+      --compiler PROGRAM  the gfortran to use (default: variable CAF_FC, then FC,
+                          then gfortran)
+      --show              print the command that would be run, and run nothing
+      --wraps             print the path of the compiler
+      --version           print the versions of caf and of the compiler
+  -h, --help              print this text
+
+All other options and files are passed to gfortran, with -fcoarray=lib before
+them, and after them, where a program or shared library is linked, the library
+libcaf_gasnet. All files of a program that share derived types must be compiled
+by caf. Compilers: gfortran 8 to 14.
+
+Run the program by cafrun.
+";
+
+/// Options of gfortran whose value is the next word.
+const WITH_VALUE: [&str; 21] = [
+    "-o",
+    "-I",
+    "-J",
+    "-L",
+    "-l",
+    "-x",
+    "-D",
+    "-U",
+    "-T",
+    "-u",
+    "-z",
+    "-e",
+    "-include",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-Xlinker",
+    "--param",
+];
+/// Options with which nothing is linked.
+const NO_LINK: [&str; 7] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-###"];
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Request {
+    compiler: Option<OsString>,
+    show: bool,
+    print: Option<Print>,
+    /// What is passed on.
+    words: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Print {
+    Help,
+    Compiler,
+    Version,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("caf: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let request = parse(std::env::args_os().skip(1))?;
+    if request.print == Some(Print::Help) {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let own = std::env::current_exe().and_then(|path| path.canonicalize());
+    let own = own.map_err(|error| format!("its own place is not known: {error}"))?;
+    let prefix = own.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
+    let compiler = find(request.compiler.as_deref(), &own)?;
+    if request.print == Some(Print::Compiler) {
+        println!("{}", compiler.display());
+        return Ok(());
+    }
+    if request.print == Some(Print::Version) {
+        println!("caf (gasnet-rs) {}, over", env!("CARGO_PKG_VERSION"));
+        return Err(failed(Command::new(&compiler).arg("--version").exec(), &compiler));
+    }
+    check_version(&compiler)?;
+    let mut command = Command::new(&compiler);
+    command.arg("-fcoarray=lib").args(&request.words);
+    if links(&request.words) {
+        command.args(libraries(prefix, request.words.iter().any(|word| word == "-static")));
+    }
+    if request.show {
+        println!("{command:?}");
+        return Ok(());
+    }
+    Err(failed(command.exec(), &compiler))
+}
+
+fn failed(error: std::io::Error, compiler: &Path) -> String {
+    format!("{}: {error}", compiler.display())
+}
+
+/// Takes the options of `caf` itself out of the command line.
+fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
+    let mut request = Request::default();
+    let mut arguments = arguments;
+    while let Some(word) = arguments.next() {
+        match word.to_str() {
+            Some("--compiler") => {
+                request.compiler = Some(arguments.next().ok_or("--compiler needs a program")?);
+            }
+            Some("--show") => request.show = true,
+            Some("--wraps") => request.print = Some(Print::Compiler),
+            Some("--version") => request.print = Some(Print::Version),
+            Some("--help" | "-h") => request.print = Some(Print::Help),
+            Some(text) if text.starts_with("--compiler=") => {
+                request.compiler = text.split_once('=').map(|(_, name)| name.into());
+            }
+            Some(text) if WITH_VALUE.contains(&text) => {
+                request.words.push(word);
+                request.words.extend(arguments.next());
+            }
+            _ => request.words.push(word),
+        }
+    }
+    Ok(request)
+}
+
+/// Whether gfortran links: there is a file, and no option says otherwise.
+fn links(words: &[OsString]) -> bool {
+    let mut files = false;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some(text) if NO_LINK.contains(&text) => return false,
+            Some(text) if WITH_VALUE.contains(&text) => drop(words.next()),
+            Some(text) if text.starts_with('-') && text != "-" => {}
+            _ => files = true,
+        }
+    }
+    files
+}
+
+/// The library, and what finds it when the program runs.
+fn libraries(prefix: &Path, archive: bool) -> Vec<OsString> {
+    let lib = prefix.join("lib");
+    let with = |option: &str| {
+        let mut word = OsString::from(option);
+        word.push(&lib);
+        word
+    };
+    let mut words = Vec::new();
+    // The system's own folders are known to linker and loader.
+    if prefix != Path::new("/usr") {
+        words.extend([with("-L"), with("-Wl,-rpath,")]);
+    }
+    words.push("-lcaf_gasnet".into());
+    if archive {
+        words.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
+    }
+    words
+}
+
+/// The compiler: the first that is named, on the search path unless it is a path; never `caf` itself, which
+/// builds put into `FC`.
+fn find(wanted: Option<&OsStr>, own: &Path) -> Result<PathBuf, String> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let places = match wanted {
+        Some(name) => vec![(name.to_os_string(), "--compiler")],
+        None => {
+            let variables = ["CAF_FC", "FC"].into_iter().filter_map(|name| Some((named(name)?, name)));
+            variables.chain([("gfortran".into(), "PATH")]).collect()
+        }
+    };
+    for (name, place) in places {
+        let found = which(&name, own);
+        match found {
+            Some(path) if path.canonicalize().is_ok_and(|path| path == *own) => {}
+            Some(path) => return Ok(path),
+            None if place == "FC" => {}
+            None if place == "PATH" => {
+                return Err("no gfortran found; install it (Debian: gfortran) or name it in CAF_FC".into());
+            }
+            None => return Err(format!("{place}: there is no compiler '{}'", name.to_string_lossy())),
+        }
+    }
+    Err("the compiler that is named is caf itself".into())
+}
+
+fn which(name: &OsStr, own: &Path) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.components().count() > 1 {
+        return path.is_file().then(|| path.into());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let files = std::env::split_paths(&folders).map(|folder| folder.join(name)).filter(|file| file.is_file());
+    let mut files = files.collect::<Vec<_>>().into_iter();
+    let other = files.clone().find(|file| file.canonicalize().is_ok_and(|path| path != *own));
+    other.or_else(|| files.next())
+}
+
+/// Refuses compilers that call another library than this one.
+fn check_version(compiler: &Path) -> Result<(), String> {
+    let asked = Command::new(compiler).arg("--version").env("LC_ALL", "C").output();
+    let asked = asked.map_err(|error| failed(error, compiler))?;
+    let said = String::from_utf8_lossy(&asked.stdout);
+    let line = said.lines().next().unwrap_or_default();
+    match major(line) {
+        Some(8..=14) => Ok(()),
+        Some(other) => Err(format!(
+            "{}: gfortran {other} calls the functions of another library interface; gfortran 8 to 14 are known",
+            compiler.display()
+        )),
+        None => Err(format!("{} is no gfortran: it says '{line}'", compiler.display())),
+    }
+}
+
+/// The major version in `GNU Fortran (Debian 12.2.0-14) 12.2.0`.
+fn major(line: &str) -> Option<u32> {
+    let version = line.strip_prefix("GNU Fortran ")?.rsplit(") ").next()?;
+    version.split(['.', ' ']).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn own_options_are_taken_out() {
+        let request = parse(words("--compiler=gfortran-11 -O2 --show a.f90 -o --show").into_iter()).unwrap();
+        assert_eq!(request.compiler, Some("gfortran-11".into()));
+        assert!(request.show);
+        assert_eq!(request.words, words("-O2 a.f90 -o --show"));
+        assert!(parse(words("--compiler").into_iter()).is_err());
+    }
+
+    #[test]
+    fn programs_are_linked_and_objects_are_not() {
+        for line in ["a.f90", "a.o -o a", "-O2 -J mod a.f90", "-shared a.o -o a.so", "-x f95 -", "@rest"] {
+            assert!(links(&words(line)), "{line}");
+        }
+        for line in ["-c a.f90", "a.f90 -fsyntax-only", "-v", "-dumpversion", "-J mod", "-print-prog-name=ld"]
+        {
+            assert!(!links(&words(line)), "{line}");
+        }
+    }
+
+    #[test]
+    fn versions_of_compilers() {
+        assert_eq!(major("GNU Fortran (Debian 12.2.0-14+deb12u1) 12.2.0"), Some(12));
+        assert_eq!(major("GNU Fortran (GCC) 8.5.0 20210514 (Red Hat 8.5.0-18)"), Some(8));
+        assert_eq!(
+            major("GNU Fortran (Ubuntu 15-20250404-0ubuntu1) 15.0.1 20250404 (experimental)"),
+            Some(15)
+        );
+        assert_eq!(major("flang version 22.0.0"), None);
+    }
+
+    #[test]
+    fn installations_in_the_system_need_no_paths() {
+        assert_eq!(libraries(Path::new("/usr"), false), words("-lcaf_gasnet"));
+        let elsewhere = libraries(Path::new("/opt/x"), false);
+        assert_eq!(elsewhere, words("-L/opt/x/lib -Wl,-rpath,/opt/x/lib -lcaf_gasnet"));
+    }
+}
