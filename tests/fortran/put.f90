@@ -10,9 +10,9 @@ program writes
   real(8) :: r8(2, 3)[*]
   real(10) :: r10[*]
   real(16) :: r16(4)[*]
-  complex(4) :: c4[*]
+  complex(4) :: c4(1)[*]
   complex(8) :: c8(4)[*]
-  complex(16) :: c16[*]
+  complex(16) :: c16(1)[*]
   logical(1) :: l1(4)[*]
   logical(4) :: l4[*]
   character(3) :: t(4)[*]
@@ -38,9 +38,9 @@ program writes
   r8(:, :)[next] = me / 3d0
   r10[next] = me / 3._10
   r16(:)[next] = [(me / 3._16 + i, i=1, 4)]
-  c4[next] = cmplx(me, -me)
+  c4(1)[next] = cmplx(me, -me)
   c8(:)[next] = [(cmplx(me, i / 3d0, 8), i=1, 4)]
-  c16[next] = cmplx(me, me / 3._16, 16)
+  c16(1)[next] = cmplx(me, me / 3._16, 16)
   l1(2:3)[next] = [.true., .true.]
   l4[next] = .true.
   t(:)[next] = char(64 + me) // 'yz'
@@ -52,8 +52,8 @@ program writes
   call check(all(i8(3:4) == 10000000000_8 * from) .and. i16 == 10000000000_16**3 * from, 'integer(8), (16)')
   call check(all(r4 == from / 8.) .and. all(r8 == from / 3d0), 'fills of real')
   call check(r10 == from / 3._10 .and. all(r16 == [(from / 3._16 + i, i=1, 4)]), 'real(10), real(16)')
-  call check(c4 == cmplx(from, -from) .and. all(c8 == [(cmplx(from, i / 3d0, 8), i=1, 4)]), 'complex')
-  call check(c16 == cmplx(from, from / 3._16, 16), 'complex(16)')
+  call check(c4(1) == cmplx(from, -from) .and. all(c8 == [(cmplx(from, i / 3d0, 8), i=1, 4)]), 'complex')
+  call check(c16(1) == cmplx(from, from / 3._16, 16), 'complex(16)')
   call check(all(l1 .eqv. [.false., .true., .true., .false.]) .and. l4, 'logical')
   call check(all(t == char(64 + from) // 'yz') .and. u == char(960 + from, 4) // 4_'yz', 'character')
   call check(all(big == [(from * 1d5 + i, i=1, 20000)]), 'an array of 160,000 bytes')

@@ -47,6 +47,20 @@ pub fn compile_c_with(
     Ok(())
 }
 
+/// Compiles a Fortran program with coarrays by the staged `caf`; modules go to a folder beside the program.
+pub fn compile_fortran(prefix: &Path, file: &Path, program: &Path, flags: &[&str]) -> Result<(), String> {
+    let modules = program.with_extension("modules");
+    fs::create_dir_all(&modules).map_err(|e| format!("{}: {e}", modules.display()))?;
+    let mut command = Command::new(prefix.join("bin/caf"));
+    command.args(["-O2", "-g", "-J"]).arg(&modules).args(flags).arg(file).arg("-o").arg(program);
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, COMPILE_LIMIT)?;
+    if outcome.status != Some(0) {
+        return Err(format!("{shown}\n{}", outcome.report()));
+    }
+    Ok(())
+}
+
 /// Names of the Rust examples.
 pub fn rust_examples() -> Vec<String> {
     let sources = files(&sh::root().join("examples/rust/src/bin"), "rs");

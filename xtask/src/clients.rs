@@ -174,6 +174,39 @@ fn vipl_package_file(site: &Site) -> String {
     )
 }
 
+/// The pkg-config file of Fortran programs with coarrays. Flags are the compiler's own business.
+fn fortran_package_file(site: &Site) -> String {
+    format!(
+        "prefix={}\n\nName: caf-gasnet\nDescription: coarrays of gfortran over gasnet-rs\nVersion: {}\n\
+         Libs: -L${{prefix}}/lib -Wl,-rpath,${{prefix}}/lib -lcaf_gasnet\nLibs.private: {}\n",
+        site.prefix.display(),
+        env!("CARGO_PKG_VERSION"),
+        system_libraries().join(" ")
+    )
+}
+
+/// The package for CMake that projects ask for as OpenCoarrays: in a folder where nothing looks unless
+/// `Coarray_ROOT` or `OpenCoarrays_DIR` says so.
+const FORTRAN_CMAKE: &str = "\
+# find_package(OpenCoarrays) with OpenCoarrays_DIR or Coarray_ROOT set to this folder: the target OpenCoarrays::caf_mpi, for gfortran.
+get_filename_component(CafGasnet_PREFIX \"${CMAKE_CURRENT_LIST_DIR}/../../..\" ABSOLUTE)
+if(NOT TARGET OpenCoarrays::caf_mpi)
+  add_library(OpenCoarrays::caf_mpi SHARED IMPORTED)
+  set_target_properties(OpenCoarrays::caf_mpi PROPERTIES
+    IMPORTED_LOCATION \"${CafGasnet_PREFIX}/lib/libcaf_gasnet.so\"
+    INTERFACE_COMPILE_OPTIONS \"$<$<COMPILE_LANGUAGE:Fortran>:-fcoarray=lib>\")
+endif()
+set(OpenCoarrays_FOUND TRUE)
+set(OpenCoarrays_RUN \"${CafGasnet_PREFIX}/bin/cafrun\")
+";
+
+/// Writes what the builds of Fortran programs read.
+pub fn lay_down_fortran(prefix: &Path, site: &Site) -> Result<(), String> {
+    let packages = prefix.join("lib/pkgconfig");
+    write(&packages.join("caf-gasnet.pc"), &fortran_package_file(site))?;
+    write(&prefix.join("share/caf-gasnet/cmake/OpenCoarraysConfig.cmake"), FORTRAN_CMAKE)
+}
+
 /// The launcher under a network's name. It takes the options of GASNet's launcher of that name beside those
 /// of `gasnetrun`, and what the variables of those launchers say.
 fn launcher(name: &str, conduit: &str) -> String {

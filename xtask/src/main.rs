@@ -33,12 +33,13 @@ usage: cargo xtask TASK [options]
 
   run [--conduit C] -n N FILE [arguments]
                            builds and runs a program: a .upc file, a .c file
-                           that includes gasnet.h, or the name of a Rust example
+                           that includes gasnet.h, a .f90 file with coarrays, or
+                           the name of a Rust example
   check [CRATE]...         checks a change within two minutes
   test [STEP]... [--quick] runs all tests
   stage                    updates target/stage: bin, include, lib
-  install --prefix DIR     installs upcc, upcrun, gasnetrun, headers, libraries,
-                           manual pages
+  install --prefix DIR     installs upcc, upcrun, gasnetrun, caf, cafrun,
+                           headers, libraries, manual pages
   uninstall --prefix DIR   removes what install has put there
   package deb              makes a Debian package of the same files
   bench SET [--json]       measures, beside floors: smp, upc, coll, udp,
@@ -59,8 +60,8 @@ usage: cargo xtask stage
 ";
 
 const INSTALL_HELP: &str = "\
-Builds and installs upcc, upcrun, gasnetrun, headers, libraries, manual pages,
-and files for the builds of clients: pkg-config files, fragments for make, a
+Builds and installs upcc, upcrun, gasnetrun, caf, cafrun, headers, libraries,
+manual pages, and files for the builds of clients: pkg-config files, fragments for make, a
 package for CMake.
 
 usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM]

@@ -11,10 +11,12 @@ use crate::files::write;
 use crate::sh;
 
 /// The tools that have pages, and what the list of pages says about each.
-const TOOLS: [(&str, &str); 3] = [
+const TOOLS: [(&str, &str); 5] = [
     ("upcc", "compile and link UPC programs"),
     ("upcrun", "run UPC programs"),
     ("gasnetrun", "start the ranks of a PGAS program"),
+    ("caf", "compile and link Fortran programs with coarrays"),
+    ("cafrun", "run Fortran programs with coarrays"),
 ];
 
 /// Text with nothing in it that roff takes for its own.

@@ -22,6 +22,8 @@ FILE is one of
   a UPC program (.upc)               compiled by upcc, run by upcrun
   a C program with gasnet.h (.c)     compiled against libgasnet, run by
                                      gasnetrun
+  a Fortran program (.f90)           compiled by caf with gfortran, run by
+                                     cafrun
   the name of an example in examples/rust
 
   -n N              number of ranks
@@ -62,31 +64,37 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
 fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result<Command, String> {
     let prefix = stage::folder();
     let extension = file.extension().and_then(|e| e.to_str()).unwrap_or("");
-    if matches!(extension, "upc" | "c") && !file.is_file() {
+    if matches!(extension, "upc" | "c" | "f90") && !file.is_file() {
         return Err(format!("{}: no such file", file.display()));
     }
     let (tool, program) = match extension {
         "upc" => {
-            stage::stage(&prefix, Parts { upc: true, c: false })?;
+            stage::stage(&prefix, Parts::UPC)?;
             ("upcrun", file.to_path_buf())
         }
         "c" => {
-            stage::stage(&prefix, Parts { upc: false, c: true })?;
+            stage::stage(&prefix, Parts::C)?;
             let name = file.file_stem().unwrap_or_default();
             let program = sh::target().join("run").join(name);
             build::compile_c(&prefix, &[file], &program, &["-DGASNET_SEQ=1"])?;
             ("gasnetrun", program)
+        }
+        "f90" => {
+            stage::stage(&prefix, Parts::FORTRAN)?;
+            let program = sh::target().join("run").join(file.file_stem().unwrap_or_default());
+            build::compile_fortran(&prefix, file, &program, &[])?;
+            ("cafrun", program)
         }
         _ => {
             let name = file.to_string_lossy();
             let known = build::rust_examples();
             if !known.iter().any(|example| *example == name) {
                 return Err(format!(
-                    "'{name}' is neither a .upc file, nor a .c file, nor one of the Rust examples: {}",
+                    "'{name}' is neither a .upc, .c or .f90 file, nor one of the Rust examples: {}",
                     known.join(", ")
                 ));
             }
-            stage::stage(&prefix, Parts { upc: false, c: false })?;
+            stage::stage(&prefix, Parts::NONE)?;
             let mut built = build::build_rust_examples(&[name.into_owned()])?;
             ("gasnetrun", built.remove(0))
         }

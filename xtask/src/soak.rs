@@ -310,7 +310,7 @@ fn giant() -> Result<String, String> {
         return Err(format!("{} MiB of memory are free, and {} needed", free >> 20, MEMORY >> 20));
     }
     let prefix = stage::folder();
-    stage::stage(&prefix, Parts { upc: false, c: false })?;
+    stage::stage(&prefix, Parts::NONE)?;
     plugins::stage_all(&prefix);
     sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD_LIMIT)?;
     let conformance = sh::target().join("release/conformance");

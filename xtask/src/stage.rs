@@ -15,7 +15,8 @@ use crate::files::{belongs, copy, make_parent, newer, rename, write};
 use crate::sh;
 
 /// The names that are visible in the installed libraries.
-pub const VISIBLE: [&str; 8] = ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*", "firehose_*", "Vip*"];
+pub const VISIBLE: [&str; 9] =
+    ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*", "firehose_*", "Vip*", "_gfortran_caf_*"];
 
 /// Longest time for a release build.
 const BUILD_LIMIT: Duration = Duration::from_secs(1500);
@@ -29,11 +30,34 @@ pub struct Parts {
     pub upc: bool,
     /// The C libraries.
     pub c: bool,
+    /// The commands and the library of Fortran programs.
+    pub fortran: bool,
 }
 
 impl Parts {
+    /// The launcher alone, which belongs to all.
+    pub const NONE: Parts = Parts { upc: false, c: false, fortran: false };
+    /// The launcher, the UPC compiler and its runtime.
+    pub const UPC: Parts = Parts { upc: true, ..Parts::NONE };
+    /// The launcher and the C libraries.
+    pub const C: Parts = Parts { c: true, ..Parts::NONE };
+    /// The launcher, and what Fortran programs need.
+    pub const FORTRAN: Parts = Parts { fortran: true, ..Parts::NONE };
     /// Everything.
-    pub const ALL: Parts = Parts { upc: true, c: true };
+    pub const ALL: Parts = Parts { upc: true, c: true, fortran: true };
+
+    /// Those of these that are not among others.
+    fn but(self, others: Parts) -> Parts {
+        Parts {
+            upc: self.upc && !others.upc,
+            c: self.c && !others.c,
+            fortran: self.fortran && !others.fortran,
+        }
+    }
+
+    fn and(self, others: Parts) -> Parts {
+        Parts { upc: self.upc || others.upc, c: self.c || others.c, fortran: self.fortran || others.fortran }
+    }
 }
 
 /// The folder in which `cargo xtask` itself keeps the layout.
@@ -88,6 +112,14 @@ pub fn stage_for(prefix: &Path, site: &Site, parts: Parts) -> Result<(), String>
         share(&lib.join("libvipl.a"), &lib.join("libvipl.so"))?;
         clients::lay_down(prefix, site)?;
     }
+    if parts.fortran {
+        for name in ["caf", "cafrun"] {
+            copy(&built.join(name), &bin.join(name))?;
+        }
+        combine(&built.join("libcaf_gasnet.a"), &lib.join("libcaf_gasnet.a"))?;
+        share(&lib.join("libcaf_gasnet.a"), &lib.join("libcaf_gasnet.so"))?;
+        clients::lay_down_fortran(prefix, site)?;
+    }
     Ok(())
 }
 
@@ -128,20 +160,23 @@ pub fn stage_firehose(prefix: &Path) -> Result<(), String> {
 
 /// Lets cargo build the parts, once in a run of this program.
 fn build(parts: Parts) -> Result<(), String> {
-    static BUILT: Mutex<Parts> = Mutex::new(Parts { upc: false, c: false });
+    static BUILT: Mutex<Parts> = Mutex::new(Parts::NONE);
     static TOOLS: Mutex<bool> = Mutex::new(false);
     let mut built = BUILT.lock().map_err(|e| e.to_string())?;
     let mut tools = TOOLS.lock().map_err(|e| e.to_string())?;
-    let missing = Parts { upc: parts.upc && !built.upc, c: parts.c && !built.c };
-    if missing.upc || !*tools {
+    let missing = parts.but(*built);
+    if missing.upc || missing.fortran || !*tools {
         let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-conduits", "--bin", "gasnetrun"]);
         if missing.upc {
             build.args(["-p", "upcc", "--bin", "upcc", "--bin", "upcrun"]);
         }
+        if missing.fortran {
+            build.args(["-p", "gasnet-caf", "--bin", "caf", "--bin", "cafrun"]);
+        }
         sh::pass(build, BUILD_LIMIT)?;
         *tools = true;
     }
-    if missing.upc || missing.c {
+    if missing != Parts::NONE {
         let mut libraries = sh::cargo(&["build", "--release", "--lib"]);
         if missing.upc {
             libraries.args(["-p", "upc-rt"]);
@@ -149,9 +184,12 @@ fn build(parts: Parts) -> Result<(), String> {
         if missing.c {
             libraries.args(["-p", "gasnet-capi", "-p", "gasnet-vipl"]);
         }
+        if missing.fortran {
+            libraries.args(["-p", "gasnet-caf"]);
+        }
         sh::pass(libraries, BUILD_LIMIT)?;
     }
-    *built = Parts { upc: built.upc || parts.upc, c: built.c || parts.c };
+    *built = built.and(parts);
     Ok(())
 }
 

@@ -160,8 +160,8 @@ const STEPS: &[Step] = &[
     Step { name: "upc-examples", about: "examples/upc", quick: true, run: upc_examples },
     Step {
         name: "fortran",
-        about: "examples/fortran, where there is flang and CAFFEINE_PREFIX says where Caffeine is",
-        quick: false,
+        about: "tests/fortran and examples/fortran by gfortran, and by flang where CAFFEINE_PREFIX says where Caffeine is",
+        quick: true,
         run: fortran,
     },
     Step {
@@ -331,7 +331,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     // The suites leave their compiled programs, some gigabytes, to later steps; now there is none.
     if only.is_empty() {
-        for suite in ["c-suite", "upc-suite"] {
+        for suite in ["c-suite", "upc-suite", "fortran-suite"] {
             // Without it, nothing was left.
             let _ = std::fs::remove_dir_all(sh::target().join(suite).join("kept"));
         }
@@ -438,7 +438,7 @@ fn stage(_: &mut Context) -> End {
 }
 
 fn everywhere(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |_| match everywhere::run(&stage::folder()) {
+    staged(context, Parts::UPC, |_| match everywhere::run(&stage::folder()) {
         Ok((hash, ran, untested)) => {
             let mut text = format!("{} by {}", &hash[..12], ran.join(", "));
             for why in untested {
@@ -455,8 +455,8 @@ fn symbols(_: &mut Context) -> End {
     if let Err(why) = stage::stage(&prefix, Parts::ALL) {
         return End::Failed(why);
     }
-    let archives = ["libupc.a", "libgasnet.a", "libvipl.a"].map(|name| (name, false));
-    let shared = ["libgasnet.so", "libvipl.so"].map(|name| (name, true));
+    let archives = ["libupc.a", "libgasnet.a", "libvipl.a", "libcaf_gasnet.a"].map(|name| (name, false));
+    let shared = ["libgasnet.so", "libvipl.so", "libcaf_gasnet.so"].map(|name| (name, true));
     for (name, dynamic) in archives.into_iter().chain(shared) {
         match stage::strangers(&prefix.join("lib").join(name), dynamic) {
             Ok(names) if names.is_empty() => {}
@@ -483,7 +483,7 @@ fn c_clients(context: &mut Context) -> End {
     if sh::which("clang").is_none() || sh::which("clang++").is_none() {
         sh::install_debian(&["clang"]);
     }
-    staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", &[]))
+    staged(context, Parts::C, |context| suite(context, "c-suite", &[]))
 }
 
 fn tour(context: &mut Context) -> End {
@@ -491,26 +491,74 @@ fn tour(context: &mut Context) -> End {
 }
 
 fn c_examples(context: &mut Context) -> End {
-    staged(context, Parts { upc: false, c: true }, |context| {
+    staged(context, Parts::C, |context| {
         context.programs(|tally| programs::c_examples(&stage::folder(), tally))
     })
 }
 
 fn rust_examples(context: &mut Context) -> End {
-    staged(context, Parts { upc: false, c: false }, |context| {
+    staged(context, Parts::NONE, |context| {
         context.programs(|tally| programs::rust_examples(&stage::folder(), tally))
     })
 }
 
 fn upc_examples(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |context| {
+    staged(context, Parts::UPC, |context| {
         context.programs(|tally| programs::upc_examples(&stage::folder(), tally))
     })
 }
 
-/// Fortran needs a compiler that knows coarrays and a runtime for them, built against an installation of this
-/// project.
+/// Coarrays by gfortran, which is installed where this may, and by flang over Caffeine where both are there.
 fn fortran(context: &mut Context) -> End {
+    if sh::which("gfortran").is_none() {
+        sh::install_debian(&["gfortran"]);
+    }
+    let mut untested = Vec::new();
+    let mut ends = Vec::new();
+    match sh::which("gfortran") {
+        Some(_) => ends.push(staged(context, Parts::FORTRAN, by_gfortran)),
+        None => untested.push("no gfortran (Debian's: gfortran)".to_string()),
+    }
+    match by_flang(context) {
+        End::Untested(why) => untested.push(why),
+        end => ends.push(end),
+    }
+    let mut passed = Vec::new();
+    for end in ends {
+        match end {
+            End::Passed(remark) => passed.push(remark),
+            End::Untested(why) => untested.push(why),
+            failed @ End::Failed(_) => return failed,
+        }
+    }
+    let untested = untested.join("; ");
+    match (passed.is_empty(), untested.is_empty()) {
+        (true, _) => End::Untested(untested),
+        (false, true) => End::Passed(passed.join("; ")),
+        (false, false) => End::Passed(format!("{}; not tested: {untested}", passed.join("; "))),
+    }
+}
+
+/// The programs of `tests/fortran`, over each kind of network that differs, and the examples.
+fn by_gfortran(context: &mut Context) -> End {
+    let mut passed = Vec::new();
+    let runs: [&[&str]; 3] = [&[], &["--flags", "-O0", "--ranks", "3"], OVER_UDP];
+    for arguments in runs.into_iter().take(if context.quick { 1 } else { 3 }) {
+        match suite(context, "fortran-suite", arguments) {
+            End::Passed(remark) => passed.push(remark),
+            end => return end,
+        }
+    }
+    match context.programs(|tally| programs::gfortran_examples(&stage::folder(), tally)) {
+        End::Passed(remark) => passed.push(format!("examples: {remark}")),
+        end => return end,
+    }
+    End::Passed(format!("gfortran: {}", passed.join(", ")))
+}
+
+/// The examples by a compiler that calls the interface PRIF, and a runtime for it that is built against an
+/// installation of this project.
+fn by_flang(context: &mut Context) -> End {
     let Some(flang) = ["flang-22", "flang"].into_iter().find_map(sh::which) else {
         return End::Untested("no flang that knows coarrays (Debian's: flang-22)".to_string());
     };
@@ -520,8 +568,8 @@ fn fortran(context: &mut Context) -> End {
                 .to_string(),
         );
     };
-    staged(context, Parts { upc: false, c: true }, |context| {
-        context.programs(|tally| programs::fortran_examples(&stage::folder(), &flang, &caffeine, tally))
+    staged(context, Parts::C, |context| {
+        context.programs(|tally| programs::flang_examples(&stage::folder(), &flang, &caffeine, tally))
     })
 }
 
@@ -539,16 +587,16 @@ fn upc_tests(context: &mut Context) -> End {
     if sh::which("gdb").is_none() {
         sh::install_debian(&["gdb"]);
     }
-    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", &[]))
+    staged(context, Parts::UPC, |context| suite(context, "upc-suite", &[]))
 }
 
 fn upc_tests_off(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", OFF))
+    staged(context, Parts::UPC, |context| suite(context, "upc-suite", OFF))
 }
 
 fn namespaces(context: &mut Context) -> End {
     sh::install_namespaces();
-    staged(context, Parts { upc: true, c: true }, |context| {
+    staged(context, Parts::ALL, |context| {
         match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO_LIMIT) {
             Ok(()) => suite(context, "namespaces", &[]),
             Err(why) => End::Failed(why),
@@ -563,7 +611,7 @@ fn launchers(context: &mut Context) -> End {
             sh::install_debian(&[package]);
         }
     }
-    staged(context, Parts { upc: true, c: false }, |context| {
+    staged(context, Parts::UPC, |context| {
         match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO_LIMIT) {
             Ok(()) => suite(context, "launchers", &[]),
             Err(why) => End::Failed(why),
@@ -572,7 +620,7 @@ fn launchers(context: &mut Context) -> End {
 }
 
 fn upc_tests_udp(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", OVER_UDP))
+    staged(context, Parts::UPC, |context| suite(context, "upc-suite", OVER_UDP))
 }
 
 fn netvm_live(context: &mut Context) -> End {
@@ -595,11 +643,11 @@ fn netvm_live(context: &mut Context) -> End {
 }
 
 fn upc_tests_pairs(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", OVER_UDP_IN_PAIRS))
+    staged(context, Parts::UPC, |context| suite(context, "upc-suite", OVER_UDP_IN_PAIRS))
 }
 
 fn c_clients_udp(context: &mut Context) -> End {
-    staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", OVER_UDP))
+    staged(context, Parts::C, |context| suite(context, "c-suite", OVER_UDP))
 }
 
 /// Every rank alone, over rings in shared memory. Programs with a fixed number of threads are left to the
@@ -628,7 +676,7 @@ const OVER_UDP_IN_PAIRS: &[&str] = &[
 
 fn upc_random(context: &mut Context) -> End {
     // Always the same programs, so that a failure here is one everywhere; `soak` takes others.
-    staged(context, Parts { upc: true, c: false }, |context| {
+    staged(context, Parts::UPC, |context| {
         let count = if context.quick { 4 } else { 12 };
         let mut tally = Tally::default();
         let result = programs::upc_random(1, count, &mut tally);
@@ -678,7 +726,11 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     let mut untested = Vec::new();
     let mut names = BTreeSet::new();
     // Programs in tests/upc go by their folder and name.
-    let prefix = if name == "c-suite" { "c/" } else { "" };
+    let prefix = match name {
+        "c-suite" => "c/",
+        "fortran-suite" => "fortran/",
+        _ => "",
+    };
     let mut pass = |line: &str| {
         let name = line.split_once(' ').map_or("", |(_, name)| name.trim());
         names.insert(format!("{prefix}{}", name.replacen(".upc", "", 1)));

@@ -70,7 +70,7 @@ pub(super) fn mpi(_: &mut Context) -> End {
     let heat = sh::target().join("mpi-heat");
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
-    let built = stage::stage(&prefix, Parts { upc: true, c: true })
+    let built = stage::stage(&prefix, Parts::ALL)
         .and_then(|()| sh::pass(sh::cargo(&PROGRAMS), CARGO_LIMIT))
         .and_then(|()| sh::pass(compile, RUN_LIMIT));
     if let Err(why) = built {
@@ -248,7 +248,7 @@ pub(super) fn ofi(context: &mut Context) -> End {
     let heat = sh::target().join("ofi-heat");
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
-    let built = stage::stage(&prefix, Parts { upc: true, c: false })
+    let built = stage::stage(&prefix, Parts::UPC)
         .and_then(|()| sh::pass(sh::cargo(&PROGRAMS), CARGO_LIMIT))
         .and_then(|()| plugins::stage_ofi(&prefix))
         .and_then(|_| sh::pass(compile, RUN_LIMIT));
