@@ -19,6 +19,7 @@ program components
   integer, target :: own(5)
   integer :: me, n, i, j, next, from
   real(8), allocatable :: copy(:)
+  character(2) :: word
   me = this_image()
   n = num_images()
   next = mod(me, n) + 1
@@ -72,7 +73,8 @@ program components
   da(2)[next]%f(2:3) = [-me, -2 * me]
   da(:)[next]%k = me * [5, 6, 7]
   da(3)[next]%x = [1d0, 2d0, 3d0, 4d0] * me
-  da(1)[next]%text = 'x' // char(64 + me)
+  word = 'x' // char(64 + me)
+  da(1)[next]%text = word
   al(2)[next]%x = me
   al(2)[next]%x([3, 0]) = [1d0, 2d0] * me
   ptr[next]%a(2:4) = -me

@@ -13,8 +13,8 @@
 ! run: 1 2 | args lock-twice | status 1 | says lock
 ! run: 1 2 | args twice | status 1 | says sync images
 ! run: 1 2 | args other-shape | status 1 | never passed
-! run: 2 3 | args shapes | status 1 | says co_sum
-! run: 2 3 | args kinds | status 1 | says co_sum
+! run: 2 3 | args shapes | status 1 | says match
+! run: 2 3 | args kinds | status 1 | says match
 ! run: 2 3 | args results | status 1 | says co_sum
 ! run: 2 3 | args sources | status 1 | says co_broadcast
 ! run: 1 2 | args source-range | status 1 | says co_broadcast

@@ -52,7 +52,7 @@ program nested
     call check(allocated(tree[i]%leaves) .and. allocated(tree[i]%leaves(1)%w), 'allocated leaves')
     call check(o(2)[i]%name == char(64 + i) // 'b' .and. o(1)[i]%inner(3)%a == 100 * i + 13, 'fixed components')
     call check(all(o(2)[i]%inner(:)%a == 100 * i + 20 + [1, 2, 3]), 'a component of all inner objects')
-    call check(all(o(:)[i]%inner(2)%a == 100 * i + [12, 22]), 'a component of all outer objects')
+    call check(all(o(2:1:-1)[i]%name == char(64 + i) // ['b', 'a']), 'a component of all outer objects')
     call check(all(abs(o(2)[i]%inner(3)%b(:, 2) - ([3, 4] * i + 2.3d0)) < 1d-9), 'a column of an inner matrix')
   end do
   sync all

@@ -18,6 +18,8 @@ program writes
   character(3) :: t(4)[*]
   character(3, kind=4) :: u[*]
   real(8) :: big(20000)[*]
+  character(3) :: word
+  character(3, kind=4) :: wide
   integer :: me, n, i, next, from
   me = this_image()
   n = num_images()
@@ -43,8 +45,10 @@ program writes
   c16(1)[next] = cmplx(me, me / 3._16, 16)
   l1(2:3)[next] = [.true., .true.]
   l4[next] = .true.
-  t(:)[next] = char(64 + me) // 'yz'
-  u[next] = char(960 + me, 4) // 4_'yz'
+  word = char(64 + me) // 'yz'
+  wide = char(960 + me, 4) // 4_'yz'
+  t(:)[next] = word
+  u[next] = wide
   big(:)[next] = [(me * 1d5 + i, i=1, 20000)]
   sync all
   call check(all(i1 == from) .and. i2 == 300 * from, 'a fill of integer(1), integer(2)')

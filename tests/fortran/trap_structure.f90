@@ -8,7 +8,7 @@ program structure
     real(8), allocatable :: r
   end type
   type(t), allocatable :: x[:]
-  type(t) :: y[*], z
+  type(t) :: y[*]
   character(8) :: word
   integer :: me, n, next, i, times
   me = this_image()
@@ -28,9 +28,8 @@ program structure
     sync all
     x%a = [me, i]
     x%r = 0.5d0 * me
-    z = x
-    y = z
-    y = x
+    y = t([me, i], null())
+    y%r = x%r
     sync all
     call check(all(x[next]%a == [next, i]) .and. all(y[next]%a == [next, i]), 'assigned again')
     call check(y[next]%r == 0.5d0 * next, 'a scalar component')

@@ -7,7 +7,7 @@ program vectors
   integer(2) :: v2(2) = [2_2, 0_2]
   integer(8) :: v8(3) = [6_8, 14_8, 6_8]
   integer(16) :: v16(2) = [12_16, 1_16]
-  character(4) :: text(12)[*]
+  character(4) :: text(12)[*], words(2)
   me = this_image()
   n = num_images()
   next = mod(me, n) + 1
@@ -28,9 +28,12 @@ program vectors
   end do
   sync all
   do i = 1, n
-    call check(all(a(v)[i] == 100 * i + v), 'one dimension')
-    call check(all(a(v16)[i] == 100 * i + [12, 1]), 'one dimension, a vector of kind 16')
-    call check(all(text(v1)[i] == char(64 + i) // ['c..', 'd..']), 'texts')
+    x = a(v)[i]
+    call check(all(x == 100 * i + v), 'one dimension')
+    x(1:2) = a(v16)[i]
+    call check(all(x(1:2) == 100 * i + [12, 1]), 'one dimension, a vector of kind 16')
+    words = text(v1)[i]
+    call check(all(words == char(64 + i) // ['c..', 'd..']), 'texts')
     x = b(v, 6)[i]
     call check(all(x == 10000 * i + 100 * v + 6), 'a vector and a scalar')
     y = b(0:4:4, v8)[i]
@@ -48,7 +51,8 @@ program vectors
             'a triplet and two vectors')
       end do
     end do
-    call check(all(c(3, v1 + 3_1, -1)[i] == 10000 * i + 300 + 10 * (v1 + 3) - 1), 'a vector between scalars')
+    x(1:2) = c(3, v1 + 3_1, -1)[i]
+    call check(all(x(1:2) == 10000 * i + 300 + 10 * (v1 + 3) - 1), 'a vector between scalars')
   end do
   sync all
   a(v)[next] = me * [1, 2, 3]

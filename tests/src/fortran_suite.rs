@@ -56,9 +56,8 @@ fn parse(source: &Path) -> Result<Test, String> {
         test.runs.push(Run { ranks: vec![1, 2, 3, 8], ..Run::default() });
     }
     for run in &mut test.runs {
-        if run.status == 0 && run.says.is_empty() {
-            let silent = run.never.iter().any(|text| text == PASSED);
-            run.says.extend((!silent).then(|| PASSED.to_string()));
+        if run.status == 0 && run.says.is_empty() && run.never.is_empty() {
+            run.says.push(PASSED.to_string());
         }
         run.launcher = true;
     }
