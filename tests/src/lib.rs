@@ -11,6 +11,7 @@
 //! - [`run`]: start a command, bounded in time, and collect what it says.
 
 pub mod c_suite;
+pub mod fortran_random;
 pub mod fortran_suite;
 pub mod hosts;
 pub mod run;
