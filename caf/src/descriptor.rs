@@ -261,8 +261,23 @@ impl Descriptor {
         }
     }
 
-    /// Makes it describe an allocated vector of integers of this kind. Compiled code frees its memory; there
-    /// is none for a vector without elements.
+    /// Whether this may be a descriptor without the unit of strides, whose place has what was on the stack
+    /// before: compiled code that has `co_broadcast` of an object broadcast its components, which lie without
+    /// gaps, sets only bounds, strides and the address of an array. A pointer to one component of the
+    /// elements of an array looks the same.
+    pub fn lacks_span(self) -> bool {
+        let mut next = 1;
+        for dimension in (0..self.rank()).map(|i| self.dimension(i)) {
+            if dimension.lower != 1 || dimension.stride != next {
+                return false;
+            }
+            next *= dimension.extent() as isize;
+        }
+        self.rank() > 0 && self.span() != self.elem_len() as isize
+    }
+
+    /// Makes it describe an allocated vector of integers of this kind, with the bounds 0 and up: compiled
+    /// code expects these of a result. It frees the memory; there is none for a vector without elements.
     ///
     /// # Safety
     /// 1. The descriptor has room for one dimension (owed by the caller).
@@ -289,6 +304,10 @@ impl Descriptor {
             (*self.0).class = 1;
             (*self.0).attribute = 0;
             self.set_contiguous(base, &[if base.is_null() { 0 } else { values.len() }]);
+            let Dimension { stride, lower, upper } = self.dimension(0);
+            let counted = Dimension { stride, lower: lower - 1, upper: upper - 1 };
+            self.0.cast::<u8>().add(HEAD_BYTES).cast::<Dimension>().write(counted);
+            (*self.0).offset = 0;
         }
     }
 }

@@ -36,7 +36,8 @@ unsafe fn with_elements(
     if len == 0 {
         return f(&mut []).map(|_| ());
     }
-    if argument.contiguous().is_some() {
+    let spanless = matches!(subject.action, Action::Broadcast(_)) && argument.lacks_span();
+    if spanless || argument.contiguous().is_some() {
         // SAFETY: (1).
         return f(unsafe { std::slice::from_raw_parts_mut(argument.base(), len) }).map(|_| ());
     }
