@@ -68,9 +68,19 @@ impl fmt::Display for Subject {
 impl Subject {
     /// A word that calls have in common that match. It is the same for different calls by chance only.
     fn signature(&self) -> u64 {
-        // FNV-1a.
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        self.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step)
+        let Element { class, kind, bytes } = self.element;
+        let action = match self.action {
+            Action::Broadcast(source) => u64::from(source as u32) << 8,
+            Action::Sum => 1,
+            Action::Min => 2,
+            Action::Max => 3,
+            Action::Reduce => 4,
+        };
+        let words = [action, class as u64, kind as u64, bytes as u64, self.result as u64];
+        let extents = self.extents.iter().map(|extent| *extent as u64);
+        // FNV-1a, by words, and its bits mixed.
+        let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+        words.into_iter().chain(extents).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
     fn bytes(&self) -> usize {

@@ -49,6 +49,9 @@ const STEPS_PER_LOOK: u32 = 256;
 /// What the end of an image waits for, in reports.
 const END: &str = "the end of all images";
 
+/// Bytes of an operand that are copied without asking for memory.
+const SMALL_BYTES: usize = 64;
+
 /// Teams in one message of an image that stops.
 const TEAMS_PER_MESSAGE: usize = 400;
 
@@ -139,7 +142,15 @@ impl Image {
     ) -> Result<(), Failure> {
         let n = bytes.len();
         let what = What::Reduce(n as u64, how.element as u32, how.signature, how.known, to);
-        let mine = bytes.to_vec();
+        let (mut small, large);
+        let mine = if n <= SMALL_BYTES {
+            small = [0; SMALL_BYTES];
+            small[..n].copy_from_slice(bytes);
+            &small[..n]
+        } else {
+            large = bytes.to_vec();
+            &large[..]
+        };
         let (from, into) = (mine.as_ptr(), bytes.as_mut_ptr());
         self.together(level, what, |team| {
             let reduction = reduction(how);
@@ -488,7 +499,9 @@ fn take_part(team: &Team, what: What) -> Option<Part> {
 
 /// The core's form of a reduction. Without a function, the result is one of the operands.
 fn reduction(how: &How) -> Reduction {
-    let element_type = ElementType::named(&format!("{:016x}", how.signature));
+    // Letters, for a name.
+    let letters: [u8; 16] = std::array::from_fn(|i| b'a' + (how.signature >> (4 * i) & 15) as u8);
+    let element_type = ElementType::named(std::str::from_utf8(&letters).unwrap_or_default());
     if let Some(known) = how.known {
         return Reduction { element_type, ..Reduction::known(known.function, known.word) };
     }
