@@ -25,6 +25,7 @@ program components
   next = mod(me, n) + 1
   from = mod(me + n - 2, n) + 1
   call check(.not. allocated(d%x) .and. .not. allocated(d[next]%x), 'not allocated at first')
+  sync all
   allocate (d%x(me + 2), d%s)
   d%x = [(me * 10d0 + i, i=1, me + 2)]
   d%s = -me

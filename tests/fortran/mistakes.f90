@@ -15,8 +15,8 @@
 ! run: 1 2 | args other-shape | status 1 | never passed
 ! run: 2 3 | args shapes | status 1 | says match
 ! run: 2 3 | args kinds | status 1 | says match
-! run: 2 3 | args results | status 1 | says co_sum
-! run: 2 3 | args sources | status 1 | says co_broadcast
+! run: 2 3 | args results | status 1 | says match
+! run: 2 3 | args sources | status 1 | says match
 ! run: 1 2 | args source-range | status 1 | says co_broadcast
 ! run: 2 3 | args operations | status 1 | never passed
 ! run: 2 3 | args stopped | status 1 | says stopped
@@ -89,7 +89,7 @@ program mistakes
   case ('results')
     call co_sum(v, result_image=me)
   case ('sources')
-    call co_broadcast(v, me)
+    call co_broadcast(v, mod(me, n) + 1)
   case ('source-range')
     call co_broadcast(v, n + 1)
   case ('operations')

@@ -29,7 +29,7 @@ program structure
     x%a = [me, i]
     x%r = 0.5d0 * me
     y = t([me, i], null())
-    y%r = x%r
+    y%r = 0.5d0 * me
     sync all
     call check(all(x[next]%a == [next, i]) .and. all(y[next]%a == [next, i]), 'assigned again')
     call check(y[next]%r == 0.5d0 * next, 'a scalar component')
