@@ -62,7 +62,7 @@ usage: cargo xtask stage
 const INSTALL_HELP: &str = "\
 Builds and installs upcc, upcrun, gasnetrun, caf, cafrun, headers, libraries,
 manual pages, and files for the builds of clients: pkg-config files, fragments
-for make, a package for CMake.
+for make, packages for CMake.
 
 usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM]
            [--destdir DIR]
