@@ -107,6 +107,7 @@ impl Run {
             direct
         };
         command.args(&self.args);
+        forget_cargo(&mut command);
         if let Some(folder) = folder {
             command.current_dir(folder);
         }
@@ -150,6 +151,20 @@ impl Run {
         }
         None
     }
+}
+
+/// Takes out of the loader's path what cargo put there for this program: its own builds of the libraries,
+/// where those of the installation are meant.
+fn forget_cargo(command: &mut Command) {
+    const PATH: &str = "LD_LIBRARY_PATH";
+    let own = std::env::current_exe().unwrap_or_default();
+    let builds = own.parent().and_then(Path::parent).unwrap_or(&own);
+    let Some(path) = std::env::var_os(PATH) else { return };
+    let others = std::env::split_paths(&path).filter(|folder| !folder.starts_with(builds));
+    match std::env::join_paths(others) {
+        Ok(path) if !path.is_empty() => command.env(PATH, path),
+        _ => command.env_remove(PATH),
+    };
 }
 
 #[cfg(test)]
