@@ -659,13 +659,15 @@ impl Link {
     }
 
     /// Notes what the peer says it has received. It goes on sending, so it runs; if it does not receive what
-    /// is sent meanwhile, or the large datagrams of that, they are dropped. Times without a packet count
-    /// little: the peer may be stopped.
+    /// is sent meanwhile, or the large datagrams of that, they are dropped. A peer that runs is heard at
+    /// least as often as probes are sent, so a longer time without a packet counts no more than that: the
+    /// peer was stopped, and what it sends first when it goes on says nothing of what waits for it to be
+    /// read.
     #[inline]
     fn note_hearing(&mut self, now: Time, header: &Header) {
         let passed = match self.received_at {
             0 => 0,
-            at => now.saturating_sub(at).min(loss::MAX_LOOK_INTERVAL_NS),
+            at => now.saturating_sub(at).min(loss::MAX_PROBE_INTERVAL_NS),
         };
         let acked = if header.flags & ACK != 0 { expand(header.acked, self.next_packet) } else { 0 };
         if acked > self.heard_by_peer || acked + 1 >= self.next_packet {

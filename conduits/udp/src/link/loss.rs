@@ -5,10 +5,10 @@ use crate::path::{NS_PER_MS, Time};
 use crate::wire::{Header, expand};
 
 /// Longest time between probes of a silent peer, in nanoseconds.
-const MAX_PROBE_INTERVAL_NS: u64 = 250 * NS_PER_MS;
+pub(super) const MAX_PROBE_INTERVAL_NS: u64 = 250 * NS_PER_MS;
 /// While packets are under way, this end looks at least this often (to probe, or as the keeper of a rank that
 /// computes), unless it cannot run.
-pub(super) const MAX_LOOK_INTERVAL_NS: u64 = 4 * MAX_PROBE_INTERVAL_NS;
+const MAX_LOOK_INTERVAL_NS: u64 = 4 * MAX_PROBE_INTERVAL_NS;
 /// Most packets that may lie between a lost one and an acknowledged one.
 const MAX_REORDERING_PACKETS: u64 = 256;
 /// Most packets that are remembered: late acknowledgements of older ones are ignored.
