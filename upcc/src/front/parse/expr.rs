@@ -432,7 +432,13 @@ impl Parser<'_> {
                 None => {
                     self.bump();
                     let called = self.is(Punct::LParen);
-                    Ok(self.name_use(s, at, called))
+                    let old_forall = called && self.name(s) == "forall" && self.lookup(s).is_none();
+                    let e = self.name_use(s, at, called);
+                    if old_forall && !self.is_system(at) {
+                        // Its clauses would only draw more errors.
+                        let _ = self.skip_group();
+                    }
+                    Ok(e)
                 }
                 Some(k) => self.keyword_primary(k, at, toks),
             },
