@@ -553,7 +553,24 @@ fn by_gfortran(context: &mut Context) -> End {
         End::Passed(remark) => passed.push(format!("examples: {remark}")),
         end => return end,
     }
+    if !context.quick {
+        match fortran_random() {
+            Ok(remark) => passed.push(remark),
+            Err(why) => return End::Failed(why),
+        }
+    }
     End::Passed(format!("gfortran: {}", passed.join(", ")))
+}
+
+/// Random programs with coarrays, always the same ones; those that the compiler crashes on do not count.
+fn fortran_random() -> Result<String, String> {
+    let mut random = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", "fortran-random", "--"]);
+    random.arg("--prefix").arg(stage::folder()).args(["--seed", "1", "--count", "8"]);
+    let outcome = sh::capture(random, CARGO_LIMIT)?;
+    match (outcome.status, outcome.stdout.lines().last()) {
+        (Some(0), Some(line)) => Ok(format!("random: {line}")),
+        _ => Err(outcome.report()),
+    }
 }
 
 /// The examples by a compiler that calls the interface PRIF, and a runtime for it that is built against an
