@@ -432,18 +432,27 @@ impl Parser<'_> {
                 None => {
                     self.bump();
                     let called = self.is(Punct::LParen);
-                    let old_forall = called && self.name(s) == "forall" && self.lookup(s).is_none();
-                    let e = self.name_use(s, at, called);
-                    if old_forall && !self.is_system(at) {
-                        // Its clauses would only draw more errors.
-                        let _ = self.skip_group();
+                    if called && self.is_old_forall(s, at) {
+                        return Ok(self.old_forall(at));
                     }
-                    Ok(e)
+                    Ok(self.name_use(s, at, called))
                 }
                 Some(k) => self.keyword_primary(k, at, toks),
             },
             _ => self.not_an_expression(),
         }
+    }
+
+    /// Whether a name that is not declared was meant as the statement, as it was written before UPC 1.1.
+    fn is_old_forall(&self, s: Sym, at: TokIdx) -> bool {
+        self.name(s) == "forall" && self.lookup(s).is_none() && !self.is_system(at)
+    }
+
+    fn old_forall(&mut self, at: TokIdx) -> Expr {
+        self.error(at, "`forall` is not declared; since UPC 1.1 the statement is written `upc_forall`");
+        // Its clauses would only draw more errors.
+        let _ = self.skip_group();
+        self.bad_expr(TokRange::new(at, at + 1))
     }
 
     fn not_an_expression(&mut self) -> PResult<Expr> {

@@ -26,13 +26,6 @@ impl Sema<'_> {
                     {
                         return self.bad_expr(toks);
                     }
-                    if name == "forall" {
-                        self.error(
-                            at,
-                            "`forall` is not declared; since UPC 1.1 the statement is written `upc_forall`",
-                        );
-                        return self.bad_expr(toks);
-                    }
                     self.declare_implicit(s, at)
                 } else {
                     let name = self.name(s).to_owned();
