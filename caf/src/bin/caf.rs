@@ -52,6 +52,18 @@ const WITH_VALUE: [&str; 21] = [
 /// Options with which nothing is linked.
 const NO_LINK: [&str; 7] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-###"];
 
+/// Functions that gfortran's library calls if there are threads, and that a static program has only if
+/// somebody asks for them.
+const CALLED_WITH_THREADS: [&str; 7] = [
+    "pthread_mutex_init",
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pthread_mutex_destroy",
+    "pthread_once",
+    "pthread_key_create",
+];
+
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Request {
@@ -170,6 +182,7 @@ fn libraries(prefix: &Path, archive: bool) -> Vec<OsString> {
     }
     words.push("-lcaf_gasnet".into());
     if archive {
+        words.extend(CALLED_WITH_THREADS.map(|name| format!("-Wl,-u,{name}").into()));
         words.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
     }
     words
