@@ -419,8 +419,11 @@ impl Wire {
         let placed = if out.kind == Kind::Long && out.len > 0 {
             match self.segments.mapped_at(to, out.dst, out.len) {
                 Some(Place::Here(at)) => Some(at),
-                // SAFETY: owed by the caller.
-                Some(Place::Away) => return unsafe { self.send_unmapped(channel, to, *out, immediate) },
+                Some(Place::Away) => {
+                    let above = self.above().expect("segments come after the start");
+                    // SAFETY: owed by the caller.
+                    return unsafe { above.send_long_unmapped(channel, to, *out, immediate) };
+                }
                 None => return Err(Error::op(self.outside(LONG_MESSAGE, to, out.dst, out.len))),
             }
         } else {
@@ -470,23 +473,6 @@ impl Wire {
                 return self.send_to_nobody(channel, to, out.handler).map(Ok);
             }
         }
-    }
-
-    /// Sends a long message to a neighbour whose segment is not mapped here, by what serves such segments.
-    ///
-    /// # Safety
-    /// As [`Wire::send_or_refuse`].
-    #[cold]
-    unsafe fn send_unmapped(
-        &self,
-        channel: Channel,
-        to: RankId,
-        out: Outgoing<'_>,
-        immediate: bool,
-    ) -> Result<Result<(), Refused>, Error> {
-        let above = self.above().expect("segments come after the start");
-        // SAFETY: owed by the caller.
-        unsafe { above.send_long_unmapped(channel, to, out, immediate) }
     }
 
     unsafe fn send_frame(
