@@ -16,6 +16,7 @@ use crate::stat::Failure;
 use crate::walk::{Bounds, Found, Miss, Reader, Step, Subscript, split, walk};
 use gasnet::{SegmentEntry, bytes};
 use gasnet_sys::memory::{read_process, write_process};
+use gasnet_sys::process::Pid;
 
 /// Most runs for which the system is asked, each by a call.
 const MAX_COPIED_RUNS: usize = 16;
@@ -50,7 +51,7 @@ pub struct Path<'a> {
 struct Near<'a> {
     own: bool,
     segment: &'a SegmentEntry,
-    process: u32,
+    process: Option<Pid>,
 }
 
 impl Near<'_> {
@@ -82,7 +83,7 @@ impl Reader for Near<'_> {
             return true;
         }
         // SAFETY: so many bytes.
-        self.process != 0 && unsafe { read_process(self.process as i32, from, at, n) }.is_ok()
+        self.process.is_some_and(|process| unsafe { read_process(process, from, at, n) }.is_ok())
     }
 }
 
@@ -123,7 +124,7 @@ impl Image {
             self.settle_bytes(target.rank, 0..u64::MAX);
             return Ok(Lead::Owner);
         };
-        let process = self.processes.get(target.rank.0 as usize).copied().unwrap_or(0);
+        let process = self.processes.get(target.rank.0 as usize).copied().flatten();
         let near = Near { own: target.rank == self.rank.id(), segment, process };
         let start = if near.own { segment.local.expose_provenance() } else { segment.addr };
         match walk(&near, start.wrapping_add(target.offset as usize), &path.steps) {
@@ -366,13 +367,13 @@ fn copy_private(found: &Found, near: &Near<'_>) -> Option<Packed> {
 
 /// Writes elements to private memory of another process, if the system does it with few calls.
 fn write_private(found: &Found, near: &Near<'_>, data: &[u8]) -> bool {
-    let Some(parts) = few_runs(found).filter(|_| near.process != 0) else { return false };
+    let (Some(parts), Some(process)) = (few_runs(found), near.process) else { return false };
     let mut rest = data;
     parts.into_iter().all(|(at, n)| {
         let (now, later) = rest.split_at(n);
         rest = later;
         // SAFETY: so many bytes; the program of the other image lets its components be written.
-        unsafe { write_process(near.process as i32, at, now.as_ptr(), n) }.is_ok()
+        unsafe { write_process(process, at, now.as_ptr(), n) }.is_ok()
     })
 }
 

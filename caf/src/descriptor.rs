@@ -89,16 +89,17 @@ impl Dimension {
     }
 }
 
+/// The head of a descriptor, as compiled code has it.
 #[repr(C)]
-struct Raw {
-    base: *mut u8,
-    offset: usize,
-    elem_len: usize,
-    version: c_int,
-    rank: i8,
-    class: i8,
-    attribute: i16,
-    span: isize,
+pub(crate) struct Raw {
+    pub(crate) base: *mut u8,
+    pub(crate) offset: usize,
+    pub(crate) elem_len: usize,
+    pub(crate) version: c_int,
+    pub(crate) rank: i8,
+    pub(crate) class: i8,
+    pub(crate) attribute: i16,
+    pub(crate) span: isize,
 }
 
 /// The address of a descriptor.

@@ -13,8 +13,8 @@ use crate::settings::Settings;
 use crate::stat::Failure;
 use gasnet::{Error, Handler, RankId, Team, Threading};
 use gasnet_conduits::BootOptions;
+use gasnet_sys::process::Pid;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -38,8 +38,8 @@ pub struct Image {
     pub writes: Mutex<Vec<(u32, u64, u64)>>,
     /// The thread that has started this image. What it writes completes when it waits for that.
     pub thread: ThreadId,
-    /// Processes of the images whose segments are mapped here, by rank; 0 for others.
-    pub processes: Box<[u32]>,
+    /// Processes of other images that this one may copy from and to, by rank.
+    pub processes: Box<[Option<Pid>]>,
     /// Whether the program has begun: all static coarrays exist.
     pub begun: AtomicBool,
     /// Whether there are coarrays whose bounds are not known yet.
@@ -161,10 +161,9 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
     let table = rank.attach(bytes, None).unwrap_or_else(|e| fail(e));
     let ranks: Box<[u32]> = (0..rank.size()).collect();
     let size = table.get(rank.id()).map_or(0, |e| e.size as u64);
-    gasnet_sys::process::allow_access();
-    let job = RandomState::new().hash_one(0);
-    let words = rank.team_all().gather_all(&[[u64::from(std::process::id()), job]]);
-    let near = |r: u32| rank.is_neighbour(RankId(r)) && rank.host_of(RankId(r)) == rank.host_of(rank.id());
+    let processes = rank.meet_processes().unwrap_or_else(|e| fail(e));
+    let mut job = [gasnet_sys::random()];
+    rank.team_all().broadcast(0, &mut job);
     let level = Box::leak(Box::new(Level::new(rank.team_all(), INITIAL_TEAM, ranks, None)));
     Ok(Image {
         rank,
@@ -173,12 +172,12 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
         calls: Mutex::default(),
         writes: Mutex::default(),
         thread: std::thread::current().id(),
-        processes: (0..).zip(&words).map(|(r, words)| if near(r) { words[0] as u32 } else { 0 }).collect(),
+        processes,
         begun: AtomicBool::new(false),
         fresh: AtomicBool::new(false),
         leaving: AtomicBool::new(false),
         looks: AtomicU32::new(0),
-        peers: Peers::new(rank.size(), words[0][1], is_crowded(rank)),
+        peers: Peers::new(rank.size(), job[0], is_crowded(rank)),
         level: AtomicPtr::new(level),
     })
 }

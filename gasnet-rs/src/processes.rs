@@ -5,39 +5,49 @@
 //! other whose value it knows. The others, and neighbours that may not be read, are reached by messages.
 #![expect(unsafe_code, reason = "copies between processes")]
 
-use crate::prim::{Ordering, fence};
+use crate::prim::fence;
 use crate::transfer::Away;
 use crate::{Rank, RankId};
+use core::sync::atomic::{AtomicU64, Ordering};
 use gasnet_sys::memory::{read_process, write_process};
 use gasnet_sys::process::Pid;
 
-/// What peers read to find out whether they may.
-static PROBE: u64 = 0x4741_534e_6574_7273;
+/// What peers read to find out whether they may, and whether it is this process that they reach: a process id
+/// means another process in another namespace.
+static PROBE: AtomicU64 = AtomicU64::new(0);
 
 /// The processes that this one may copy from and to, by rank.
 #[derive(Debug)]
 pub(crate) struct Processes(Box<[Option<Pid>]>);
 
 impl Processes {
-    /// Where peers of this process find [`PROBE`]: process and address.
-    pub(crate) fn own_probe() -> [u64; 2] {
+    /// What peers need to try this process: its number, where they find [`PROBE`], and its value.
+    pub(crate) fn own_probe() -> [u64; 3] {
         gasnet_sys::process::allow_access();
-        [u64::from(std::process::id()), (&raw const PROBE).addr() as u64]
+        let value = gasnet_sys::random();
+        // Relaxed: ranks exchange this before they read it.
+        PROBE.store(value, Ordering::Relaxed);
+        [u64::from(std::process::id()), (&raw const PROBE).addr() as u64, value]
     }
 
-    /// Tries the neighbours; the lists are in order of rank.
-    pub(crate) fn meet(rank: &Rank, pids: &[u64], probes: &[u64]) -> Processes {
-        let reach = |(peer, (&pid, &probe)): (u32, (&u64, &u64))| {
+    /// Tries the neighbours; the probes are in order of rank.
+    pub(crate) fn meet(rank: &Rank, probes: &[[u64; 3]]) -> Processes {
+        let reach = |(peer, &[pid, at, value]): (u32, &[u64; 3])| {
             let (mut copy, pid) = (0u64, pid as Pid);
             // A process id means something on its own host only.
             let near = rank.is_neighbour(RankId(peer)) && RankId(peer) != rank.id();
             // SAFETY: the word has as many bytes.
             let read = near
-                && unsafe { read_process(pid, probe as usize, (&raw mut copy).cast(), size_of::<u64>()) }
+                && unsafe { read_process(pid, at as usize, (&raw mut copy).cast(), size_of::<u64>()) }
                     .is_ok();
-            (read && copy == PROBE).then_some(pid)
+            (read && copy == value).then_some(pid)
         };
-        Processes((0..).zip(pids.iter().zip(probes)).map(reach).collect())
+        Processes((0..).zip(probes).map(reach).collect())
+    }
+
+    /// By rank.
+    pub(crate) fn into_list(self) -> Box<[Option<Pid>]> {
+        self.0
     }
 }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name; calls its library")]
 
 use super::image;
+use crate::descriptor::{Dimension, Raw};
 use std::ffi::{c_int, c_void};
 
 // Of the compiler's library. A program without random numbers may have no such function.
@@ -14,19 +15,7 @@ unsafe extern "C" {
 
 /// A descriptor with one dimension.
 #[repr(C)]
-struct Vector {
-    base: *mut c_int,
-    offset: usize,
-    elem_len: usize,
-    version: c_int,
-    rank: i8,
-    class: i8,
-    attribute: i16,
-    span: isize,
-    stride: isize,
-    lower: isize,
-    upper: isize,
-}
+struct Vector(Raw, Dimension);
 
 /// `call random_init(repeatable, image_distinct)`.
 #[unsafe(no_mangle)]
@@ -35,8 +24,8 @@ pub extern "C" fn _gfortran_caf_random_init(repeatable: bool, image_distinct: bo
     // SAFETY: a variable, and absent arguments.
     unsafe { _gfortran_random_seed_i4(&raw mut n, std::ptr::null_mut(), std::ptr::null_mut()) };
     let mut seed = image().seed(repeatable, image_distinct, n as usize);
-    let mut put = Vector {
-        base: seed.as_mut_ptr(),
+    let head = Raw {
+        base: seed.as_mut_ptr().cast(),
         offset: usize::MAX,
         elem_len: 4,
         version: 0,
@@ -44,10 +33,8 @@ pub extern "C" fn _gfortran_caf_random_init(repeatable: bool, image_distinct: bo
         class: 1,
         attribute: 0,
         span: 4,
-        stride: 1,
-        lower: 1,
-        upper: n as isize,
     };
+    let mut put = Vector(head, Dimension { stride: 1, lower: 1, upper: n as isize });
     // SAFETY: an array of as many elements as the library asks for.
     unsafe {
         _gfortran_random_seed_i4(std::ptr::null_mut(), (&raw mut put).cast(), std::ptr::null_mut());

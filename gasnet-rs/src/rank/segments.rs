@@ -12,6 +12,7 @@ use crate::reach::{ATTACHED, BOUND};
 use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use crate::shm::map;
 use core::sync::atomic::AtomicBool;
+use gasnet_sys::process::Pid;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -257,6 +258,30 @@ impl Rank {
         Ok((0..self.size).map(entry).collect())
     }
 
+    /// Finds out which processes of neighbours the system lets this one copy from and to.
+    fn try_processes(&self) -> Result<Processes, Error> {
+        let mut probes = vec![[0; 3]; self.size as usize];
+        for (i, mine) in Processes::own_probe().into_iter().enumerate() {
+            for (probe, number) in probes.iter_mut().zip(self.gather_number(mine)?) {
+                probe[i] = number;
+            }
+        }
+        Ok(Processes::meet(self, &probes))
+    }
+
+    /// The processes of neighbours that this one may copy from and to, by
+    /// [`read_process`](gasnet_sys::memory::read_process) and its like, by rank; `None` for others, this rank
+    /// among them. Each was tried. It runs no handlers.
+    ///
+    /// # Collective
+    /// Over all ranks.
+    ///
+    /// # Errors
+    /// The launcher cannot be reached, or the job is ending.
+    pub fn meet_processes(&self) -> Result<Box<[Option<Pid>]>, Error> {
+        Ok(self.try_processes()?.into_list())
+    }
+
     /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
     /// Ranks that have learned of it ([`Rank::learn_segment`]) access it by messages.
     ///
@@ -305,9 +330,8 @@ impl Rank {
         let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
         let entry =
             |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
-        let [pid, probe] = Processes::own_probe();
-        let (pids, probes) = (self.gather_number(pid)?, self.gather_number(probe)?);
-        self.processes.get_or_init(|| Processes::meet(self, &pids, &probes));
+        let processes = self.try_processes()?;
+        self.processes.get_or_init(|| processes);
         self.enter_segments((0..self.size).map(entry).collect())
     }
 
