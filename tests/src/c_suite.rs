@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::run::run;
 use crate::runs::Run;
-use crate::suite::{Checked, Kept, Options, Summary, check_all};
+use crate::suite::{Checked, Kept, Options, Summary, check_all, sources};
 
 /// How one program is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,22 +88,12 @@ fn parse(source: &Path) -> Result<Vec<Test>, String> {
 
 /// All tests that the filters let through.
 fn find(options: &Options) -> Result<Vec<Test>, String> {
-    let entries = fs::read_dir(&options.programs)
-        .map_err(|error| format!("{}: {error}", options.programs.display()))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-        // parts of other programs
-        .filter(|path| !path.file_stem().unwrap_or_default().to_string_lossy().ends_with("_part"))
-        .collect();
-    files.sort();
+    let files = sources(options, "c")?;
     let mut tests = Vec::new();
     for file in files {
         tests.extend(parse(&file)?);
     }
-    tests.retain(|test| {
-        options.filters.is_empty() || options.filters.iter().any(|f| test.name.contains(f.as_str()))
-    });
+    tests.retain(|test| options.lets_through(&test.name));
     // The compiler does not see the environment of runs.
     tests.retain(|test| options.env.is_empty() || !runs(options, test).is_empty());
     Ok(tests)

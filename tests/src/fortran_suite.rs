@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::run::run;
 use crate::runs::Run;
-use crate::suite::{Checked, Kept, Options, Summary, check_all};
+use crate::suite::{Checked, Kept, Options, Summary, check_all, sources};
 
 /// What a program that says nothing else prints at its end.
 const PASSED: &str = "passed";
@@ -66,18 +66,9 @@ fn parse(source: &Path) -> Result<Test, String> {
 
 /// All tests that the filters let through.
 fn find(options: &Options) -> Result<Vec<Test>, String> {
-    let entries = fs::read_dir(&options.programs)
-        .map_err(|error| format!("{}: {error}", options.programs.display()))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "f90"))
-        // Parts of other programs.
-        .filter(|path| !path.file_stem().unwrap_or_default().to_string_lossy().ends_with("_part"))
-        .collect();
-    files.sort();
+    let files = sources(options, "f90")?;
     let mut tests = files.iter().map(|file| parse(file)).collect::<Result<Vec<_>, _>>()?;
-    let filters = &options.filters;
-    tests.retain(|test| filters.is_empty() || filters.iter().any(|text| test.name.contains(text.as_str())));
+    tests.retain(|test| options.lets_through(&test.name));
     // The compiler does not see the environment of runs.
     tests.retain(|test| options.env.is_empty() || test.runs.iter().any(|run| !run.jobs(options).is_empty()));
     Ok(tests)

@@ -17,6 +17,7 @@ pub mod hosts;
 pub mod run;
 pub mod runs;
 pub mod sections;
+pub mod seeds;
 pub mod suite;
 pub mod upc_fuzz;
 pub mod upc_random;

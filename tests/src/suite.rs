@@ -34,6 +34,30 @@ pub struct Options {
     pub limit: Duration,
 }
 
+/// The test programs with an extension, in order, without those that are parts of others (`NAME_part`).
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn sources(options: &Options, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(&options.programs)
+        .map_err(|error| format!("{}: {error}", options.programs.display()))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .filter(|path| !path.file_stem().unwrap_or_default().to_string_lossy().ends_with("_part"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+impl Options {
+    /// Whether the filters let a test through.
+    #[must_use]
+    pub fn lets_through(&self, name: &str) -> bool {
+        self.filters.is_empty() || self.filters.iter().any(|text| name.contains(text.as_str()))
+    }
+}
+
 /// Programs that one run of a suite leaves for the next, since compiling takes longer than running.
 ///
 /// A run in an environment of its own (`--env`) takes what is newer than the sources and the installation it

@@ -157,7 +157,10 @@ fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
         count("stale", stale(2_000_000, random.u64(..) >> 16));
         count("messages", messages(20_000));
         count("pager", pager(200_000_000, random.u64(..) >> 24));
-        count("random programs", programs::upc_random(random.u64(..) >> 20, 1, &mut Tally::default()));
+        count(
+            "random programs",
+            programs::random("upc-random", random.u64(..) >> 20, 1, &mut Tally::default()),
+        );
         if csmith {
             count("csmith", csmith_program(&prefix, random.u64(..) >> 1, false));
             count("shared csmith", csmith_program(&prefix, random.u64(..) >> 1, true));

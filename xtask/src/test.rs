@@ -554,23 +554,12 @@ fn by_gfortran(context: &mut Context) -> End {
         end => return end,
     }
     if !context.quick {
-        match fortran_random() {
-            Ok(remark) => passed.push(remark),
-            Err(why) => return End::Failed(why),
+        match random(context, "fortran-random", 8) {
+            End::Passed(remark) => passed.push(format!("random: {remark}")),
+            end => return end,
         }
     }
     End::Passed(format!("gfortran: {}", passed.join(", ")))
-}
-
-/// Random programs with coarrays, always the same ones; those that the compiler crashes on do not count.
-fn fortran_random() -> Result<String, String> {
-    let mut random = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", "fortran-random", "--"]);
-    random.arg("--prefix").arg(stage::folder()).args(["--seed", "1", "--count", "8"]);
-    let outcome = sh::capture(random, CARGO_LIMIT)?;
-    match (outcome.status, outcome.stdout.lines().last()) {
-        (Some(0), Some(line)) => Ok(format!("random: {line}")),
-        _ => Err(outcome.report()),
-    }
 }
 
 /// The examples by a compiler that calls the interface PRIF, and a runtime for it that is built against an
@@ -692,14 +681,16 @@ const OVER_UDP_IN_PAIRS: &[&str] = &[
 ];
 
 fn upc_random(context: &mut Context) -> End {
-    // Always the same programs, so that a failure here is one everywhere; `soak` takes others.
-    staged(context, Parts::UPC, |context| {
-        let count = if context.quick { 4 } else { 12 };
-        let mut tally = Tally::default();
-        let result = programs::upc_random(1, count, &mut tally);
-        let end = context.add(tally);
-        result.map_or_else(End::Failed, |()| end)
-    })
+    staged(context, Parts::UPC, |context| random(context, "upc-random", if context.quick { 4 } else { 12 }))
+}
+
+/// Random programs of a tool: always the same ones, so that a failure here is one everywhere; `soak` takes
+/// others.
+fn random(context: &mut Context, tool: &str, count: u64) -> End {
+    let mut tally = Tally::default();
+    let result = programs::random(tool, 1, count, &mut tally);
+    let end = context.add(tally);
+    result.map_or_else(End::Failed, |()| end)
 }
 
 /// Holds the document against what this run, or the last one of a step that was not part of it, has shown.

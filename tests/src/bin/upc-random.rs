@@ -1,67 +1,16 @@
 //! Compiles and runs random UPC programs; each compares itself with a sequential oracle.
 
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use gasnet_tests::run::{Outcome, run};
+use gasnet_tests::seeds::{Fate, Options, Seeds, finish};
 use gasnet_tests::upc_random::{Random, program};
-
-const USAGE: &str =
-    "usage: upc-random [--prefix DIR] [--scratch DIR] [--seed N] [--count N] [--seconds N] [--print]
-  --seed N      the first program (default: from the clock); the others follow
-  --count N     how many programs (default 20)
-  --seconds N   go on for that long instead
-  --print       print the program of the seed and stop";
 
 /// The passes of upcc's optimiser.
 const PASSES: [&str; 8] =
     ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline", "vector"];
 
-struct Options {
-    prefix: PathBuf,
-    scratch: PathBuf,
-    seed: u64,
-    count: u64,
-    seconds: Option<u64>,
-    print: bool,
-}
-
 fn main() -> ExitCode {
-    let options = match options() {
-        Ok(options) => options,
-        Err(problem) => {
-            eprintln!("upc-random: {problem}\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    if options.print {
-        print!("{}", program(options.seed));
-        return ExitCode::SUCCESS;
-    }
-    if let Err(problem) = std::fs::create_dir_all(&options.scratch) {
-        eprintln!("upc-random: {}: {problem}", options.scratch.display());
-        return ExitCode::from(2);
-    }
-    println!("first seed {}", options.seed);
-    let start = Instant::now();
-    let (mut done, mut failed) = (0, 0);
-    for seed in options.seed.. {
-        let over = match options.seconds {
-            Some(seconds) => start.elapsed() >= Duration::from_secs(seconds),
-            None => done == options.count,
-        };
-        if over {
-            break;
-        }
-        done += 1;
-        if let Err(report) = attempt(&options, seed) {
-            failed += 1;
-            println!("FAILED seed {seed}\n{report}");
-        }
-    }
-    println!("{done} programs, {failed} failed, {:.1} s", start.elapsed().as_secs_f64());
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Seeds { name: "upc-random", program, attempt }.main()
 }
 
 /// How a program is compiled and run. Not all go the same ways through compiler and runtime.
@@ -115,7 +64,7 @@ impl Way {
 }
 
 /// One program: dynamic, run with several numbers of threads, and static for one of them.
-fn attempt(options: &Options, seed: u64) -> Result<(), String> {
+fn attempt(options: &Options, seed: u64) -> Result<Fate, String> {
     let source = options.scratch.join(format!("random-{seed}.upc"));
     std::fs::write(&source, program(seed)).map_err(|error| error.to_string())?;
     let binary = source.with_extension("");
@@ -142,40 +91,5 @@ fn attempt(options: &Options, seed: u64) -> Result<(), String> {
     for file in [source, binary] {
         drop(std::fs::remove_file(file));
     }
-    Ok(())
-}
-
-fn finish(command: Command) -> Result<Outcome, String> {
-    run(command, "", Duration::from_secs(120)).map_err(|error| error.to_string())
-}
-
-fn options() -> Result<Options, lexopt::Error> {
-    use lexopt::prelude::*;
-    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_secs());
-    let mut options = Options {
-        prefix: target.join("stage"),
-        scratch: target.join("upc-random"),
-        seed: clock % 1_000_000 * 1000,
-        count: 20,
-        seconds: None,
-        print: false,
-    };
-    let mut parser = lexopt::Parser::from_env();
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("prefix") => options.prefix = parser.value()?.into(),
-            Long("scratch") => options.scratch = parser.value()?.into(),
-            Long("seed") => options.seed = parser.value()?.parse()?,
-            Long("count") => options.count = parser.value()?.parse()?,
-            Long("seconds") => options.seconds = Some(parser.value()?.parse()?),
-            Long("print") => options.print = true,
-            Long("help") | Short('h') => {
-                println!("{USAGE}");
-                std::process::exit(0);
-            }
-            other => return Err(other.unexpected()),
-        }
-    }
-    Ok(options)
+    Ok(Fate::Passed)
 }
