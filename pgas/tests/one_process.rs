@@ -1,7 +1,7 @@
 //! Whole jobs in one process, a thread per rank, over shared memory and over a toy network: calls and arrays
 //! where Miri sees every access.
 
-#[path = "../../gasnet-rs/tests/toy/mod.rs"]
+#[path = "../../gasnet-rs/core/tests/toy/mod.rs"]
 mod toy;
 
 use gasnet::Rank;

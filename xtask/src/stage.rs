@@ -73,7 +73,7 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
 /// An installation under this prefix, with the compilers that this system calls `cc` and `c++`.
 pub fn site(prefix: &Path) -> Result<Site, String> {
     let compiler = |name: &str| sh::which(name).unwrap_or_else(|| Path::new("/usr/bin").join(name));
-    let release = release(&sh::root().join("gasnet-rs/include/gasnet_config.h"))?;
+    let release = release(&sh::root().join("capi/gasnet/include/gasnet_config.h"))?;
     Ok(Site { prefix: prefix.to_path_buf(), cc: compiler("cc"), cxx: compiler("c++"), release })
 }
 
@@ -104,10 +104,10 @@ pub fn stage_for(prefix: &Path, site: &Site, parts: Parts) -> Result<(), String>
         copy(&root.join("upc-rt/gdb/upc.py"), &prefix.join("share/upc/gdb/upc.py"))?;
     }
     if parts.c {
-        copy_headers(&root.join("gasnet-rs/include"), &prefix.join("include"), "gasnet")?;
+        copy_headers(&root.join("capi/gasnet/include"), &prefix.join("include"), "gasnet")?;
         combine(&built.join("libgasnet_capi.a"), &lib.join("libgasnet.a"))?;
         share(&lib.join("libgasnet.a"), &lib.join("libgasnet.so"))?;
-        copy(&root.join("via/capi/include/vipl.h"), &prefix.join("include/vipl.h"))?;
+        copy(&root.join("capi/vipl/include/vipl.h"), &prefix.join("include/vipl.h"))?;
         combine(&built.join("libvipl.a"), &lib.join("libvipl.a"))?;
         share(&lib.join("libvipl.a"), &lib.join("libvipl.so"))?;
         clients::lay_down(prefix, site)?;
@@ -154,7 +154,7 @@ fn start_files(runtime: &Path, archive: &Path) -> Result<(), String> {
 /// Builds the C library of Firehose, which nothing else here needs, and puts it under `prefix`.
 pub fn stage_firehose(prefix: &Path) -> Result<(), String> {
     sh::pass(sh::cargo(&["build", "--release", "--lib", "-p", "firehose-capi"]), BUILD_LIMIT)?;
-    copy(&sh::root().join("firehose/capi/include/firehose.h"), &prefix.join("include/firehose.h"))?;
+    copy(&sh::root().join("capi/firehose/include/firehose.h"), &prefix.join("include/firehose.h"))?;
     combine(&sh::target().join("release/libfirehose_c.a"), &prefix.join("lib/libfirehose_c.a"))
 }
 

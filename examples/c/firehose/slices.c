@@ -5,7 +5,7 @@
    Check: no more than the budget was ever pinned, by the pool's count and by that of the pin functions; the sum is right; and
    memory that was mapped over is not taken for the old one.
 
-   Build: cc -pthread slices.c -I firehose/capi/include -L target/release -lfirehose_c */
+   Build: cc -pthread slices.c -I capi/firehose/include -L target/release -lfirehose_c */
 #define _GNU_SOURCE
 #include <firehose.h>
 #include <errno.h>

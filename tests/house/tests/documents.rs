@@ -31,10 +31,10 @@ fn function(line: &str) -> Option<&str> {
 /// `docs/orderings.md`, and every row a function.
 #[test]
 fn orderings_are_listed() {
-    let src = root().join("gasnet-rs/src");
+    let src = root().join("gasnet-rs/core/src");
     let mut files = Vec::new();
     sources(&src, &mut files);
-    sources(&root().join("clan/src"), &mut files);
+    sources(&root().join("lab/clan/src"), &mut files);
     let mut found = BTreeSet::new();
     for path in files {
         let file = path.strip_prefix(&src).or_else(|_| path.strip_prefix(root())).expect("below the root");
@@ -93,11 +93,12 @@ fn type_name(line: &str) -> Option<&str> {
 #[test]
 fn words_of_the_glossary_are_types() {
     let shipped = [
-        "gasnet-sys",
-        "gasnet-rs/src",
+        "gasnet-rs/sys",
+        "gasnet-rs/core/src",
         "gasnet-rs/ops",
-        "clan",
+        "lab/clan",
         "conduits",
+        "launch",
         "firehose/src",
         "firehose/live",
         "netvm-fw/src",
@@ -138,7 +139,7 @@ fn words_of_the_glossary_are_types() {
 /// The front page of the core says which file has which of `Rank`'s methods.
 #[test]
 fn files_with_methods_of_rank_are_on_the_front_page() {
-    let core = root().join("gasnet-rs/src");
+    let core = root().join("gasnet-rs/core/src");
     let read = |file: &Path| std::fs::read_to_string(file).unwrap();
     let front = read(&core.join("lib.rs"));
     let listed =
@@ -166,7 +167,7 @@ fn files_with_methods_of_rank_are_on_the_front_page() {
 #[test]
 fn the_page_on_conduits_knows_the_trait() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("readable");
-    let (page, source) = (read("docs/adding-a-conduit.md"), read("gasnet-rs/src/conduit.rs"));
+    let (page, source) = (read("docs/adding-a-conduit.md"), read("gasnet-rs/core/src/conduit.rs"));
     let body = source.split_once("pub unsafe trait Conduit").expect("the trait").1;
     let body = body.split_once("\n}\n").expect("its end").0;
     let methods: Vec<&str> = body
@@ -186,7 +187,7 @@ fn the_page_on_conduits_knows_the_trait() {
 fn helps_fit_a_terminal() {
     const COLUMNS: usize = 80;
     let mut files = Vec::new();
-    for folder in ["benches", "conduits", "pgas", "upcc", "xtask"] {
+    for folder in ["benches", "conduits", "launch", "pgas", "upcc", "xtask"] {
         sources(&root().join(folder), &mut files);
     }
     let (mut found, mut wide) = (0, Vec::new());

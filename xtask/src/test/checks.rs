@@ -118,7 +118,7 @@ pub(super) fn loom(_: &mut Context) -> End {
 /// What runs under Miri, and which tests of it, if not all: each in a process of its own, since Miri runs the
 /// threads of a process in turn, and there are other processors. The longest come first. The ranks of
 /// `one_process` are threads, and their memory files are memory of the process
-/// (`gasnet-sys/src/stand_in.rs`).
+/// (`gasnet-rs/sys/src/stand_in.rs`).
 const MIRI: [(&[&str], &[&str]); 7] = [
     (&["-p", "gasnet", "--lib"], &["--skip", "shm::"]),
     (&["-p", "pgas", "--test", "one_process"], &[]),

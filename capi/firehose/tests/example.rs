@@ -13,7 +13,7 @@ fn the_c_example_passes() {
     let program = deps.join("firehose-slices");
     let mut compile = Command::new("cc");
     compile.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread", "-I"]);
-    compile.arg(root.join("firehose/capi/include"));
+    compile.arg(root.join("capi/firehose/include"));
     compile.arg(root.join("examples/c/firehose/slices.c")).arg(&library);
     compile.args(["-ldl", "-lm", "-o"]).arg(&program);
     let output = compile.output().expect("there is a C compiler");

@@ -55,7 +55,7 @@
 //!
 //! **LAPI**, which the same survey describes, is in [`lapi`].
 //!
-//! **From C.** `via/capi` has `vipl.h`, the VI Provider Library, over this crate.
+//! **From C.** `capi/vipl` has `vipl.h`, the VI Provider Library, over this crate.
 //!
 //! # What differs from the architecture
 //! Descriptors are values, which nobody can change after posting, and are not registered. Memory that the

@@ -102,7 +102,7 @@ mod tests {
     /// The numbers in the header are those of the table, and both have the same operations and types.
     #[test]
     fn the_header_has_the_numbers_of_the_table() {
-        let header = include_str!("../../../include/gasnet_fwd.h");
+        let header = include_str!("../../include/gasnet_fwd.h");
         let defined = |prefix: &str| {
             let lines = header.lines().filter_map(|line| line.strip_prefix("#define ")?.strip_prefix(prefix));
             let bits = lines.filter_map(|line| {
