@@ -3,9 +3,10 @@
 //! A launcher fills in a [`Boot`]; the core turns it into a running rank. This module also holds the few
 //! packets that a rank sends to the launcher's *monitor* (the process that watches over all ranks of a host).
 
-use crate::Error;
+use crate::{Error, Gathered};
 use core::fmt;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 /// How the ranks of a job exchange a few bytes before they can reach each other.
 pub trait Exchange: Send + Sync {
@@ -17,6 +18,46 @@ pub trait Exchange: Send + Sync {
     /// # Errors
     /// The launcher cannot be reached, or the job is ending.
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// [`all_gather`](Self::all_gather) for jobs with many ranks in one process, which may share the result.
+    ///
+    /// # Collective
+    /// As [`all_gather`](Self::all_gather), of which it is one call.
+    ///
+    /// # Errors
+    /// As [`all_gather`](Self::all_gather).
+    fn all_gather_shared(&self, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
+        Ok(Arc::new(Gathered::new(self.all_gather(mine)?)))
+    }
+}
+
+/// A memory file that the ranks of a host share, or their part of one that several hosts share.
+#[derive(Debug, Clone)]
+pub struct HostFile {
+    file: Arc<OwnedFd>,
+    /// Where the host's part begins; whole pages.
+    pub(crate) at: u64,
+    /// Bytes of a part that the file has from the start.
+    pub(crate) room: Option<u64>,
+}
+
+impl HostFile {
+    /// The `room` bytes of a file from `at` on, a multiple of 2 MiB, which the file has already.
+    pub fn part(file: Arc<OwnedFd>, at: u64, room: u64) -> HostFile {
+        HostFile { file, at, room: Some(room) }
+    }
+}
+
+impl From<OwnedFd> for HostFile {
+    fn from(file: OwnedFd) -> HostFile {
+        HostFile { file: Arc::new(file), at: 0, room: None }
+    }
+}
+
+impl AsFd for HostFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
 }
 
 /// Stands for a monitor that is no process at the other end of a [`Boot::link`].
@@ -48,9 +89,9 @@ pub struct Boot {
     /// The exchange between all ranks; needed where the job has ranks on other hosts.
     pub exchange: Option<Box<dyn Exchange>>,
     /// Memory file common to all ranks of the host, of length 0 at start. The core sizes and maps it.
-    pub shm: OwnedFd,
+    pub shm: HostFile,
     /// Second memory file of the host, likewise, for the segments.
-    pub segments: OwnedFd,
+    pub segments: HostFile,
     /// `SOCK_SEQPACKET` socket to the monitor; `None` in a job of one rank that nobody watches.
     pub link: Option<OwnedFd>,
     /// Who is told what a monitor would be told, if there is no link.

@@ -196,6 +196,7 @@ mod tests {
         #[expect(unsafe_code, reason = "makes a memory file")]
         // SAFETY: a system call; the descriptor is new and ours.
         let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"meeting-test".as_ptr(), 0)) };
+        let file = crate::boot::HostFile::from(file);
         let lengths = [
             0,
             8,
@@ -213,7 +214,7 @@ mod tests {
             for me in 0..RANKS {
                 let (file, speech) = (&file, &speech);
                 s.spawn(move || {
-                    let host = Host::map(file.as_fd(), RANKS).unwrap();
+                    let host = Host::map(file, RANKS).unwrap();
                     let meeting = Meeting::new(Host::bytes(RANKS), &host.header.start, me, RANKS);
                     for i in 0..64 {
                         let said = meeting.gather(file.as_fd(), &speech(me, i), &|| false).unwrap();

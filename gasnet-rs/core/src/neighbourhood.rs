@@ -5,9 +5,10 @@
 //! segments and talk through shared memory; everybody else is reached through the conduit, whether on this
 //! host or not. The lowest rank of a neighbourhood *leads* it: it speaks for it in the barrier.
 
-use crate::{Error, RankId};
+use crate::{Error, Gathered, RankId};
+use std::sync::Arc;
 
-/// Marks a rank that is not a neighbour.
+/// Marks a rank between two neighbours that is none.
 const NOT_A_NEIGHBOUR: u32 = u32::MAX;
 
 /// This rank's view of all neighbourhoods of the job.
@@ -15,12 +16,22 @@ const NOT_A_NEIGHBOUR: u32 = u32::MAX;
 pub(crate) struct Neighbourhood {
     /// Ranks in it, ascending.
     members: Box<[u32]>,
-    /// Number of a rank in `members`, or [`NOT_A_NEIGHBOUR`].
+    /// The first of them, and how many follow each other from there on if those are all; else 0.
+    first: u32,
+    dense: u32,
+    /// Unless they follow each other: the number in `members`, or [`NOT_A_NEIGHBOUR`], of every rank from the
+    /// first to the last of them.
     index: Box<[u32]>,
     /// Number of this rank in `members`.
     pub(crate) me: u32,
     /// Which of the host's neighbourhoods this is, and ranks in a full one.
     pub(crate) part: (u32, u32),
+    all: Arc<Everybody>,
+}
+
+/// What all ranks see alike.
+#[derive(Debug)]
+struct Everybody {
     /// Number of the neighbourhood of every rank, and the lowest rank of each neighbourhood, ascending.
     of: Box<[u32]>,
     leaders: Box<[u32]>,
@@ -37,6 +48,24 @@ fn numbered(leaders: &[u32]) -> (Box<[u32]>, Box<[u32]>) {
     (leaders.iter().map(number).collect(), distinct.into())
 }
 
+impl Everybody {
+    /// From what each rank says: the lowest rank of its host, and that of its neighbourhood.
+    fn new(size: u32, said: &Gathered) -> Result<Everybody, Error> {
+        let word = |text: &[u8], at: usize| {
+            let bytes = text.get(at..at + 4).and_then(|b| b.try_into().ok());
+            bytes
+                .map(u32::from_le_bytes)
+                .ok_or_else(|| Error::job("an exchange at start gave an invalid result"))
+        };
+        let column = |at| said.parts().map(|text| word(text, at)).collect::<Result<Vec<u32>, Error>>();
+        let (hosts, (of, leaders)) = (numbered(&column(0)?).0, numbered(&column(4)?));
+        if said.ranks() != size as usize {
+            return Err(Error::job(format!("an exchange among {size} ranks gave {} answers", said.ranks())));
+        }
+        Ok(Everybody { of, leaders, hosts })
+    }
+}
+
 impl Neighbourhood {
     /// The neighbourhoods of a job as `rank` sees them: `host` are the ranks of its host, `limit` is the
     /// largest neighbourhood. `all_gather` tells all ranks what each says; it is called only if somebody is
@@ -46,7 +75,7 @@ impl Neighbourhood {
         size: u32,
         host: &[u32],
         limit: u32,
-        all_gather: impl FnOnce(&[u8]) -> Result<Vec<Vec<u8>>, Error>,
+        all_gather: impl FnOnce(&[u8]) -> Result<Arc<Gathered>, Error>,
     ) -> Result<Neighbourhood, Error> {
         let sorted = host.windows(2).all(|w| w[0] < w[1]) && host.last().is_some_and(|r| *r < size);
         let Some(at) = host.iter().position(|r| *r == rank).filter(|_| sorted) else {
@@ -54,36 +83,33 @@ impl Neighbourhood {
         };
         let full = (limit.max(1) as usize).min(host.len());
         let members: Box<[u32]> = host.chunks(full).nth(at / full).unwrap_or_default().into();
-        let mut index = vec![NOT_A_NEIGHBOUR; size as usize].into_boxed_slice();
-        for (i, r) in (0..).zip(&members) {
-            index[*r as usize] = i;
+        let first = members[0];
+        let span = members.last().map_or(0, |last| last - first + 1);
+        let dense = if span as usize == members.len() { span } else { 0 };
+        let mut index = vec![NOT_A_NEIGHBOUR; (span - dense) as usize].into_boxed_slice();
+        if dense == 0 {
+            (0..).zip(&members).for_each(|(i, r)| index[(*r - first) as usize] = i);
         }
+        let me = (at % full) as u32;
         let part = ((at / full) as u32, full as u32);
-        if members.len() == size as usize {
+        let all = if members.len() == size as usize {
             let same = || vec![0; size as usize].into_boxed_slice();
-            let (leaders, of, hosts) = ([members[0]].into(), same(), same());
-            return Ok(Neighbourhood { me: index[rank as usize], members, index, part, of, leaders, hosts });
-        }
-        let mine = [host[0].to_le_bytes(), members[0].to_le_bytes()].concat();
-        let said = all_gather(&mine)?;
-        let word = |text: &Vec<u8>, at: usize| {
-            let bytes = text.get(at..at + 4).and_then(|b| b.try_into().ok());
-            bytes
-                .map(u32::from_le_bytes)
-                .ok_or_else(|| Error::job("an exchange at start gave an invalid result"))
+            Arc::new(Everybody { leaders: [first].into(), of: same(), hosts: same() })
+        } else {
+            let mine = [host[0].to_le_bytes(), first.to_le_bytes()].concat();
+            all_gather(&mine)?.derive(|said| Everybody::new(size, said))?
         };
-        let column = |at| said.iter().map(|text| word(text, at)).collect::<Result<Vec<u32>, Error>>();
-        let (hosts, (of, leaders)) = (numbered(&column(0)?).0, numbered(&column(4)?));
-        if said.len() != size as usize {
-            return Err(Error::job(format!("an exchange among {size} ranks gave {} answers", said.len())));
-        }
-        Ok(Neighbourhood { me: index[rank as usize], members, index, part, of, leaders, hosts })
+        Ok(Neighbourhood { me, members, first, dense, index, part, all })
     }
 
     /// The number of a neighbour among its like; `None` if the rank is none.
     #[inline]
     pub(crate) fn index(&self, rank: RankId) -> Option<u32> {
-        self.index.get(rank.0 as usize).copied().filter(|i| *i != NOT_A_NEIGHBOUR)
+        let from_first = rank.0.wrapping_sub(self.first);
+        if from_first < self.dense {
+            return Some(from_first);
+        }
+        self.index.get(from_first as usize).copied().filter(|i| *i != NOT_A_NEIGHBOUR)
     }
 
     /// The number among the ranks of the host of a neighbour, given by its number among the neighbours.
@@ -107,7 +133,7 @@ impl Neighbourhood {
     /// Whether all ranks of the job are neighbours.
     #[inline]
     pub(crate) fn is_whole_job(&self) -> bool {
-        self.leaders.len() == 1
+        self.all.leaders.len() == 1
     }
 
     /// Whether this rank leads a neighbourhood among several.
@@ -118,17 +144,17 @@ impl Neighbourhood {
 
     /// Leaders of all neighbourhoods, and which of them is this one's.
     pub(crate) fn leaders(&self) -> (&[u32], usize) {
-        (&self.leaders, self.of[self.members[0] as usize] as usize)
+        (&self.all.leaders, self.all.of[self.members[0] as usize] as usize)
     }
 
     /// Number of the neighbourhood of a rank.
     pub(crate) fn of(&self, rank: RankId) -> Option<u32> {
-        self.of.get(rank.0 as usize).copied()
+        self.all.of.get(rank.0 as usize).copied()
     }
 
     /// Number of the host of a rank.
     pub(crate) fn host_of(&self, rank: RankId) -> Option<u32> {
-        self.hosts.get(rank.0 as usize).copied()
+        self.all.hosts.get(rank.0 as usize).copied()
     }
 }
 
@@ -151,7 +177,9 @@ mod tests {
             })
             .collect();
         (0..size)
-            .map(|r| Neighbourhood::new(r, size, host(r), limit, |_| Ok(said.clone())).unwrap())
+            .map(|r| {
+                Neighbourhood::new(r, size, host(r), limit, |_| Ok(Arc::new(Gathered::new(&said)))).unwrap()
+            })
             .collect()
     }
 
@@ -185,7 +213,8 @@ mod tests {
     #[test]
     fn wrong_neighbours_are_refused() {
         for host in [&[0, 2][..], &[], &[1, 0], &[0, 1, 5]] {
-            assert!(Neighbourhood::new(1, 3, host, 9, |_| Ok(Vec::new())).is_err(), "{host:?}");
+            let nobody = |_: &[u8]| Ok(Arc::new(Gathered::new([[0u8; 0]; 0])));
+            assert!(Neighbourhood::new(1, 3, host, 9, nobody).is_err(), "{host:?}");
         }
     }
 }

@@ -3,10 +3,13 @@
 //! [`SegmentTable::mapped_at`] is the one place that decides whether an access is a load or store (the *RMA
 //! locality decision*); active messages have theirs in [`crate::am`].
 
-use crate::RankId;
+use crate::{Error, RankId};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use gasnet_sys::fd;
+use gasnet_sys::memory::Mapping;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// One rank's segment as this process sees it. C headers read arrays of this layout.
 #[repr(C)]
@@ -29,6 +32,32 @@ impl SegmentEntry {
     }
 }
 
+/// Entries in a memory file, of which each rank of a process maps a copy.
+#[derive(Debug)]
+pub(crate) struct EntryFile {
+    file: OwnedFd,
+    entries: usize,
+}
+
+impl EntryFile {
+    /// Of entries that are mapped nowhere.
+    pub(crate) fn new(entries: &[SegmentEntry]) -> Result<EntryFile, Error> {
+        let words: Vec<usize> = entries.iter().flat_map(|e| [e.addr, e.size, 0, e.whole]).collect();
+        let file = fd::memory_file("gasnet-entries").map_err(no_entries)?;
+        fd::write_at(file.as_fd(), 0, bytemuck::cast_slice(&words)).map_err(no_entries)?;
+        Ok(EntryFile { file, entries: entries.len() })
+    }
+
+    /// A copy in memory of its own; pages that are not changed are those of the file.
+    fn map(&self) -> Result<Mapping, Error> {
+        Mapping::copy(self.file.as_fd(), self.entries * size_of::<SegmentEntry>()).map_err(no_entries)
+    }
+}
+
+fn no_entries(why: std::io::Error) -> Error {
+    Error::job(format!("no memory for the table of segments: {why}"))
+}
+
 /// All segments of the job, indexed by rank; empty until they are known.
 ///
 /// Entries are replaced as a whole: who reads them meanwhile reads the old ones, which stay as long as the
@@ -38,8 +67,9 @@ pub struct SegmentTable {
     /// The first of `len` entries, or null.
     entries: AtomicPtr<SegmentEntry>,
     len: usize,
-    /// All entries there ever were, those in use among them.
+    /// All entries there ever were, those in use among them, but for a copy that is mapped.
     all: Mutex<Vec<AtomicPtr<SegmentEntry>>>,
+    mapped: OnceLock<Mapping>,
 }
 
 #[expect(unsafe_code, reason = "the table holds addresses only; following them is unsafe elsewhere")]
@@ -61,7 +91,12 @@ pub(crate) enum Place {
 impl SegmentTable {
     /// Of a job of so many ranks whose segments are not known yet.
     pub(crate) fn new(ranks: u32) -> SegmentTable {
-        SegmentTable { entries: AtomicPtr::default(), len: ranks as usize, all: Mutex::default() }
+        SegmentTable {
+            entries: AtomicPtr::default(),
+            len: ranks as usize,
+            all: Mutex::default(),
+            mapped: OnceLock::new(),
+        }
     }
 
     /// The table, if any segment is known.
@@ -86,6 +121,28 @@ impl SegmentTable {
         self.entries.store(entries, Ordering::Release);
     }
 
+    /// Begins with a copy of the file's entries, once `change` has changed some of them.
+    pub(crate) fn begin_with(
+        &self,
+        file: &EntryFile,
+        change: impl FnOnce(&mut [SegmentEntry]),
+    ) -> Result<(), Error> {
+        let _all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = Some(file.map()?);
+        let mapped = self.mapped.get_or_init(|| first.take().expect("made above"));
+        if first.is_some() {
+            return Err(Error::op("the segments are known already"));
+        }
+        let entries = mapped.base().cast::<SegmentEntry>();
+        #[expect(unsafe_code, reason = "overlays entries on a mapping")]
+        // SAFETY: the copy of a file of `len` entries of this job, any bytes of which are entries; nobody
+        // else knows of it yet.
+        change(unsafe { core::slice::from_raw_parts_mut(entries, self.len) });
+        // ORDER: Release; pairs with Acquire in entries: what they hold.
+        self.entries.store(entries, Ordering::Release);
+        Ok(())
+    }
+
     /// All entries, for C headers.
     #[inline]
     pub fn entries(&self) -> &[SegmentEntry] {
@@ -95,7 +152,8 @@ impl SegmentTable {
             return &[];
         }
         #[expect(unsafe_code, reason = "entries are replaced as a whole")]
-        // SAFETY: made by `change` of `len` entries, constant from then on, and freed with the table.
+        // SAFETY: made by `change` or `begin_with` of `len` entries, constant from then on, and freed with
+        // the table.
         unsafe {
             core::slice::from_raw_parts(first, self.len)
         }

@@ -15,10 +15,20 @@ pub(crate) mod map;
 pub(crate) mod ring;
 
 use crate::barrier::central::CentralBarrier;
+use crate::boot::HostFile;
 use crate::error::Error;
 use crate::prim::{AtomicU64, Ordering};
 use crate::wait::Station;
-use std::os::fd::BorrowedFd;
+use std::os::fd::AsFd;
+
+/// Makes sure that a host's file has this many bytes for it.
+pub(crate) fn grow(file: &HostFile, bytes: u64) -> Result<(), Error> {
+    match file.room {
+        None => map::grow(file.as_fd(), bytes),
+        Some(room) if bytes <= room => Ok(()),
+        Some(room) => Err(Error::job(format!("a host of this job has {room} bytes of memory, not {bytes}"))),
+    }
+}
 
 /// Start of the control file.
 #[repr(C, align(128))]
@@ -80,10 +90,10 @@ impl Host {
         (size_of::<HostHeader>() + size as usize * each).next_multiple_of(map::PAGE_BYTES) as u64
     }
 
-    pub(crate) fn map(shm: BorrowedFd<'_>, size: u32) -> Result<Host, Error> {
+    pub(crate) fn map(shm: &HostFile, size: u32) -> Result<Host, Error> {
         let len = Host::bytes(size);
-        map::grow(shm, len)?;
-        let base = map::map_shared(shm, 0, len as usize)?;
+        grow(shm, len)?;
+        let base = map::map_shared(shm.as_fd(), shm.at, len as usize)?;
         let n = size as usize;
         let blocks = size_of::<HostHeader>();
         let stations = blocks + n * size_of::<RankBlock>();

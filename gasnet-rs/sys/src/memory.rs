@@ -34,6 +34,15 @@ impl Mapping {
         Ok(Mapping { base: base.cast(), len })
     }
 
+    /// Maps a copy of the first `len` bytes of a memory file: what is written stays in this mapping, and
+    /// pages that are not written are those of the file.
+    pub fn copy(fd: BorrowedFd<'_>, len: usize) -> io::Result<Mapping> {
+        let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+        // SAFETY: as in `shared`.
+        let base = unsafe { mmap(std::ptr::null_mut(), len, access, kind, fd, 0)? };
+        Ok(Mapping { base: base.cast(), len })
+    }
+
     /// The first byte.
     pub fn base(&self) -> *mut u8 {
         self.base
@@ -47,7 +56,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped in `shared`; users of an address in a mapping ensure that the mapping exists.
+        // SAFETY: mapped in `shared` or `copy`; users of an address in a mapping ensure that the mapping
+        // exists.
         let _ = unsafe { munmap(self.base.cast(), self.len) };
     }
 }

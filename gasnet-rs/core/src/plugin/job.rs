@@ -7,7 +7,7 @@ use crate::boot::{Exchange, Overseer, ToMonitor};
 use crate::conduit::{Conduit, OpenContext};
 use crate::{Boot, Config, Error, OneThread, RankId, Threading};
 use core::ffi::c_void;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// An [`Exchange`], lent.
 #[repr(C)]
@@ -285,8 +285,8 @@ impl EmbedTable {
             bytes: size_of::<EmbedTable>() as u32,
             rank: boot.rank,
             size: boot.size,
-            shm: boot.shm.as_raw_fd(),
-            segments: boot.segments.as_raw_fd(),
+            shm: boot.shm.as_fd().as_raw_fd(),
+            segments: boot.segments.as_fd().as_raw_fd(),
             job_id: boot.job_id,
             exchange: ExchangeTable::of(exchange),
             overseer: OverseerTable::of(overseer),
@@ -317,8 +317,8 @@ impl EmbedTable {
             size: self.size,
             host_ranks: vec![self.rank],
             exchange: Some(exchange),
-            shm: file(self.shm)?,
-            segments: file(self.segments)?,
+            shm: file(self.shm)?.into(),
+            segments: file(self.segments)?.into(),
             link: None,
             overseer: Some(overseer),
             job_id: self.job_id,

@@ -9,11 +9,12 @@ use crate::native::Native;
 use crate::prim::Ordering;
 use crate::processes::Processes;
 use crate::reach::{ATTACHED, BOUND};
-use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
-use crate::shm::map;
+use crate::segment::{EntryFile, GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
+use crate::shm::{self, map};
 use core::sync::atomic::AtomicBool;
 use gasnet_sys::process::Pid;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
@@ -23,6 +24,18 @@ const SEGMENT_ALIGN: u64 = 2 << 20;
 /// Naps between two looks for messages of a rank that attaches.
 const SHORTEST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_millis(20);
+
+/// Entries for the table of segments.
+enum Entries {
+    /// All of them.
+    Own(Vec<SegmentEntry>),
+    /// A file of those that many ranks of this process have, and where the segments are that only this one
+    /// maps.
+    Common(Arc<EntryFile>, Vec<(RankId, At)>),
+}
+
+/// Where a segment is mapped.
+struct At(*mut u8);
 
 /// Segments that one call maps. With a call for each segment, the ranks of a host would create as many
 /// mappings as there are pairs of ranks.
@@ -132,8 +145,13 @@ impl Rank {
 
     /// Enters segments in the table. The ranks meet, so that no rank accesses a segment before its owner has
     /// entered it.
-    fn enter_segments(&self, entries: Vec<SegmentEntry>) -> Result<&SegmentTable, Error> {
-        self.segments.change(|all| all.copy_from_slice(&entries));
+    fn enter_segments(&self, entries: Entries) -> Result<&SegmentTable, Error> {
+        match entries {
+            Entries::Own(entries) => self.segments.change(|all| all.copy_from_slice(&entries)),
+            Entries::Common(file, near) => self.segments.begin_with(&file, |all| {
+                near.iter().for_each(|(rank, at)| all[rank.0 as usize].local = at.0);
+            })?,
+        }
         self.attaching.store(ATTACHED, Ordering::Relaxed);
         self.meet()?;
         Ok(&self.segments)
@@ -170,13 +188,13 @@ impl Rank {
     }
 
     /// [`Rank::gather_number`], serving messages.
-    fn gather_and_serve(&self, mine: u64) -> Result<Vec<u64>, Error> {
+    fn gather_and_serve(&self, mine: u64) -> Result<Arc<Vec<u64>>, Error> {
         self.serve_during(&|| self.gather_number(mine))
     }
 
     /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes, and
     /// kept memory if `keep`.
-    fn map_segments(&self, size: usize, stride: Option<u64>, keep: bool) -> Result<Vec<SegmentEntry>, Error> {
+    fn map_segments(&self, size: usize, stride: Option<u64>, keep: bool) -> Result<Entries, Error> {
         if self.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
@@ -190,12 +208,11 @@ impl Rank {
                 self.id
             )));
         }
-        let sizes: Vec<u64> = said.iter().map(|said| said & !1).collect();
-        let largest = sizes.iter().copied().max().unwrap_or(0);
-        let wholes: Vec<u64> =
-            sizes.iter().map(|size| if keep { largest.saturating_mul(2) } else { *size }).collect();
-        let whole = wholes[self.id.0 as usize] as usize;
-        let most = wholes.iter().copied().max().unwrap_or(0);
+        let size_of = |r: u32| said[r as usize] & !1;
+        let largest = said.iter().map(|said| said & !1).max().unwrap_or(0);
+        let most = if keep { largest.saturating_mul(2) } else { largest };
+        let whole_of = |r: u32| if keep { most } else { size_of(r) };
+        let whole = whole_of(self.id.0) as usize;
         let stride = stride.unwrap_or(most).max(most).max(1);
         let near = self.neighbourhood.members();
         let (first, last) = (near[0], near[near.len() - 1]);
@@ -229,10 +246,11 @@ impl Rank {
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         if owned.is_none() {
             lock(&self.mappings).push((base as usize, span_here));
-            map::grow(self.boot.segments.as_fd(), span)?;
-            let own_sizes: Vec<u64> = near.iter().map(|r| wholes[*r as usize]).collect();
+            shm::grow(&self.boot.segments, span)?;
+            let own_sizes: Vec<u64> = near.iter().map(|r| whole_of(*r)).collect();
             for run in Run::all(near, &own_sizes, stride) {
-                let offset = u64::from(self.neighbourhood.on_host(run.first as u32)) * stride;
+                let on_host = u64::from(self.neighbourhood.on_host(run.first as u32)) * stride;
+                let offset = self.boot.segments.at + on_host;
                 #[expect(unsafe_code, reason = "maps into the range reserved above")]
                 // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
                 unsafe {
@@ -248,22 +266,37 @@ impl Rank {
         if let Some(conduit) = &self.conduit {
             conduit.attach(&SegmentDesc { base: own, len: whole })?;
         }
-        let addresses = self.gather_number(own as u64)?;
-        let entry = |r: u32| SegmentEntry {
-            addr: addresses[r as usize] as usize,
-            size: sizes[r as usize] as usize,
-            local: self.neighbourhood.index(RankId(r)).map_or(core::ptr::null_mut(), |_| local(r)),
-            whole: wholes[r as usize] as usize,
+        let entries = |addresses: &[u64], local: &dyn Fn(u32) -> *mut u8| -> Vec<SegmentEntry> {
+            let entry = |(r, addr): (u32, &u64)| SegmentEntry {
+                addr: *addr as usize,
+                size: size_of(r) as usize,
+                local: local(r),
+                whole: whole_of(r) as usize,
+            };
+            (0..).zip(addresses).map(entry).collect()
         };
-        Ok((0..self.size).map(entry).collect())
+        let nowhere = core::ptr::null_mut();
+        if let Some(exchange) = &self.boot.exchange {
+            let said = exchange.all_gather_shared(&(own as u64).to_le_bytes())?;
+            let addresses = said.numbers(self.size)?;
+            if said.is_common() {
+                let file = said.derive(|_| EntryFile::new(&entries(&addresses, &|_| nowhere)))?;
+                let near = near.iter().map(|r| (RankId(*r), At(local(*r)))).collect();
+                return Ok(Entries::Common(file, near));
+            }
+            let local = |r| self.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
+            return Ok(Entries::Own(entries(&addresses, &local)));
+        }
+        let local = |r| self.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
+        Ok(Entries::Own(entries(&self.gather_number(own as u64)?, &local)))
     }
 
     /// Finds out which processes of neighbours the system lets this one copy from and to.
     fn try_processes(&self) -> Result<Processes, Error> {
         let mut probes = vec![[0; 3]; self.size as usize];
         for (i, mine) in Processes::own_probe().into_iter().enumerate() {
-            for (probe, number) in probes.iter_mut().zip(self.gather_number(mine)?) {
-                probe[i] = number;
+            for (probe, number) in probes.iter_mut().zip(self.gather_number(mine)?.iter()) {
+                probe[i] = *number;
             }
         }
         Ok(Processes::meet(self, &probes))
@@ -332,7 +365,7 @@ impl Rank {
             |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
         let processes = self.try_processes()?;
         self.processes.get_or_init(|| processes);
-        self.enter_segments((0..self.size).map(entry).collect())
+        self.enter_segments(Entries::Own((0..self.size).map(entry).collect()))
     }
 
     /// Records the place of another rank's segment, which that rank bound by [`Rank::bind_segment`]. If the

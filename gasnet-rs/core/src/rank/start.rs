@@ -120,15 +120,15 @@ impl Rank {
         let own = place_on_host(&boot)?;
         // The monitor prints the message once.
         let no_memory = |why| crate::job::refuse_early(&boot, why);
-        let host = Host::map(boot.shm.as_fd(), on_host).map_err(no_memory)?;
+        let host = Host::map(&boot.shm, on_host).map_err(no_memory)?;
         host.tell_processors();
-        let mut shm_offset = Host::bytes(on_host);
+        let mut shm_offset = boot.shm.at + Host::bytes(on_host);
         let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host);
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE_BYTES as u64);
         let on_board = meeting.exchange(boot.shm.as_fd());
         let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
         let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
-            exchange.all_gather(m)
+            exchange.all_gather_shared(m)
         })?;
         meeting.meet(&|| false);
         let common = host.processors();
@@ -295,7 +295,7 @@ impl Rank {
     /// Returns when all ranks of the job are here. For start-up: it runs no handlers.
     pub(super) fn meet(&self) -> Result<(), Error> {
         match &self.boot.exchange {
-            Some(exchange) => exchange.all_gather(&[]).map(drop),
+            Some(exchange) => exchange.all_gather_shared(&[]).map(drop),
             None => {
                 self.meeting.meet(&|| self.waits_for_start());
                 Ok(())
@@ -317,15 +317,12 @@ impl Rank {
     }
 
     /// A number from every rank, by rank; also a barrier. For start-up: it runs no handlers.
-    pub(super) fn gather_number(&self, mine: u64) -> Result<Vec<u64>, Error> {
+    pub(super) fn gather_number(&self, mine: u64) -> Result<Arc<Vec<u64>>, Error> {
         let Some(exchange) = &self.boot.exchange else {
-            return self.meeting.gather_number(self.boot.shm.as_fd(), mine, &|| self.waits_for_start());
+            let shm = self.boot.shm.as_fd();
+            return self.meeting.gather_number(shm, mine, &|| self.waits_for_start()).map(Arc::new);
         };
-        let said = exchange.all_gather(&mine.to_le_bytes())?;
-        let number = |bytes: Vec<u8>| bytes.try_into().ok().map(u64::from_le_bytes);
-        let all: Option<Vec<u64>> = said.into_iter().map(number).collect();
-        all.filter(|all| all.len() == self.size as usize)
-            .ok_or_else(|| Error::job("an exchange at start gave an invalid result"))
+        exchange.all_gather_shared(&mine.to_le_bytes())?.numbers(self.size)
     }
 }
 
