@@ -1,20 +1,29 @@
-//! How simulated ranks start: memory files of their own, and an exchange inside the process.
+//! How simulated ranks start: parts of two memory files, and an exchange inside the process.
 #![expect(unsafe_code, reason = "memory files")]
 
 use crate::shared::Simulation;
-use gasnet::boot::{Exchange, Overseer, ToMonitor};
-use gasnet::{Boot, Error};
+use gasnet::boot::{Exchange, HostFile, Overseer, ToMonitor};
+use gasnet::{Boot, Error, Gathered};
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The segment files of a job. They are kept so that their memory can be freed after the job (a rank's
+/// The memory files of a job. They are kept so that their memory can be freed after the job (a rank's
 /// mappings stay).
-pub(crate) struct Files {
-    segments: Vec<File>,
+///
+/// Ranks have parts of two files, since a job may have more ranks than a process has descriptors. Programs
+/// that are loaded as copies take descriptors only, so they have files of their own.
+pub(crate) enum Files {
+    /// All ranks have parts of these.
+    Common([Arc<OwnedFd>; 2]),
+    Each(Vec<[OwnedFd; 2]>),
 }
+
+/// Bytes of a part of the common files. Parts that nobody touches cost nothing.
+const CONTROL_BYTES: u64 = 2 << 20;
+const SEGMENT_BYTES: u64 = 1 << 40;
 
 /// A file without a name.
 fn memory_file() -> io::Result<OwnedFd> {
@@ -25,21 +34,44 @@ fn memory_file() -> io::Result<OwnedFd> {
     }
 }
 
+fn two_files() -> io::Result<[OwnedFd; 2]> {
+    Ok([memory_file()?, memory_file()?])
+}
+
 impl Files {
-    pub(crate) fn new(ranks: u32) -> io::Result<Files> {
-        let segments = (0..ranks).map(|_| Ok(File::from(memory_file()?))).collect::<io::Result<_>>()?;
-        Ok(Files { segments })
+    /// Files that so many ranks have parts of.
+    pub(crate) fn common(ranks: u32) -> io::Result<Files> {
+        let [control, segments] = two_files()?.map(File::from);
+        control.set_len(u64::from(ranks) * CONTROL_BYTES)?;
+        segments.set_len(u64::from(ranks) * SEGMENT_BYTES)?;
+        Ok(Files::Common([control, segments].map(|file| Arc::new(file.into()))))
+    }
+
+    /// Two files for each rank.
+    pub(crate) fn for_each(ranks: u32) -> io::Result<Files> {
+        Ok(Files::Each((0..ranks).map(|_| two_files()).collect::<io::Result<_>>()?))
     }
 
     /// The start information of a rank.
     pub(crate) fn boot(&self, shared: &Arc<Simulation>, rank: u32) -> io::Result<Boot> {
+        let (control, segments) = match self {
+            Files::Common([control, segments]) => {
+                let part =
+                    |file: &Arc<OwnedFd>, bytes| HostFile::part(file.clone(), u64::from(rank) * bytes, bytes);
+                (part(control, CONTROL_BYTES), part(segments, SEGMENT_BYTES))
+            }
+            Files::Each(all) => {
+                let [control, segments] = &all[rank as usize];
+                (control.try_clone()?.into(), segments.try_clone()?.into())
+            }
+        };
         Ok(Boot {
             rank,
             size: shared.size,
             host_ranks: vec![rank],
             exchange: Some(Box::new(InProcess { shared: shared.clone(), rank, round: AtomicU64::new(0) })),
-            shm: memory_file()?,
-            segments: self.segments[rank as usize].try_clone()?.into(),
+            shm: control,
+            segments,
             link: None,
             overseer: Some(Box::new(End {
                 shared: shared.clone(),
@@ -55,8 +87,14 @@ impl Files {
 impl Drop for Files {
     /// The ranks have ended: nobody touches their segments again.
     fn drop(&mut self) {
-        for file in &self.segments {
-            let _ = file.set_len(0);
+        let shorten = |file: &OwnedFd| {
+            if let Ok(file) = file.try_clone() {
+                let _ = File::from(file).set_len(0);
+            }
+        };
+        match self {
+            Files::Common(files) => files.iter().for_each(|file| shorten(file)),
+            Files::Each(files) => files.iter().flatten().for_each(shorten),
         }
     }
 }
@@ -100,6 +138,10 @@ struct InProcess {
 
 impl Exchange for InProcess {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(self.all_gather_shared(mine)?.parts().map(<[u8]>::to_vec).collect())
+    }
+
+    fn all_gather_shared(&self, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
         let round = self.round.fetch_add(1, Ordering::Relaxed);
         self.shared.gather(self.rank, round, mine)
     }

@@ -235,7 +235,7 @@ impl Cluster {
         let fail = |what| Failure { seed: self.seed, time: Time::ZERO, what };
         let shared = self.world();
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
-        let files = boot::Files::new(self.ranks).map_err(|e| fail(What::Start(e.to_string())))?;
+        let files = boot::Files::common(self.ranks).map_err(|e| fail(What::Start(e.to_string())))?;
         let ranks: RefCell<Vec<*const Rank>> = RefCell::default();
         let body = |r: u32| -> Result<(), String> {
             let boot = files.boot(&shared, r).map_err(|e| e.to_string())?;

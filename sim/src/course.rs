@@ -6,6 +6,7 @@ use crate::world::World;
 use core::cmp::Ordering;
 use firehose::{Change, Outcome, Refusal, Side};
 use gasnet::conduit::{Channel, Completion, FrameLine};
+use std::collections::hash_map::Entry;
 
 pub(crate) struct QueuedEvent {
     at: Time,
@@ -311,14 +312,9 @@ impl World {
         self.send(from, to, HEADER_BYTES, Body::Get { op, offset, len });
     }
 
-    fn credit(&mut self, from: u32, to: u32, channel: Channel) -> &mut u16 {
-        let n = self.ranks.len();
-        &mut self.credits[(from as usize * n + to as usize) * 2 + channel as usize]
-    }
-
     /// Reserves a frame's buffer, unless too many to this peer wait already.
     pub(crate) fn reserve(&mut self, from: u32, to: u32, channel: Channel, len: usize) -> Option<u32> {
-        let used = self.credit(from, to, channel);
+        let used = self.ranks[from as usize].untaken.entry((to, channel)).or_default();
         if *used >= FRAMES_PER_PEER {
             return None;
         }
@@ -341,11 +337,15 @@ impl World {
     /// Takes a frame's buffer back: it was handled, or never sent.
     pub(crate) fn recycle(&mut self, f: FrameBuf) {
         let (from, to) = (f.from, f.to);
-        let used = self.credit(from, to, f.channel);
-        let was_full = *used >= FRAMES_PER_PEER;
-        *used -= 1;
-        if was_full {
-            self.tell(from);
+        if let Entry::Occupied(mut used) = self.ranks[from as usize].untaken.entry((to, f.channel)) {
+            let was_full = *used.get() >= FRAMES_PER_PEER;
+            *used.get_mut() -= 1;
+            if *used.get() == 0 {
+                used.remove();
+            }
+            if was_full {
+                self.tell(from);
+            }
         }
         let pool = &mut self.pools[class(f.len)];
         if pool.len() < 4096 {

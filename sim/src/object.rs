@@ -90,7 +90,7 @@ impl Cluster {
     pub unsafe fn run_object(&self, program: &Path, arguments: &[String]) -> Result<Report<i32>, Failure> {
         let fail = |text: String| Failure { seed: self.seed, time: Time::ZERO, what: What::Start(text) };
         let shared = self.world();
-        let files = Files::new(self.ranks).map_err(|e| fail(e.to_string()))?;
+        let files = Files::for_each(self.ranks).map_err(|e| fail(e.to_string()))?;
         let body = |rank: u32| -> Result<(), String> {
             let object = Object::load(program, rank)?;
             let (embed, left, main) = (

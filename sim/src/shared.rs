@@ -6,7 +6,7 @@ use crate::event::Activity;
 use crate::time::Time;
 use crate::turn;
 use crate::world::World;
-use gasnet::Error;
+use gasnet::{Error, Gathered};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -60,8 +60,10 @@ pub(crate) struct Progress {
 
 /// One all-gather under way.
 struct Gather {
-    parts: Vec<Option<Vec<u8>>>,
+    parts: Vec<Box<[u8]>>,
     here: u32,
+    /// Once all are here.
+    all: Option<Arc<Gathered>>,
     left: u32,
 }
 
@@ -126,14 +128,19 @@ impl Simulation {
     }
 
     /// Gives `mine` to all ranks and returns the values of all. `round` counts the calls of each rank.
-    pub(crate) fn gather(&self, rank: u32, round: u64, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    pub(crate) fn gather(&self, rank: u32, round: u64, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
         let complete = {
             let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
-            let n = self.size as usize;
-            let g = all.entry(round).or_insert_with(|| Gather { parts: vec![None; n], here: 0, left: 0 });
-            g.parts[rank as usize] = Some(mine.to_vec());
+            let nothing = || vec![Box::default(); self.size as usize];
+            let begun = || Gather { parts: nothing(), here: 0, all: None, left: 0 };
+            let g = all.entry(round).or_insert_with(begun);
+            g.parts[rank as usize] = mine.into();
             g.here += 1;
-            g.here == self.size
+            let complete = g.here == self.size;
+            if complete {
+                g.all = Some(Arc::new(Gathered::new(std::mem::take(&mut g.parts)).in_common()));
+            }
+            complete
         };
         if complete {
             let mut w = self.world();
@@ -143,14 +150,12 @@ impl Simulation {
             {
                 let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
                 let g = all.get_mut(&round).ok_or_else(|| Error::job("the exchange is over"))?;
-                if g.here == self.size {
+                if let Some(gathered) = g.all.clone() {
                     g.left += 1;
-                    let last = g.left == self.size;
-                    let parts = g.parts.iter().map(|p| p.clone().unwrap_or_default()).collect();
-                    if last {
+                    if g.left == self.size {
                         all.remove(&round);
                     }
-                    return Ok(parts);
+                    return Ok(gathered);
                 }
             }
             self.wait(rank, "all ranks to start");

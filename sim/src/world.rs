@@ -19,7 +19,8 @@ use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
 use firehose::{Action, Outcome, Strategy};
-use gasnet::conduit::{Completion, FrameLine};
+use gasnet::conduit::{Channel, Completion, FrameLine};
+use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub(crate) struct RankState {
     pub(crate) registration: Registered,
     pub(crate) ops: u32,
     pub(crate) frames_out: u32,
+    /// Its frames that their receivers have not taken yet, by receiver and channel, where there are any.
+    pub(crate) untaken: FxHashMap<(u32, Channel), u16>,
 }
 
 /// Counters.
@@ -91,8 +94,6 @@ pub(crate) struct World {
     pub(crate) slots: Slab<FrameBuf>,
     /// Buffers of frames for reuse, by size class.
     pub(crate) pools: [Vec<Box<[FrameLine]>>; 12],
-    /// Frames between two hosts that the receiver has not taken yet, by (from, to, channel).
-    pub(crate) credits: Vec<u16>,
     /// Time from the arrival of a put's bytes until its initiator can know of it: the way back.
     pub(crate) put_back: Time,
     /// NICs with firmware.
@@ -135,6 +136,7 @@ impl World {
                     registration: Default::default(),
                     ops: 0,
                     frames_out: 0,
+                    untaken: FxHashMap::default(),
                 })
                 .collect(),
             ready: (0..ranks).collect(),
@@ -142,7 +144,6 @@ impl World {
             ops: Slab::new(),
             slots: Slab::new(),
             pools: Default::default(),
-            credits: vec![0; n * n * 2],
             put_back,
             cards: (0..n).map(|_| None).collect(),
             device: None,
