@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use lexopt::prelude::*;
+use gasnet_options::{Command as Table, Found, Opt, Style, Word, Words, nearest, opt};
 
 use crate::allocation::{self, Allocation};
 use crate::bind::Bind;
@@ -14,54 +14,102 @@ use crate::hosts;
 use crate::place::{self, Host};
 use crate::{Error, MAX_RANKS};
 
-/// Text of `--help`.
-pub const HELP: &str = "\
-Runs a program on N ranks, on this host or on several.
+/// An option of `gasnetrun`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "described in the table below")]
+pub enum Key {
+    Ranks,
+    Hosts,
+    Nodes,
+    HostFile,
+    Bind,
+    Conduit,
+    Environment,
+    Label,
+    Timeout,
+    Verbose,
+    DryRun,
+    Doctor,
+    Quiet,
+    Help,
+    Manual,
+    Version,
+}
 
-usage: gasnetrun -n N [options] PROGRAM [arguments]
-       gasnetrun --doctor [--hosts A,B]
+/// The options of `gasnetrun`.
+pub const OPTIONS: &[Opt<Key>] = &[
+    opt(
+        Key::Ranks,
+        "-n, --ranks N",
+        "number of ranks (-np works too); default in a batch job: the number of its tasks",
+    )
+    .or(&["-np"]),
+    opt(
+        Key::Hosts,
+        "-H, --hosts A,B:2",
+        "hosts on which to start ranks, by ssh; HOST:N gives the host N slots for ranks, and without slots all \
+         hosts get the same share (variable GASNET_HOSTS); default in a batch job: its hosts, if there are several",
+    ),
+    opt(Key::Nodes, "--nodes N", "use only the first N of these hosts"),
+    opt(
+        Key::HostFile,
+        "--hostfile FILE",
+        "file with the hosts, one per line, each with an optional 'slots=N' (variable GASNET_HOSTFILE)",
+    ),
+    opt(
+        Key::Bind,
+        "--bind[=core|none]",
+        "placement: 'core' (default) binds each rank to a core of its own if there are enough cores; 'none' leaves \
+         the placement to the system",
+    ),
+    opt(
+        Key::Conduit,
+        "--conduit NAME",
+        "network: smp (default on one host), udp (default on several), mpi, ofi or netvm (sets GASNET_CONDUIT)",
+    ),
+    opt(Key::Environment, "-e, --env NAME=VALUE", "set a variable for the ranks; may be repeated"),
+    opt(
+        Key::Label,
+        "-l, --label",
+        "write the number of the rank before each line, on a terminal in colour (unless NO_COLOR is set)",
+    ),
+    opt(
+        Key::Timeout,
+        "-t, --timeout SECS",
+        "end the job after this time in seconds, with status 124 (default: no limit)",
+    ),
+    opt(Key::Verbose, "-v, --verbose", "print the host, process and processor of each rank"),
+    opt(Key::DryRun, "--dry-run", "print what would be run where, and run nothing"),
+    opt(
+        Key::Doctor,
+        "--doctor",
+        "look for problems that prevent jobs from running here, and print what to do",
+    ),
+    opt(Key::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
+    opt(Key::Help, "-h, --help", "print this text"),
+    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
+    opt(Key::Version, "-V, --version", "print the version"),
+];
 
-  -n, --ranks N         number of ranks (-np works too); default in a batch job:
-                        the number of its tasks
-  -H, --hosts A,B:2     hosts on which to start ranks, by ssh; HOST:N gives the
-                        host N slots for ranks, and without slots all hosts get
-                        the same share (variable GASNET_HOSTS); default in a
-                        batch job: its hosts, if there are several
-      --nodes N         use only the first N of these hosts
-      --hostfile FILE   file with the hosts, one per line, each with an optional
-                        'slots=N' (variable GASNET_HOSTFILE)
-      --bind=core|none  placement: 'core' (default) binds each rank to a core of
-                        its own if there are enough cores; 'none' leaves the
-                        placement to the system
-      --conduit NAME    network: smp (default on one host), udp (default on
-                        several), mpi, ofi or netvm (sets GASNET_CONDUIT)
-  -e, --env NAME=VALUE  set a variable for the ranks; may be repeated
-  -l, --label           write the number of the rank before each line, on a
-                        terminal in colour (unless NO_COLOR is set)
-  -t, --timeout SECS    end the job after this time in seconds, with status 124
-                        (default: no limit)
-  -v, --verbose         print the host, process and processor of each rank
-      --dry-run         print what would be run where, and run nothing
-      --doctor          look for problems that prevent jobs from running here,
-                        and print what to do
-  -q, --quiet           print no warnings of the runtime (sets GASNET_QUIET)
-  -h, --help            print this text
-  -V, --version         print the version
+/// The command `gasnetrun`.
+pub const COMMAND: Table<Key> = Table {
+    name: "gasnetrun",
+    brief: "start the ranks of a PGAS program",
+    about: "Runs a program on N ranks, on this host or on several.",
+    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --doctor [--hosts A,B]"],
+    options: OPTIONS,
+    notes: "\
+A PROGRAM without a slash is looked for in the current directory and in PATH. The output of the ranks is printed in
+whole lines. Rank 0 reads standard input; for the other ranks it is empty. The exit status is that of the first rank
+that ends with a status other than 0, or 128 + S if a signal S ended a rank or the job.
 
-A PROGRAM without a slash is looked for in the current directory and in PATH.
-The output of the ranks is printed in whole lines. Rank 0 reads standard input;
-for the other ranks it is empty. The exit status is that of the first rank that
-ends with a status other than 0, or 128 + S if a signal S ended a rank or the
-job.
-
-On other hosts the program runs in the same directory, with the same path and
-environment. gasnetrun must be installed there under the same path as here. The
-variable GASNET_SSH names the command to use in place of ssh; its last two
+On other hosts the program runs in the same directory, with the same path and environment. gasnetrun must be installed
+there under the same path as here. The variable GASNET_SSH names the command to use in place of ssh; its last two
 arguments are the host and the command to run there.
 
-The batch systems whose jobs are known are Slurm, PBS, LSF, Grid Engine and
-Flux.
-";
+The batch systems whose jobs are known are Slurm, PBS, LSF, Grid Engine and Flux.",
+    style: Style::Gnu,
+};
 
 /// The request on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,25 +124,6 @@ pub enum CommandLine {
     Doctor(Option<Vec<Host>>),
 }
 
-/// The long options.
-const OPTIONS: [&str; 15] = [
-    "--ranks",
-    "--hosts",
-    "--hostfile",
-    "--nodes",
-    "--bind",
-    "--conduit",
-    "--env",
-    "--label",
-    "--timeout",
-    "--verbose",
-    "--quiet",
-    "--dry-run",
-    "--doctor",
-    "--help",
-    "--version",
-];
-
 /// Reads the arguments (without the program's own name).
 ///
 /// # Errors
@@ -103,7 +132,7 @@ pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     surroundings: &Surroundings<'_>,
 ) -> Result<CommandLine, String> {
-    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut words = Words::new(&COMMAND, arguments);
     let mut command = Command {
         ranks: 0,
         program: OsString::new(),
@@ -116,39 +145,38 @@ pub fn parse(
         hosts: None,
     };
     let (mut dry_run, mut doctor, mut nodes) = (false, false, None);
-    while let Some(argument) = parser.next().map_err(text)? {
-        match argument {
-            Short('n') | Long("ranks") => command.ranks = number_of_ranks(&mut parser)?,
-            Long("bind") => command.bind = binding(&mut parser)?,
-            Long("conduit") => {
-                let value = parser.value().map_err(text)?;
-                command.environment.push(("GASNET_CONDUIT".into(), value));
-            }
-            Short('e') | Long("env") => command.environment.push(variable(&mut parser)?),
-            Short('t') | Long("timeout") => command.limit = Some(time_limit(&mut parser)?),
-            Short('H') | Long("hosts") => {
-                let list = parser.value().map_err(text)?;
-                command.hosts =
-                    Some(place::parse_list(&list.to_string_lossy()).map_err(|e| format!("--hosts: {e}"))?);
-            }
-            Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
-            Long("nodes") => nodes = Some(number_of_hosts(&mut parser)?),
-            Short('l') | Long("label") => command.label = true,
-            Long("dry-run") => dry_run = true,
-            Long("doctor") => doctor = true,
-            Short('v') | Long("verbose") => command.verbose = true,
-            Short('q') | Long("quiet") => command.environment.push(("GASNET_QUIET".into(), "1".into())),
-            Short('h') | Long("help") => return Ok(CommandLine::Print(HELP.to_string())),
-            Short('V') | Long("version") => {
-                return Ok(CommandLine::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
-            }
-            Value(program) => {
+    while let Some(word) = words.next_word()? {
+        let found = match word {
+            Word::Option(found) => found,
+            Word::Operand(program) => {
                 command.program = program;
-                command.arguments = parser.raw_args().map_err(text)?.collect();
+                command.arguments = words.rest();
                 break;
             }
-            Long(name) => return Err(unknown(&format!("--{name}"))),
-            Short(letter) => return Err(format!("unknown option -{letter}; see gasnetrun --help")),
+            Word::Unknown(word) => return Err(COMMAND.unknown(&word.to_string_lossy())),
+        };
+        match found.key {
+            Key::Ranks => command.ranks = parse_ranks("-n", &found.text()).map_err(|e| e.to_string())?,
+            Key::Bind => command.bind = binding(found.value, &mut words)?,
+            Key::Conduit => command.environment.push(("GASNET_CONDUIT".into(), found.value())),
+            Key::Environment => command.environment.push(variable(&found)?),
+            Key::Timeout => command.limit = Some(time_limit(&found)?),
+            Key::Hosts => {
+                let hosts = place::parse_list(&found.text());
+                command.hosts = Some(hosts.map_err(|e| format!("--hosts: {e}"))?);
+            }
+            Key::HostFile => command.hosts = Some(hosts_of(Path::new(&found.value()))?),
+            Key::Nodes => nodes = Some(number_of_hosts(&found)?),
+            Key::Label => command.label = true,
+            Key::DryRun => dry_run = true,
+            Key::Doctor => doctor = true,
+            Key::Verbose => command.verbose = true,
+            Key::Quiet => command.environment.push(("GASNET_QUIET".into(), "1".into())),
+            Key::Help => return Ok(CommandLine::Print(COMMAND.help())),
+            Key::Manual => return Ok(CommandLine::Print(COMMAND.manual(env!("CARGO_PKG_VERSION")))),
+            Key::Version => {
+                return Ok(CommandLine::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
+            }
         }
     }
     if doctor {
@@ -222,32 +250,17 @@ fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(
     Err(format!("{origin}{name}: no such conduit; known are: {}{meant}", conduits.join(", ")))
 }
 
-/// The value of `-n`, which other launchers spell `-np`.
-fn number_of_ranks(parser: &mut lexopt::Parser) -> Result<u32, String> {
-    let mut number = || parser.value().map_err(|_| "-n needs a number of ranks".to_string());
-    let mut value = number()?;
-    if value == "p" {
-        value = number()?;
-    }
-    parse_ranks("-n", &value.to_string_lossy()).map_err(text)
-}
-
-fn binding(parser: &mut lexopt::Parser) -> Result<Bind, String> {
-    match placement(parser)? {
-        None => Ok(Bind::Core),
-        Some(name) => Bind::parse(&name)
-            .ok_or_else(|| format!("--bind: '{name}' is not a placement; use 'none' or 'core'")),
-    }
-}
-
-/// The value of an option, as text.
-fn text_value(parser: &mut lexopt::Parser) -> Result<String, String> {
-    Ok(parser.value().map_err(text)?.to_string_lossy().into_owned())
+/// The value of `--bind`, which is optional: the next word counts only if it is a placement.
+fn binding(value: Option<OsString>, words: &mut Words<'_, Key>) -> Result<Bind, String> {
+    let is_placement = |word: &std::ffi::OsStr| word.to_str().is_some_and(|word| Bind::parse(word).is_some());
+    let Some(name) = value.or_else(|| words.next_if(is_placement)) else { return Ok(Bind::Core) };
+    let name = name.to_string_lossy();
+    Bind::parse(&name).ok_or_else(|| format!("--bind: '{name}' is not a placement; use 'none' or 'core'"))
 }
 
 /// `NAME=VALUE`
-fn variable(parser: &mut lexopt::Parser) -> Result<(OsString, OsString), String> {
-    let value = text_value(parser)?;
+fn variable(found: &Found<Key>) -> Result<(OsString, OsString), String> {
+    let value = found.text();
     match value.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err(format!("--env: '{value}' is not of the form NAME=VALUE")),
@@ -255,25 +268,18 @@ fn variable(parser: &mut lexopt::Parser) -> Result<(OsString, OsString), String>
 }
 
 /// Seconds.
-fn time_limit(parser: &mut lexopt::Parser) -> Result<Duration, String> {
-    let value = text_value(parser)?;
+fn time_limit(found: &Found<Key>) -> Result<Duration, String> {
+    let value = found.text();
     let limit = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
     limit
         .filter(|limit| !limit.is_zero())
         .ok_or_else(|| format!("--timeout: '{value}' is not a number of seconds above 0"))
 }
 
-fn number_of_hosts(parser: &mut lexopt::Parser) -> Result<usize, String> {
-    let value = text_value(parser)?;
+fn number_of_hosts(found: &Found<Key>) -> Result<usize, String> {
+    let value = found.text();
     let number = value.parse::<usize>().ok().filter(|n| *n > 0);
     number.ok_or_else(|| format!("--nodes: '{value}' is not a number of hosts"))
-}
-
-fn unknown(name: &str) -> String {
-    match nearest(name, &OPTIONS) {
-        Some(meant) => format!("unknown option {name}; did you mean {meant}?"),
-        None => format!("unknown option {name}; see gasnetrun --help"),
-    }
 }
 
 /// The first `nodes` of the hosts.
@@ -304,31 +310,6 @@ fn hosts_from_settings() -> Result<Option<Vec<Host>>, String> {
         return place::parse_list(&list).map(Some).map_err(|e| format!("GASNET_HOSTS: {e}"));
     }
     setting("GASNET_HOSTFILE").map(|file| hosts_of(Path::new(&file))).transpose()
-}
-
-/// The value of `--bind`, which is optional: the next word counts only if it is a placement.
-fn placement(parser: &mut lexopt::Parser) -> Result<Option<String>, String> {
-    if let Some(value) = parser.optional_value() {
-        return Ok(Some(value.to_string_lossy().into_owned()));
-    }
-    let is_placement = |word: &std::ffi::OsStr| word.to_str().is_some_and(|word| Bind::parse(word).is_some());
-    let next = parser.try_raw_args().and_then(|mut words| words.next_if(is_placement));
-    Ok(next.map(|word| word.to_string_lossy().into_owned()))
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// The known word that is most similar to `word`, if one is similar enough.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    if word.len() > 3
-        && let Some(longer) = known.iter().find(|k| k.starts_with(word))
-    {
-        return Some(longer);
-    }
-    let (distance, best) = known.iter().map(|&k| (strsim::osa_distance(word, k), k)).min()?;
-    (distance <= 2).then_some(best)
 }
 
 /// The main function of `gasnetrun`: returns its exit status.
@@ -411,12 +392,8 @@ mod tests {
     }
 
     #[test]
-    fn the_help_fits_a_terminal() {
-        let wide: Vec<&str> = HELP.lines().filter(|line| line.chars().count() > 80).collect();
-        assert_eq!(wide, [""; 0]);
-        for option in OPTIONS {
-            assert!(HELP.contains(option), "{option}");
-        }
+    fn the_table_has_no_mistakes() {
+        assert_eq!(COMMAND.mistakes(), [""; 0]);
     }
 
     fn run(line: &str) -> Command {
@@ -528,11 +505,11 @@ mod tests {
             ("-n 0 p", "use 1 to 65536"),
             ("-n 65537 p", "use 1 to 65536"),
             ("-n four p", "'four' is not a number of ranks"),
-            ("-n", "needs a number"),
-            ("--bnd none -n 2 p", "did you mean --bind?"),
-            ("--verb -n 2 p", "did you mean --verbose?"),
+            ("-n", "needs an argument"),
+            ("--bnd none -n 2 p", "did you mean '--bind'?"),
+            ("--verb -n 2 p", "did you mean '--verbose'?"),
             ("--frobnicate -n 2 p", "see gasnetrun --help"),
-            ("-x", "unknown option -x"),
+            ("-x", "unknown option '-x'"),
             ("--bind=socket p", "use 'none' or 'core'"),
             ("-t 0 -n 1 p", "above 0"),
             ("-e A -n 1 p", "NAME=VALUE"),

@@ -182,7 +182,8 @@ fn the_page_on_conduits_knows_the_trait() {
     }
 }
 
-/// What `--help` prints fits a terminal of 80 columns.
+/// What `--help` prints fits a terminal of 80 columns. Commands whose help is made of a table test it
+/// themselves.
 #[test]
 fn helps_fit_a_terminal() {
     const COLUMNS: usize = 80;
@@ -202,7 +203,7 @@ fn helps_fit_a_terminal() {
             }
         }
     }
-    assert!(found >= 11, "{found}");
+    assert!(found >= 9, "{found}");
     assert!(wide.is_empty(), "help wider than {COLUMNS} columns: {wide:#?}");
 }
 
