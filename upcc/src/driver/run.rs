@@ -7,54 +7,138 @@ use super::layout::Layout;
 use super::options::{self, Options};
 use crate::cc::{self, Cc};
 use crate::link;
+use gasnet_options::{Found, Opt, Style, Word, Words, hidden, opt};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What `upcrun --help` says.
-pub const HELP: &str = "\
-usage: upcrun [options] program [arguments]
-       upcrun [options] [compiler options] file.upc... [arguments]
+/// An option of `upcrun`.
+#[derive(Clone, Copy)]
+enum Key {
+    Ranks,
+    Hosts,
+    Network,
+    Width,
+    Heap,
+    /// A number that has no meaning here: a thread is a process, and processors are found.
+    Count,
+    /// The same of a size.
+    Size,
+    Bind(bool),
+    Label,
+    BacktraceType,
+    Freeze,
+    Trace,
+    TraceFile,
+    TraceAll,
+    NoTrace,
+    Quiet(bool),
+    Verbose,
+    Show(bool),
+    Info(bool),
+    Conf,
+    NoConf,
+    Version,
+    Help,
+    Manual,
+    /// Sets a variable of the program to a value.
+    Set(&'static str, &'static str),
+    /// Arguments and environment reach all threads as they are.
+    Ignored,
+}
 
-Runs a UPC program on N threads. Given UPC sources, it first compiles them as
-upcc does; the programs are kept in a cache.
+/// The options of `upcrun`.
+const OPTIONS: &[Opt<Key>] = &[
+    opt(
+        Key::Ranks,
+        "-n N, -np N",
+        "number of threads; may be omitted if the program was compiled with -T, or in a batch job that has tasks",
+    ),
+    opt(
+        Key::Hosts,
+        "-N HOSTS",
+        "number of hosts: the first HOSTS of those in GASNET_HOSTS or GASNET_HOSTFILE (default: all)",
+    )
+    .or(&["-nodes"]),
+    opt(
+        Key::Network,
+        "-network=NAME",
+        "network: smp (default on one host), udp (default on several), mpi, ofi, netvm",
+    )
+    .or(&["-conduit"]),
+    opt(
+        Key::Width,
+        "-pshm-width N",
+        "largest number of threads of a host that share memory (default: all of the host)",
+    ),
+    opt(Key::Heap, "-shared-heap=SIZE", "size of the shared heap of each thread, in MB or with KB, MB or GB"),
+    opt(Key::Bind(true), "-bind-threads", "bind threads to processors").or(&["-bind"]),
+    opt(Key::Set("UPC_POLITE_SYNC", "yes"), "-polite-sync", "yield the processor while waiting"),
+    opt(Key::Label, "-label", "write the number of the thread before each line"),
+    opt(Key::Set("GASNET_BACKTRACE", "1"), "-backtrace", "print a backtrace of a thread that fails"),
+    opt(Key::Set("UPC_ABORT", "yes"), "-abort", "end a thread that fails with a core file"),
+    opt(Key::Freeze, "-freeze[=T]", "thread T (default 0) waits for a debugger at start"),
+    opt(
+        Key::Set("GASNET_FREEZE", "1"),
+        "-freeze-early",
+        "all threads wait for a debugger, before anything else",
+    )
+    .or(&["-freeze-earlier"]),
+    opt(
+        Key::Set("GASNET_FREEZE_ON_ERROR", "1"),
+        "-freeze-on-error",
+        "a thread that fails waits for a debugger",
+    ),
+    opt(Key::Trace, "-trace", "write a trace of the network to upc_trace.T for each thread T"),
+    opt(
+        Key::TraceFile,
+        "-tracefile FILE",
+        "write it to FILE.T for each thread T (a % in FILE is replaced by T)",
+    ),
+    opt(Key::TraceAll, "-traceall", "trace all accesses between threads"),
+    opt(Key::Quiet(true), "-q, -quiet", "print only the output of the program"),
+    opt(Key::Verbose, "-v", "print the command and run it").or(&["-vv"]),
+    opt(Key::Show(true), "-t, -show", "print the command and run nothing"),
+    opt(Key::Info(true), "-i, -info", "print what the program was compiled for"),
+    opt(Key::NoConf, "-norc", "do not read ~/.upcrunrc"),
+    opt(Key::Conf, "-conf=FILE", "read FILE, too"),
+    opt(Key::Version, "-version", "print the version").or(&["-V"]),
+    opt(Key::Help, "-help", "print this text").or(&["-h", "-help-gasnet"]),
+    opt(Key::Manual, "-manual", "print the manual page, in the language of man"),
+    hidden(Key::Set("UPC_POLITE_SYNC", "no"), "-nopolite-sync"),
+    hidden(Key::Set("GASNET_BACKTRACE", "0"), "-nobacktrace"),
+    hidden(Key::BacktraceType, "-backtrace-type=TYPE"),
+    hidden(Key::Set("UPC_ABORT", "no"), "-noabort"),
+    hidden(Key::Set("UPC_FREEZE", ""), "-nofreeze"),
+    hidden(Key::Set("GASNET_FREEZE_ON_ERROR", "0"), "-nofreeze-on-error"),
+    hidden(Key::NoTrace, "-notrace"),
+    hidden(Key::Bind(false), "-nobind-threads"),
+    hidden(Key::Quiet(false), "-noquiet"),
+    hidden(Key::Show(false), "-noshow"),
+    hidden(Key::Info(false), "-noinfo"),
+    hidden(Key::Count, "-c N, -cpus-per-node N, -p N, -pthreads N"),
+    hidden(Key::Size, "-shared-heap-max SIZE"),
+    hidden(Key::Ignored, "-encode, -encode-args, -encode-env"),
+];
 
-  -n N, -np N             number of threads; may be omitted if the program was
-                          compiled with -T, or in a batch job that has tasks
-  -N HOSTS                number of hosts: the first HOSTS of those in
-                          GASNET_HOSTS or GASNET_HOSTFILE (default: all)
-  -network=NAME           network: smp (default on one host), udp (default on
-                          several), mpi, ofi, netvm
-  -pshm-width N           largest number of threads of a host that share memory
-                          (default: all of the host)
-  -shared-heap=SIZE       size of the shared heap of each thread, in MB or with
-                          KB, MB or GB
-  -bind-threads           bind threads to processors
-  -polite-sync            yield the processor while waiting
-  -label                  write the number of the thread before each line
-  -backtrace              print a backtrace of a thread that fails
-  -abort                  end a thread that fails with a core file
-  -freeze[=T]             thread T (default 0) waits for a debugger at start;
-                          with -freeze-early all threads do, before anything
-                          else
-  -freeze-on-error        a thread that fails waits for a debugger
-  -trace, -tracefile FILE write a trace of the network to upc_trace.T or FILE.T
-                          for each thread T (a % in FILE is replaced by T);
-                          -traceall traces all accesses between threads
-  -q, -quiet              print only the output of the program
-  -v                      print the command and run it
-  -t, -show               print the command and run nothing
-  -i, -info               print what the program was compiled for
-  -version, -help         print the version, or this text
-
--O, -g, -D, -I, -U, -T, -l and -L before a source file are for the compiler.
-Berkeley UPC's other upcrun options are accepted, with one or two dashes.
-Further options are read from the line `default_options = ...` of ~/.upcrunrc
-(unless -norc is given) and from the variable UPCRUN_FLAGS. The variable
-UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', is the command that starts
-programs with -network=mpi.
-";
+const COMMAND: gasnet_options::Command<Key> = gasnet_options::Command {
+    name: "upcrun",
+    brief: "run UPC programs",
+    about: "Runs a UPC program on N threads. Given UPC sources, it first compiles them as upcc does; the programs are \
+            kept in a cache.",
+    usage: &[
+        "upcrun [options] program [arguments]",
+        "upcrun [options] [compiler options] file.upc... [arguments]",
+    ],
+    options: OPTIONS,
+    notes: "\
+-O, -g, -D, -I, -U, -T, -l and -L before a source file are for the compiler. Berkeley UPC's other upcrun options are
+accepted, with one or two dashes. Further options are read from the line `default_options = ...` of ~/.upcrunrc (unless
+-norc is given) and from the variable UPCRUN_FLAGS. The variable UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', is
+the command that starts programs with -network=mpi.",
+    style: Style::Berkeley,
+};
 
 #[derive(Debug, Default)]
 struct Run {
@@ -69,8 +153,8 @@ struct Run {
     launcher: Vec<String>,
     compiler: Vec<OsString>,
     rest: Vec<OsString>,
-    help: bool,
-    version: bool,
+    /// A text to print instead of running anything.
+    print: Option<String>,
     /// `-conf=FILE`
     conf: Option<PathBuf>,
     norc: bool,
@@ -106,135 +190,82 @@ fn command_line() -> Result<Vec<OsString>, String> {
 
 fn parse(args: Vec<OsString>) -> Result<Run, String> {
     let mut r = Run::default();
-    let mut it = args.into_iter();
-    while let Some(a) = it.next() {
-        let Some(w) = a.to_str() else {
-            r.rest.push(a);
-            r.rest.extend(it);
-            break;
-        };
-        let Some(body) = w.strip_prefix("--").or_else(|| w.strip_prefix('-')).filter(|b| !b.is_empty())
-        else {
-            if w == "--" {
-                r.rest.extend(it);
-            } else {
-                r.rest.push(a);
-                r.rest.extend(it);
+    let mut words = Words::new(&COMMAND, args);
+    while let Some(word) = words.next_word()? {
+        match word {
+            Word::Option(found) => r.option(found)?,
+            Word::Unknown(word) => r.compiler_option(word, &mut words)?,
+            Word::Operand(word) => {
+                r.rest.push(word);
+                r.rest.extend(words.rest());
+                break;
             }
-            break;
-        };
-        let (name, attached) = match body.split_once('=') {
-            Some((n, v)) => (n, Some(v.to_string())),
-            None => (body, None),
-        };
-        if !r.option(w, name, attached, &mut it)? {
-            r.compiler_option(&a, w, &mut it)?;
         }
     }
     Ok(r)
 }
-
-/// Options that set a variable of the program to a value.
-const VARIABLES: &[(&str, &str, &str)] = &[
-    ("polite-sync", "UPC_POLITE_SYNC", "yes"),
-    ("nopolite-sync", "UPC_POLITE_SYNC", "no"),
-    ("backtrace", "GASNET_BACKTRACE", "1"),
-    ("nobacktrace", "GASNET_BACKTRACE", "0"),
-    ("nofreeze", "UPC_FREEZE", ""),
-    ("freeze-early", "GASNET_FREEZE", "1"),
-    ("freeze-earlier", "GASNET_FREEZE", "1"),
-    ("freeze-on-error", "GASNET_FREEZE_ON_ERROR", "1"),
-    ("nofreeze-on-error", "GASNET_FREEZE_ON_ERROR", "0"),
-    ("abort", "UPC_ABORT", "yes"),
-    ("noabort", "UPC_ABORT", "no"),
-];
 
 impl Run {
     fn set(&mut self, name: &str, value: &str) {
         self.env.push((name.into(), value.into()));
     }
 
-    /// An option of upcrun's, `w` as written. Whether it was one.
-    fn option(
-        &mut self,
-        w: &str,
-        name: &str,
-        attached: Option<String>,
-        it: &mut std::vec::IntoIter<OsString>,
-    ) -> Result<bool, String> {
-        if let Some((_, variable, value)) = VARIABLES.iter().find(|(option, ..)| *option == name) {
-            self.set(variable, value);
-            return Ok(true);
-        }
-        let mut value = || {
-            attached
-                .clone()
-                .or_else(|| it.next().and_then(|v| v.into_string().ok()))
-                .ok_or_else(|| format!("option '{w}' needs an argument"))
-        };
-        match name {
-            "n" | "np" => self.ranks = Some(count(w, &value()?)?),
-            "N" | "nodes" => self.launcher.push(format!("--nodes={}", count(w, &value()?)?)),
-            "pshm-width" => {
-                let width = count(w, &value()?)?;
+    fn option(&mut self, found: Found<Key>) -> Result<(), String> {
+        let (value, written) = (found.text(), &found.written);
+        match found.key {
+            Key::Set(variable, value) => self.set(variable, value),
+            Key::Ranks => self.ranks = Some(count(written, &value)?),
+            Key::Hosts => self.launcher.push(format!("--nodes={}", count(written, &value)?)),
+            Key::Width => {
+                let width = count(written, &value)?;
                 self.set("GASNET_NEIGHBORHOOD", &width.to_string());
             }
-            // A thread is a process, and processors are found.
-            "c" | "cpus-per-node" | "p" | "pthreads" => _ = count(w, &value()?)?,
-            "shared-heap" => self.heap = Some(options::parse_size(&value()?)?),
-            "shared-heap-max" => _ = options::parse_size(&value()?)?,
-            "conf" => self.conf = Some(value()?.into()),
-            "norc" => self.norc = true,
-            "trace" => _ = self.trace.get_or_insert_with(|| "upc_trace".into()),
-            "traceall" => {
+            Key::Count => _ = count(written, &value)?,
+            Key::Heap => self.heap = Some(options::parse_size(&value)?),
+            Key::Size => _ = options::parse_size(&value)?,
+            Key::Conf => self.conf = Some(value.into()),
+            Key::NoConf => self.norc = true,
+            Key::Trace => _ = self.trace.get_or_insert_with(|| "upc_trace".into()),
+            Key::TraceAll => {
                 self.trace.get_or_insert_with(|| "upc_trace".into());
                 self.trace_all = true;
             }
-            "tracefile" => self.trace = Some(value()?),
-            "notrace" => self.trace = None,
-            "label" => self.launcher.push("--label".into()),
-            "bind-threads" | "bind" => self.bind = true,
-            "nobind-threads" => self.bind = false,
-            "backtrace-type" => self.set("GASNET_BACKTRACE_TYPE", &value()?),
-            "freeze" => {
-                let v = attached.as_deref().unwrap_or("0");
-                v.parse::<u32>().map_err(|_| format!("'{w}': '{v}' is not a thread"))?;
-                self.set("UPC_FREEZE", v);
+            Key::TraceFile => self.trace = Some(value),
+            Key::NoTrace => self.trace = None,
+            Key::Label => self.launcher.push("--label".into()),
+            Key::Bind(on) => self.bind = on,
+            Key::BacktraceType => self.set("GASNET_BACKTRACE_TYPE", &value),
+            Key::Freeze => {
+                let thread = if found.value.is_none() { "0" } else { &value };
+                thread.parse::<u32>().map_err(|_| format!("'{written}': '{thread}' is not a thread"))?;
+                self.set("UPC_FREEZE", thread);
             }
-            "q" | "quiet" => self.quiet = true,
-            "noquiet" => self.quiet = false,
-            "v" | "vv" => self.verbose = true,
-            "t" | "show" => self.show = true,
-            "noshow" => self.show = false,
-            "i" | "info" => self.info = true,
-            "noinfo" => self.info = false,
-            "version" | "V" => self.version = true,
-            "help" | "h" | "help-gasnet" => self.help = true,
-            "conduit" | "network" => self.network = options::network(&value()?)?,
-            // Arguments and environment reach all threads as they are.
-            "encode" | "encode-args" | "encode-env" => {}
-            _ => return Ok(false),
+            Key::Quiet(on) => self.quiet = on,
+            Key::Verbose => self.verbose = true,
+            Key::Show(on) => self.show = on,
+            Key::Info(on) => self.info = on,
+            Key::Version => self.print = Some(super::version().replacen("upcc", "upcrun", 1) + "\n"),
+            Key::Help => self.print = Some(COMMAND.help()),
+            Key::Manual => self.print = Some(COMMAND.manual(env!("CARGO_PKG_VERSION"))),
+            Key::Network => self.network = options::network(&value)?,
+            Key::Ignored => {}
         }
-        Ok(true)
+        Ok(())
     }
 
     /// An option for the compiler, before the name of a source file.
-    fn compiler_option(
-        &mut self,
-        a: &OsStr,
-        w: &str,
-        it: &mut std::vec::IntoIter<OsString>,
-    ) -> Result<(), String> {
-        let head = w.get(..2).unwrap_or("");
+    fn compiler_option(&mut self, word: OsString, words: &mut Words<'_, Key>) -> Result<(), String> {
+        let text = word.to_string_lossy();
+        let head = text.get(..2).unwrap_or("");
         let known = matches!(head, "-I" | "-D" | "-U" | "-L" | "-l" | "-T" | "-O" | "-g")
-            || ["-fupc", "-std=", "-W"].iter().any(|head| w.starts_with(head));
+            || ["-fupc", "-std=", "-W"].iter().any(|head| text.starts_with(head));
         if !known {
-            return Err(format!("unknown option '{w}'; 'upcrun --help' lists the options"));
+            return Err(COMMAND.unknown(&text));
         }
-        self.compiler.push(a.to_owned());
-        let argument_follows = w.len() == 2 && !matches!(head, "-O" | "-g");
+        let argument_follows = text.len() == 2 && !matches!(head, "-O" | "-g");
+        self.compiler.push(word);
         if argument_follows {
-            self.compiler.extend(it.next());
+            self.compiler.extend(words.next_if(|_| true));
         }
         Ok(())
     }
@@ -248,12 +279,8 @@ fn count(opt: &str, v: &str) -> Result<u32, String> {
 }
 
 fn go(r: Run) -> Result<(), String> {
-    if r.help {
-        print!("{HELP}");
-        return Ok(());
-    }
-    if r.version {
-        println!("{}", super::version().replacen("upcc", "upcrun", 1));
+    if let Some(text) = &r.print {
+        print!("{text}");
         return Ok(());
     }
     let layout = Layout::find()?;
@@ -526,9 +553,8 @@ mod tests {
     }
 
     #[test]
-    fn the_help_fits_a_terminal() {
-        let wide: Vec<&str> = HELP.lines().filter(|line| line.chars().count() > 80).collect();
-        assert_eq!(wide, [""; 0]);
+    fn the_table_has_no_mistakes() {
+        assert_eq!(COMMAND.mistakes(), [""; 0]);
         assert_eq!(p(&["-label", "prog"]).unwrap().launcher, ["--label"]);
     }
 
