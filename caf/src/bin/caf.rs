@@ -1,29 +1,50 @@
 //! `caf`: compiles and links Fortran programs with coarrays by gfortran. See `caf --help`.
 
+use gasnet_options::{Command as Table, Opt, Style, Word, Words, opt};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-const HELP: &str = "\
-Compiles and links Fortran programs with coarrays by gfortran.
+/// An option of `caf` itself.
+#[derive(Clone, Copy)]
+enum Key {
+    Compiler,
+    Show,
+    Wraps,
+    Version,
+    Help,
+    Manual,
+}
 
-usage: caf [--compiler PROGRAM] [options of gfortran] FILE...
+/// The options of `caf` itself.
+const OPTIONS: &[Opt<Key>] = &[
+    opt(
+        Key::Compiler,
+        "--compiler PROGRAM",
+        "the gfortran to use (default: variable CAF_FC, then FC, then gfortran)",
+    ),
+    opt(Key::Show, "--show", "print the command that would be run, and run nothing"),
+    opt(Key::Wraps, "--wraps", "print the path of the compiler"),
+    opt(Key::Version, "--version", "print the versions of caf and of the compiler"),
+    opt(Key::Help, "-h, --help", "print this text"),
+    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
+];
 
-      --compiler PROGRAM  the gfortran to use (default: variable CAF_FC, then FC,
-                          then gfortran)
-      --show              print the command that would be run, and run nothing
-      --wraps             print the path of the compiler
-      --version           print the versions of caf and of the compiler
-  -h, --help              print this text
+const COMMAND: Table<Key> = Table {
+    name: "caf",
+    brief: "compile and link Fortran programs with coarrays",
+    about: "Compiles and links Fortran programs with coarrays by gfortran.",
+    usage: &["caf [--compiler PROGRAM] [options of gfortran] FILE..."],
+    options: OPTIONS,
+    notes: "\
+All other options and files are passed to gfortran, with -fcoarray=lib before them, and after them, where a program or
+shared library is linked, the library libcaf_gasnet. All files of a program that share derived types must be compiled by
+caf. Compilers: gfortran 8 to 14.
 
-All other options and files are passed to gfortran, with -fcoarray=lib before
-them, and after them, where a program or shared library is linked, the library
-libcaf_gasnet. All files of a program that share derived types must be compiled
-by caf. Compilers: gfortran 8 to 14.
-
-Run the program by cafrun.
-";
+Run the program by cafrun.",
+    style: Style::Compiler,
+};
 
 /// Options of gfortran whose value is the next word.
 const WITH_VALUE: [&str; 21] = [
@@ -77,6 +98,7 @@ struct Request {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Print {
     Help,
+    Manual,
     Compiler,
     Version,
 }
@@ -94,7 +116,11 @@ fn main() -> ExitCode {
 fn run() -> Result<(), String> {
     let request = parse(std::env::args_os().skip(1))?;
     if request.print == Some(Print::Help) {
-        print!("{HELP}");
+        print!("{}", COMMAND.help());
+        return Ok(());
+    }
+    if request.print == Some(Print::Manual) {
+        print!("{}", COMMAND.manual(env!("CARGO_PKG_VERSION")));
         return Ok(());
     }
     let own = std::env::current_exe().and_then(|path| path.canonicalize());
@@ -129,24 +155,22 @@ fn failed(error: std::io::Error, compiler: &Path) -> String {
 /// Takes the options of `caf` itself out of the command line.
 fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     let mut request = Request::default();
-    let mut arguments = arguments;
-    while let Some(word) = arguments.next() {
-        match word.to_str() {
-            Some("--compiler") => {
-                request.compiler = Some(arguments.next().ok_or("--compiler needs a program")?);
-            }
-            Some("--show") => request.show = true,
-            Some("--wraps") => request.print = Some(Print::Compiler),
-            Some("--version") => request.print = Some(Print::Version),
-            Some("--help" | "-h") => request.print = Some(Print::Help),
-            Some(text) if text.starts_with("--compiler=") => {
-                request.compiler = text.split_once('=').map(|(_, name)| name.into());
-            }
-            Some(text) if WITH_VALUE.contains(&text) => {
+    let mut words = Words::new(&COMMAND, arguments);
+    while let Some(word) = words.next_word()? {
+        match word {
+            Word::Option(found) => match found.key {
+                Key::Compiler => request.compiler = Some(found.value()),
+                Key::Show => request.show = true,
+                Key::Wraps => request.print = Some(Print::Compiler),
+                Key::Version => request.print = Some(Print::Version),
+                Key::Help => request.print = Some(Print::Help),
+                Key::Manual => request.print = Some(Print::Manual),
+            },
+            Word::Unknown(word) if WITH_VALUE.iter().any(|option| word == *option) => {
                 request.words.push(word);
-                request.words.extend(arguments.next());
+                request.words.extend(words.next_if(|_| true));
             }
-            _ => request.words.push(word),
+            Word::Unknown(word) | Word::Operand(word) => request.words.push(word),
         }
     }
     Ok(request)
@@ -258,6 +282,7 @@ mod tests {
 
     #[test]
     fn own_options_are_taken_out() {
+        assert_eq!(COMMAND.mistakes(), [""; 0]);
         let request = parse(words("--compiler=gfortran-11 -O2 --show a.f90 -o --show").into_iter()).unwrap();
         assert_eq!(request.compiler, Some("gfortran-11".into()));
         assert!(request.show);

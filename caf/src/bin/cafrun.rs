@@ -1,63 +1,77 @@
 //! `cafrun`: runs a program on N images, by the `gasnetrun` beside it. See `cafrun --help`.
 
+use gasnet_launch::cli;
+use gasnet_options::{Command as Table, Opt, Style, Word, Words, hidden, opt, shown};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-const HELP: &str = "\
-Runs a Fortran program with coarrays on N images, on this host or on several.
+/// An option of `cafrun` itself.
+#[derive(Clone, Copy)]
+enum Key {
+    Images,
+    Show,
+    Wraps,
+    Help,
+    Manual,
+    Version,
+    /// An option of other launchers that means nothing here.
+    Ignored,
+}
 
-usage: cafrun -n N [options] PROGRAM [arguments]
-
-  -n, -np N             number of images
-      --conduit NAME    network: smp (default on one host), udp (default on
-                        several), mpi, ofi or netvm
-  -H, --hosts A,B:2     hosts on which to start images, by ssh
-      --show            print what would be run where, and run nothing
-      --wraps           print the path of the launcher
-  -h, --help            print this text
-  -V, --version         print the version
-
-All other options are those of gasnetrun. --oversubscribe, --allow-run-as-root
-and --reenable-ftouch are accepted for other launchers' sake; images may be more
-than processors anyway. Image 1 reads standard input.
-";
-
-/// Options of gasnetrun whose value is the next word.
-const WITH_VALUE: [&str; 14] = [
-    "-n",
-    "-np",
-    "--np",
-    "--ranks",
-    "--images",
-    "-H",
-    "--hosts",
-    "--nodes",
-    "--hostfile",
-    "--conduit",
-    "-e",
-    "--env",
-    "-t",
-    "--timeout",
+/// The options of `cafrun` itself.
+const OPTIONS: &[Opt<Key>] = &[
+    opt(Key::Images, "-n N, -np N", "number of images").or(&["--np", "--images"]),
+    shown(
+        "--conduit NAME",
+        "network: smp (default on one host), udp (default on several), mpi, ofi or netvm",
+    ),
+    shown("-H, --hosts A,B:2", "hosts on which to start images, by ssh"),
+    opt(Key::Show, "--show", "print what would be run where, and run nothing"),
+    opt(Key::Wraps, "--wraps", "print the path of the launcher"),
+    opt(Key::Help, "-h, --help", "print this text"),
+    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
+    opt(Key::Version, "-V, --version", "print the version"),
+    hidden(Key::Ignored, "--oversubscribe, --allow-run-as-root, --reenable-ftouch"),
 ];
 
+const COMMAND: Table<Key> = Table {
+    name: "cafrun",
+    brief: "run Fortran programs with coarrays",
+    about: "Runs a Fortran program with coarrays on N images, on this host or on several.",
+    usage: &["cafrun -n N [options] PROGRAM [arguments]"],
+    options: OPTIONS,
+    notes: "\
+All other options are those of gasnetrun. --oversubscribe, --allow-run-as-root and --reenable-ftouch are accepted for
+other launchers' sake; images may be more than processors anyway. Image 1 reads standard input.",
+    style: Style::Gnu,
+};
+
 fn main() -> ExitCode {
-    let arguments = std::env::args_os().skip(1).collect::<Vec<_>>();
-    let words = match translate(arguments) {
-        Ok(words) => words,
-        Err(text) => {
+    match translate(std::env::args_os().skip(1).collect()) {
+        Ok(Request::Print(text)) => {
             println!("{}", text.trim_end());
-            return ExitCode::SUCCESS;
+            ExitCode::SUCCESS
         }
-    };
-    let launcher = launcher();
-    if words.iter().any(|word| word == "--wraps") {
-        println!("{}", launcher.to_string_lossy());
-        return ExitCode::SUCCESS;
+        Ok(Request::Run(words)) => {
+            let launcher = launcher();
+            let error = Command::new(&launcher).args(words).exec();
+            eprintln!("cafrun: {}: {error}", launcher.to_string_lossy());
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            eprintln!("cafrun: {why}");
+            ExitCode::from(2)
+        }
     }
-    let error = Command::new(&launcher).args(words).exec();
-    eprintln!("cafrun: {}: {error}", launcher.to_string_lossy());
-    ExitCode::FAILURE
+}
+
+/// The request on the command line.
+#[derive(Debug, PartialEq)]
+enum Request {
+    Print(String),
+    /// Run gasnetrun with these words.
+    Run(Vec<OsString>),
 }
 
 /// The `gasnetrun` of this installation.
@@ -66,31 +80,46 @@ fn launcher() -> OsString {
     own.map_or_else(|_| "gasnetrun".into(), |path| path.with_file_name("gasnetrun").into())
 }
 
-/// What gasnetrun is given; a text to print instead is an error.
-fn translate(arguments: Vec<OsString>) -> Result<Vec<OsString>, String> {
-    let mut words = Vec::new();
-    let mut arguments = arguments.into_iter();
-    while let Some(word) = arguments.next() {
-        match word.to_str() {
-            Some("--help" | "-h") => return Err(HELP.into()),
-            Some("--version" | "-V") => {
-                return Err(format!("cafrun (gasnet-rs) {}", env!("CARGO_PKG_VERSION")));
-            }
-            Some("--oversubscribe" | "--allow-run-as-root" | "--reenable-ftouch") => {}
-            Some("--show") => words.push("--dry-run".into()),
-            Some(text) if WITH_VALUE.contains(&text) => {
-                let images = matches!(text, "-np" | "--np" | "--images");
-                words.push(if images { "-n".into() } else { word });
-                words.extend(arguments.next());
-            }
-            Some(text) if text.starts_with('-') => words.push(word),
-            _ => {
-                words.push(word);
-                words.extend(arguments.by_ref());
+/// From options of `cafrun` to those of `gasnetrun`.
+fn translate(arguments: Vec<OsString>) -> Result<Request, String> {
+    let mut all = Vec::new();
+    let mut words = Words::new(&COMMAND, arguments);
+    while let Some(word) = words.next_word()? {
+        match word {
+            Word::Option(found) => match found.key {
+                Key::Images => all.extend(["-n".into(), found.value()]),
+                Key::Show => all.push("--dry-run".into()),
+                Key::Wraps => return Ok(Request::Print(launcher().to_string_lossy().into_owned())),
+                Key::Help => return Ok(Request::Print(COMMAND.help())),
+                Key::Manual => return Ok(Request::Print(COMMAND.manual(env!("CARGO_PKG_VERSION")))),
+                Key::Version => {
+                    return Ok(Request::Print(format!("cafrun (gasnet-rs) {}", env!("CARGO_PKG_VERSION"))));
+                }
+                Key::Ignored => {}
+            },
+            // The launcher's own options pass with their values.
+            Word::Unknown(word) => match cli::COMMAND.in_a_word(&word) {
+                Some(whole) => {
+                    all.push(word);
+                    all.extend((!whole).then(|| words.next_if(|_| true)).flatten());
+                }
+                None => {
+                    let word = word.to_string_lossy();
+                    let meant = COMMAND.nearest(&word).or_else(|| cli::COMMAND.nearest(&word));
+                    return Err(match meant {
+                        Some(meant) => format!("unknown option '{word}'; did you mean '{meant}'?"),
+                        None => COMMAND.unknown(&word),
+                    });
+                }
+            },
+            Word::Operand(program) => {
+                all.push(program);
+                all.extend(words.rest());
+                break;
             }
         }
     }
-    Ok(words)
+    Ok(Request::Run(all))
 }
 
 #[cfg(test)]
@@ -99,10 +128,24 @@ mod tests {
 
     #[test]
     fn options_of_other_launchers() {
+        assert_eq!(COMMAND.mistakes(), [""; 0]);
         let given = |line: &str| translate(line.split_whitespace().map(OsString::from).collect());
-        let words = given("--oversubscribe -np 4 --show prog --show -h").unwrap();
-        assert_eq!(words, ["-n", "4", "--dry-run", "prog", "--show", "-h"].map(OsString::from));
-        assert_eq!(given("--images 2 ./p").unwrap(), ["-n", "2", "./p"].map(OsString::from));
-        assert!(given("-n 2 --help").is_err_and(|text| text == HELP));
+        for (line, expected) in [
+            ("--oversubscribe -np 4 --show prog --show -h", "-n 4 --dry-run prog --show -h"),
+            ("--images 2 ./p", "-n 2 ./p"),
+            (
+                "-n2 --conduit udp -lv --bind -t=3 -e A=b --ranks=4 p -x",
+                "-n 2 --conduit udp -lv --bind -t=3 -e A=b --ranks=4 p -x",
+            ),
+        ] {
+            let expected = expected.split_whitespace().map(OsString::from).collect();
+            assert_eq!(given(line), Ok(Request::Run(expected)), "{line}");
+        }
+        assert_eq!(given("-n 2 --help"), Ok(Request::Print(COMMAND.help())));
+        for (line, meant) in
+            [("--imges 2 p", "did you mean '--images'?"), ("--condiut udp p", "did you mean '--conduit'?")]
+        {
+            assert!(given(line).is_err_and(|text| text.contains(meant)), "{line}");
+        }
     }
 }

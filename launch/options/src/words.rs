@@ -141,6 +141,19 @@ fn find<'t, 'w, K: Copy>(
     (bundles || found.takes() != Takes::Nothing).then_some((found, letter, more))
 }
 
+/// Whether the option that the word is has its value in the same word, if it needs one.
+pub(crate) fn in_a_word<K: Copy>(command: &Command<K>, word: &OsStr) -> Option<bool> {
+    let (row, _, rest) = find(command, word)?;
+    match (row.takes(), rest) {
+        // Several letters in one word: the last decides.
+        (Takes::Nothing, Rest::Glued(more)) => {
+            in_a_word(command, &OsString::from_vec([b"-", more.as_bytes()].concat()))
+        }
+        (Takes::Value, Rest::Nothing) => Some(false),
+        _ => Some(true),
+    }
+}
+
 /// A spelling without its one or two dashes.
 fn bare(name: &str) -> &str {
     let shorter = name.strip_prefix("--").or_else(|| name.strip_prefix('-'));

@@ -20,73 +20,6 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use temp::TempDir;
 
-/// What `upcc --help` says.
-pub const HELP: &str = "\
-usage: upcc [options] file...
-
-Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and
-libraries (.o, .a) into a program.
-
-  -c  -S  -E  -trans      stop after compiling, at assembly, after
-                          preprocessing, after translation to C (foo.trans.c)
-  -o FILE                 output file; for a program a.out by default
-  -T N  -fupc-threads-N   fix the number of threads (static environment); by
-                          default it is chosen at each run
-  -O0 ... -O3  -g         level of optimisation (default -O2, or -O0 with -g)
-                          and information for debuggers: gdb prints shared
-                          variables by their names
-  -I -D -U -L -l          as for a C compiler
-  -fupc-pts=struct        pointers-to-shared of 16 bytes (default 8) in all
-                          objects of a program: no limits on blocks and heaps
-  -shared-heap=SIZE       shared heap of each thread, in MB or with KB, MB or GB
-                          (default: physical memory / threads of the host)
-  -Wall -Wextra -Werror -W... -Wno-... -w
-                          warnings, as of a C compiler, about the UPC program
-  -Wupc                   warnings about what is wrong in UPC alone
-  -noopt                  no UPC optimisations; -fno-upc-NAME turns off one of
-                          them: forall, privatise, coalesce, split-phase,
-                          arithmetic, hoist, outline, vector
-  -fupc-aggregate         relaxed writes to threads that share no memory with
-                          the writer, and relaxed atomic operations without a
-                          result, travel together until the next synchronisation
-  --explain               print, for each source line, the shared accesses that
-                          are not optimised, and the reason
-  --dump=ir               print each shared access in the intermediate form, and
-                          how passes change it, and make no file
-  --dump=ast              print the syntax tree, and make no file
-  -fsanitize=upc          find, while the program runs, accesses outside of
-                          shared objects or to freed ones, pointers that wrap
-                          around, and casts of other threads' memory; slower
-  -save-temps             keep the emitted C (foo.trans.c) and the preprocessed
-                          text (foo.i)
-  -nolines                no #line in the emitted C
-  -require-size           (linking) fail at start if the shared heap is smaller
-                          than requested (default); -norequire-size accepts it
-  -network=NAME           (linking) default network of the program for upcrun:
-                          smp, udp, mpi, ofi, netvm
-  -uses-mpi               compile and link with mpicc: the program calls MPI
-                          itself
-  -shared                 (linking, with -fPIC) a shared object, which uses the
-                          runtime of the program that loads it and may define
-                          shared variables; dlopen of it is collective then
-  -embed                  (linking, with -shared) a whole program with a runtime
-                          of its own, for what starts it in its own process
-  -nochecks               do not check whether the objects of a program are
-                          compatible
-  -smart-output           name the program after its first source, not a.out
-  -show-sizes             print the sizes of pointers-to-shared and their limits
-  --cc=PROG               the C compiler to use
-  -v  -###                -v prints the commands and runs them, -### only prints
-                          them
-  --version  --help       print the version, or this text
-
-Other options (-std=, -march=, -MD, -Wl,..., -pthread, -f..., -m...) go to the C
-compiler. Options of Berkeley UPC's upcc are accepted with one or two dashes.
-Further options are read from the line `default_options = ...` of ~/.upccrc
-(unless -norc is given) and from the variable UPCC_FLAGS.
-Run the program with: upcrun -n N program arguments
-";
-
 /// Diagnostics that the C compiler must not raise.
 const TOLERATED: &[&str] = &[
     "-Wno-implicit-function-declaration",
@@ -607,7 +540,8 @@ fn run_path(layout: &Layout) -> OsString {
 
 fn inform(info: &Info, o: &Options, layout: &Layout) -> Result<(), String> {
     match info {
-        Info::Help => print!("{HELP}"),
+        Info::Help => print!("{}", options::help()),
+        Info::Manual => print!("{}", options::manual()),
         Info::Version => println!("{}", version()),
         Info::IncludeDir => println!("{}", layout.include.display()),
         Info::MpiCc => println!("{}", Cc::find(Some(&options::mpicc()))?.program.display()),

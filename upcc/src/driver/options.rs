@@ -67,6 +67,8 @@ pub struct Input {
 pub enum Info {
     /// `--help`
     Help,
+    /// `--manual`
+    Manual,
     /// `--version`
     Version,
     /// `-print-include-dir`
@@ -260,6 +262,16 @@ impl Options {
     }
 }
 
+/// The text of `--help`.
+pub fn help() -> String {
+    spelling::COMMAND.help()
+}
+
+/// The manual page.
+pub fn manual() -> String {
+    spelling::COMMAND.manual(env!("CARGO_PKG_VERSION"))
+}
+
 /// The C compiler of the MPI library.
 pub fn mpicc() -> String {
     std::env::var("MPICC").ok().filter(|v| !v.is_empty()).unwrap_or_else(|| "mpicc".into())
@@ -310,6 +322,11 @@ mod tests {
 
     fn p(args: &[&str]) -> Result<Options, String> {
         parse(args.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn the_table_has_no_mistakes() {
+        assert_eq!(spelling::COMMAND.mistakes(), [""; 0]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! From words to [`Options`].
 
 use super::super::conf::split_words;
-use super::spelling::{CPP_SEPARATE, LONG, SEPARATE, Value, near_miss};
+use super::spelling::{COMMAND, CPP_SEPARATE, Key, SEPARATE, near_miss};
 use super::*;
+use gasnet_options::{Found, Word, Words};
 use std::ffi::OsString;
 
 /// Parses the arguments (without the program's name). An error is text for the user.
@@ -19,9 +20,15 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Options, String
         }
     }
     let o = Options { line: words.join(" "), ..Options::default() };
-    let mut p = Parser { o, words: words.into_iter(), lang: None };
-    while let Some(w) = p.words.next() {
-        p.word(w)?;
+    let words = Words::new(&COMMAND, words.into_iter().map(OsString::from));
+    let mut p = Parser { o, words, lang: None };
+    while let Some(word) = p.words.next_word()? {
+        let text = |word: OsString| word.to_string_lossy().into_owned();
+        match word {
+            Word::Option(found) => p.option(&found)?,
+            Word::Operand(word) => p.operand(text(word))?,
+            Word::Unknown(word) => p.compilers_option(&text(word))?,
+        }
     }
     let o = p.o;
     if let Some(n) = o.threads
@@ -35,7 +42,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Options, String
 
 struct Parser {
     o: Options,
-    words: std::vec::IntoIter<String>,
+    words: Words<'static, Key>,
     /// `-x`
     lang: Option<InputKind>,
 }
@@ -45,7 +52,8 @@ impl Parser {
         if !attached.is_empty() {
             return Ok(attached.to_string());
         }
-        self.words.next().ok_or_else(|| format!("option '{opt}' needs an argument"))
+        let next = self.words.next_if(|_| true).map(|word| word.to_string_lossy().into_owned());
+        next.ok_or_else(|| format!("option '{opt}' needs an argument"))
     }
 
     fn threads(&mut self, opt: &str, v: &str) -> Result<(), String> {
@@ -67,37 +75,31 @@ impl Parser {
         self.o.stage = self.o.stage.min(s);
     }
 
-    fn word(&mut self, w: String) -> Result<(), String> {
-        if w == "-" {
+    fn operand(&mut self, word: String) -> Result<(), String> {
+        if word == "-" {
             if self.lang.is_none() {
                 return Err("standard input as source needs -x upc (or -E -x upc)".into());
             }
             self.input(STANDARD_INPUT.into());
+        } else {
+            self.input(word);
+        }
+        Ok(())
+    }
+
+    /// An option that is not in the table.
+    fn compilers_option(&mut self, w: &str) -> Result<(), String> {
+        if self.whole(w)? || self.prefixed(w)? {
             return Ok(());
         }
-        let Some(body) = w.strip_prefix('-') else {
-            self.input(w);
-            return Ok(());
-        };
-        if self.long(&w)? || self.whole(&w)? || self.prefixed(&w)? {
-            return Ok(());
-        }
-        let mut rest = body.chars();
+        let mut rest = w.strip_prefix('-').unwrap_or(w).chars();
         let letter = rest.next();
-        self.lettered(&w, letter, rest.as_str())
+        self.lettered(w, letter, rest.as_str())
     }
 
     /// Options that are one word, with or without a further word as argument. Whether it was one.
     fn whole(&mut self, w: &str) -> Result<bool, String> {
         match w {
-            "-c" => self.stage(Stage::Object),
-            "-S" => self.stage(Stage::Assembly),
-            "-E" => self.stage(Stage::Preprocess),
-            "-v" => self.o.verbose = true,
-            "-###" => self.o.dry_run = true,
-            "-V" => self.o.info = Some(Info::Version),
-            "-h" => self.o.info = Some(Info::Help),
-            "-w" => self.o.quiet = true,
             "-C" | "-CC" | "-P" | "-dM" | "-dD" | "-dN" | "-dI" | "-H" | "-undef" | "-nostdinc"
             | "-traditional-cpp" => self.o.cpp.push(w.into()),
             "-M" | "-MM" => {
@@ -172,7 +174,6 @@ impl Parser {
     /// is near to an option of ours.
     fn lettered(&mut self, w: &str, letter: Option<char>, rest: &str) -> Result<(), String> {
         match letter {
-            Some('o') => self.o.output = Some(self.value(w, rest)?.into()),
             Some(c @ ('I' | 'D' | 'U')) => {
                 let v = self.value(w, rest)?;
                 self.o.cpp.push(format!("-{c}{v}"));
@@ -183,10 +184,6 @@ impl Parser {
             }
             Some('O') => self.o.opt = Some(if rest.is_empty() { "-O1" } else { w }.into()),
             Some('g') => self.o.debug = Some(w.into()),
-            Some('T') => {
-                let v = self.value("-T", rest.strip_prefix('=').unwrap_or(rest))?;
-                self.threads("-T", &v)?;
-            }
             Some('W') => self.warning(w.into())?,
             Some('x') => {
                 let v = self.value("-x", rest)?;
@@ -200,7 +197,7 @@ impl Parser {
             }
             _ => {
                 if let Some(near) = near_miss(w.trim_start_matches('-')) {
-                    return Err(format!("unknown option '{w}'; did you mean '-{near}'?"));
+                    return Err(format!("unknown option '{w}'; did you mean '{near}'?"));
                 }
                 if w.starts_with("--") && !w.starts_with("--sysroot") && !w.starts_with("--param") {
                     return Err(format!("unknown option '{w}'; 'upcc --help' lists the options"));
@@ -279,37 +276,19 @@ impl Parser {
         Ok(())
     }
 
-    /// Our long options. Whether it was one.
-    fn long(&mut self, w: &str) -> Result<bool, String> {
-        let body = w.trim_start_matches('-');
-        if w.len() - body.len() > 2 {
-            return Ok(false);
-        }
-        let (name, val) = match body.split_once('=') {
-            Some((n, v)) => (n, Some(v)),
-            None => (body, None),
-        };
-        let Some(&(name, takes)) = LONG.iter().find(|(n, _)| *n == name) else { return Ok(false) };
-        let val = match (takes, val) {
-            (Value::No, Some(_)) => return Err(format!("option '-{name}' takes no value")),
-            (Value::Must, None) => Some(self.value(w, "")?),
-            (_, v) => v.map(String::from),
-        };
-        match name {
-            "help" => self.o.info = Some(Info::Help),
-            "version" => self.o.info = Some(Info::Version),
-            "print-include-dir" => self.o.info = Some(Info::IncludeDir),
-            "echo-var" => self.o.info = Some(Info::EchoVar(val.unwrap_or_default())),
-            "trans" => self.stage(Stage::Translate),
-            "save-temps" | "save-all-temps" => self.o.save_temps = true,
-            "nosave-temps" => self.o.save_temps = false,
-            "lines" => self.o.no_lines = false,
-            "nolines" => self.o.no_lines = true,
-            "embed" => self.o.embed = true,
-            "extern-main" => self.o.extern_main = true,
-            "explain" => self.o.explain = true,
-            "dump" => {
-                self.o.dump = match val.unwrap_or_default().as_str() {
+    /// An option of the table.
+    fn option(&mut self, found: &Found<Key>) -> Result<(), String> {
+        let (value, w) = (found.text(), &found.written);
+        let o = &mut self.o;
+        match found.key {
+            Key::Stop(stage) => self.stage(stage),
+            Key::Output => o.output = Some(value.into()),
+            Key::Threads => self.threads(w, &value)?,
+            Key::Heap => o.shared_heap = parse_size(&value)?,
+            Key::Quiet => o.quiet = true,
+            Key::Explain => o.explain = true,
+            Key::Dump => {
+                o.dump = match value.as_str() {
                     "ast" => Some(Form::Ast),
                     "ir" => Some(Form::Ir),
                     other => {
@@ -320,46 +299,45 @@ impl Parser {
                 };
                 self.stage(Stage::Translate);
             }
-            "show-sizes" => self.o.show_sizes = true,
-            "opt" => self.o.disabled.retain(|d| d != "all"),
-            "noopt" => self.o.disabled.push("all".into()),
-            "opt-enable" => {
-                let value = val.unwrap_or_default();
-                self.o.disabled.retain(|d| !value.split(',').any(|name| name == d));
+            Key::SaveTemps(on) => o.save_temps = on,
+            Key::Lines(on) => o.no_lines = !on,
+            Key::RequireSize(on) => o.require_size = Some(on),
+            Key::SizeWarn(on) => o.size_warn = Some(on),
+            Key::Network => {
+                o.network = network(&value)?;
+                o.other_network = o.network.is_none().then_some(value);
             }
-            "opt-disable" => self.o.disabled.extend(val.unwrap_or_default().split(',').map(String::from)),
-            "shared-heap" => self.o.shared_heap = parse_size(&val.unwrap_or_default())?,
-            "require-size" => self.o.require_size = Some(true),
-            "norequire-size" | "no-require-size" => self.o.require_size = Some(false),
-            "size-warn" => self.o.size_warn = Some(true),
-            "nosize-warn" | "no-size-warn" => self.o.size_warn = Some(false),
-            "network" => {
-                let name = val.unwrap_or_default();
-                self.o.network = network(&name)?;
-                self.o.other_network = self.o.network.is_none().then_some(name);
+            Key::UsesMpi => _ = o.cc_program.get_or_insert_with(mpicc),
+            Key::Embed => o.embed = true,
+            Key::ExternMain => o.extern_main = true,
+            Key::Checks(on) => o.no_checks = !on,
+            Key::SmartOutput => o.smart_output = true,
+            Key::ShowSizes => o.show_sizes = true,
+            Key::CCompiler => o.cc_program = Some(value),
+            Key::LinkWith => o.link_with = Some(value),
+            Key::Verbose => o.verbose = true,
+            Key::DryRun => o.dry_run = true,
+            Key::Conf => o.conf = Some(value.into()),
+            Key::NoConf => o.norc = true,
+            Key::Version => o.info = Some(Info::Version),
+            Key::Help => o.info = Some(Info::Help),
+            Key::Manual => o.info = Some(Info::Manual),
+            Key::IncludeDir => o.info = Some(Info::IncludeDir),
+            Key::MpiCc => o.info = Some(Info::MpiCc),
+            Key::Confs => o.info = Some(Info::Confs),
+            Key::EchoVariable => o.info = Some(Info::EchoVar(value)),
+            Key::Optimise(true) => o.disabled.retain(|d| d != "all"),
+            Key::Optimise(false) => o.disabled.push("all".into()),
+            Key::Passes(true) => o.disabled.retain(|d| !value.split(',').any(|name| name == d)),
+            Key::Passes(false) => o.disabled.extend(value.split(',').map(String::from)),
+            Key::Pthreads if found.value.is_some() => {
+                _ = value
+                    .parse::<u32>()
+                    .map_err(|_| format!("'{w}': '{value}' is not a number of threads"))?;
             }
-            "checks" => self.o.no_checks = false,
-            "nochecks" => self.o.no_checks = true,
-            "smart-output" => self.o.smart_output = true,
-            "conf" => self.o.conf = val.map(PathBuf::from),
-            "norc" => self.o.norc = true,
-            "show-confs" => self.o.info = Some(Info::Confs),
-            "dryrun" | "dry-run" => self.o.dry_run = true,
-            "vv" => self.o.verbose = true,
-            "cc" => self.o.cc_program = val,
-            "link-with" => self.o.link_with = val,
-            "print-mpicc" => self.o.info = Some(Info::MpiCc),
-            "uses-mpi" => _ = self.o.cc_program.get_or_insert_with(mpicc),
-            "pthreads" => {
-                if let Some(v) = val {
-                    v.parse::<u32>().map_err(|_| format!("'{w}': '{v}' is not a number of threads"))?;
-                }
-            }
-            // The others choose between translators, back ends, builds and caches of which there is one here
-            // or none.
-            _ => {}
+            Key::Pthreads | Key::Ignored => {}
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -1,74 +1,187 @@
-//! How options are spelled: ours, gcc's that take a word, and which of ours a word was meant to be.
+//! The spelling of options: the table of ours, those of gcc that take a word, and misspelled ones.
 
-/// Our long options, taken with one or two dashes: name and whether they take a value (`=V`, or the next
-/// argument when it is required).
-pub(super) const LONG: &[(&str, Value)] = &[
-    ("help", Value::No),
-    ("version", Value::No),
-    ("trans", Value::No),
-    ("save-temps", Value::Maybe),
-    ("nosave-temps", Value::No),
-    ("save-all-temps", Value::No),
-    ("lines", Value::No),
-    ("nolines", Value::No),
-    ("checks", Value::No),
-    ("nochecks", Value::No),
-    ("embed", Value::No),
-    ("extern-main", Value::No),
-    ("link-with", Value::Must),
-    ("uses-mpi", Value::No),
-    ("link-cache", Value::No),
-    ("nolink-cache", Value::No),
-    ("smart-output", Value::No),
-    ("explain", Value::No),
-    ("dump", Value::Must),
-    ("show-sizes", Value::No),
-    ("echo-var", Value::Must),
-    ("print-include-dir", Value::No),
-    ("print-mpicc", Value::No),
-    ("show-confs", Value::No),
-    ("norc", Value::No),
-    ("conf", Value::Must),
-    ("bupc", Value::No),
-    ("gupc", Value::No),
-    ("cupc", Value::No),
-    ("cupc2c", Value::No),
-    ("trace", Value::No),
-    ("inst", Value::No),
-    ("allow-deprecated", Value::No),
-    ("fast-symptr", Value::No),
-    ("nofast-symptr", Value::No),
-    ("opt", Value::No),
-    ("noopt", Value::No),
-    ("opt-enable", Value::Must),
-    ("opt-disable", Value::Must),
-    ("translator", Value::Must),
-    ("compress", Value::No),
-    ("http-proxy", Value::Must),
-    ("nightly", Value::No),
-    ("stable", Value::No),
-    ("network", Value::Must),
-    ("shared-heap", Value::Must),
-    ("require-size", Value::No),
-    ("norequire-size", Value::No),
-    ("no-require-size", Value::No),
-    ("size-warn", Value::No),
-    ("nosize-warn", Value::No),
-    ("no-size-warn", Value::No),
-    ("pthreads", Value::Maybe),
-    ("nopthreads", Value::No),
-    ("dryrun", Value::No),
-    ("dry-run", Value::No),
-    ("cc", Value::Must),
-    ("vv", Value::No),
+use super::Stage;
+use gasnet_options::{Command, Opt, Style, hidden, opt, shown};
+
+/// An option of `upcc` itself.
+#[derive(Clone, Copy)]
+pub(super) enum Key {
+    Stop(Stage),
+    Output,
+    Threads,
+    Heap,
+    Quiet,
+    Explain,
+    Dump,
+    SaveTemps(bool),
+    Lines(bool),
+    RequireSize(bool),
+    SizeWarn(bool),
+    Network,
+    UsesMpi,
+    Embed,
+    ExternMain,
+    Checks(bool),
+    SmartOutput,
+    ShowSizes,
+    CCompiler,
+    LinkWith,
+    Verbose,
+    DryRun,
+    Conf,
+    NoConf,
+    Version,
+    Help,
+    Manual,
+    IncludeDir,
+    MpiCc,
+    Confs,
+    EchoVariable,
+    /// Whether there are optimisations at all.
+    Optimise(bool),
+    /// These optimisations are made, or not.
+    Passes(bool),
+    /// A number of threads for another kind of runtime.
+    Pthreads,
+    /// Chooses between translators, back ends, builds and caches of which there is one here or none.
+    Ignored,
+}
+
+/// The options of `upcc`. Those without a key are gcc's, or have a parser of their own.
+const OPTIONS: &[Opt<Key>] = &[
+    opt(Key::Stop(Stage::Object), "-c", "stop after compiling: an object file"),
+    opt(Key::Stop(Stage::Assembly), "-S", "stop at assembly"),
+    opt(Key::Stop(Stage::Preprocess), "-E", "stop after preprocessing"),
+    opt(Key::Stop(Stage::Translate), "-trans", "stop after translation to C (foo.trans.c)"),
+    opt(Key::Output, "-o FILE", "output file; for a program a.out by default"),
+    opt(
+        Key::Threads,
+        "-T N",
+        "fix the number of threads (static environment); by default it is chosen at each run",
+    ),
+    shown("-fupc-threads-N", "the same"),
+    shown(
+        "-O0 ... -O3, -g",
+        "level of optimisation (default -O2, or -O0 with -g) and information for debuggers: gdb prints shared \
+         variables by their names",
+    ),
+    shown("-I, -D, -U, -L, -l", "as for a C compiler"),
+    shown(
+        "-fupc-pts=struct",
+        "pointers-to-shared of 16 bytes (default 8) in all objects of a program: no limits on blocks and heaps",
+    ),
+    opt(
+        Key::Heap,
+        "-shared-heap=SIZE",
+        "shared heap of each thread, in MB or with KB, MB or GB (default: physical memory / threads of the host)",
+    ),
+    shown("-Wall, -Wextra, -Werror, -W..., -Wno-...", "warnings, as of a C compiler, about the UPC program"),
+    shown("-Wupc", "warnings about what is wrong in UPC alone"),
+    opt(Key::Quiet, "-w", "no warnings"),
+    opt(
+        Key::Optimise(false),
+        "-noopt",
+        "no UPC optimisations; -fno-upc-NAME turns off one of them: forall, privatise, coalesce, split-phase, \
+         arithmetic, hoist, outline, vector",
+    ),
+    shown(
+        "-fupc-aggregate",
+        "relaxed writes to threads that share no memory with the writer, and relaxed atomic operations without a \
+         result, travel together until the next synchronisation",
+    ),
+    opt(
+        Key::Explain,
+        "--explain",
+        "print, for each source line, the shared accesses that are not optimised, and the reason",
+    ),
+    opt(
+        Key::Dump,
+        "--dump=FORM",
+        "make no file, and print: with FORM ir, each shared access in the intermediate form, and how passes change \
+         it; with FORM ast, the syntax tree",
+    ),
+    shown(
+        "-fsanitize=upc",
+        "find, while the program runs, accesses outside of shared objects or to freed ones, pointers that wrap \
+         around, and casts of other threads' memory; slower",
+    ),
+    opt(
+        Key::SaveTemps(true),
+        "-save-temps[=HOW]",
+        "keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)",
+    ),
+    opt(Key::Lines(false), "-nolines", "no #line in the emitted C"),
+    opt(
+        Key::RequireSize(true),
+        "-require-size",
+        "(linking) fail at start if the shared heap is smaller than requested (default); -norequire-size accepts it",
+    ),
+    opt(
+        Key::Network,
+        "-network=NAME",
+        "(linking) default network of the program for upcrun: smp, udp, mpi, ofi, netvm",
+    ),
+    opt(Key::UsesMpi, "-uses-mpi", "compile and link with mpicc: the program calls MPI itself"),
+    shown(
+        "-shared",
+        "(linking, with -fPIC) a shared object, which uses the runtime of the program that loads it and may define \
+         shared variables; dlopen of it is collective then",
+    ),
+    opt(
+        Key::Embed,
+        "-embed",
+        "(linking, with -shared) a whole program with a runtime of its own, for what starts it in its own process",
+    ),
+    opt(Key::Checks(false), "-nochecks", "do not check whether the objects of a program are compatible"),
+    opt(Key::SmartOutput, "-smart-output", "name the program after its first source, not a.out"),
+    opt(Key::ShowSizes, "-show-sizes", "print the sizes of pointers-to-shared and their limits"),
+    opt(Key::CCompiler, "--cc=PROG", "the C compiler to use"),
+    opt(Key::LinkWith, "-link-with=PROG", "link with PROG in place of the C compiler"),
+    opt(Key::NoConf, "-norc", "do not read ~/.upccrc"),
+    opt(Key::Conf, "-conf=FILE", "read FILE, too"),
+    opt(Key::Verbose, "-v", "print the commands and run them").or(&["-vv"]),
+    opt(Key::DryRun, "-###", "print the commands and run none").or(&["-dryrun", "-dry-run"]),
+    opt(Key::Version, "--version", "print the version").or(&["-V"]),
+    opt(Key::Help, "--help", "print this text").or(&["-h"]),
+    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
+    hidden(Key::SaveTemps(true), "-save-all-temps"),
+    hidden(Key::SaveTemps(false), "-nosave-temps"),
+    hidden(Key::Lines(true), "-lines"),
+    hidden(Key::RequireSize(false), "-norequire-size, -no-require-size"),
+    hidden(Key::SizeWarn(true), "-size-warn"),
+    hidden(Key::SizeWarn(false), "-nosize-warn, -no-size-warn"),
+    hidden(Key::Checks(true), "-checks"),
+    hidden(Key::ExternMain, "-extern-main"),
+    hidden(Key::Optimise(true), "-opt"),
+    hidden(Key::Passes(true), "-opt-enable=NAMES"),
+    hidden(Key::Passes(false), "-opt-disable=NAMES"),
+    hidden(Key::EchoVariable, "-echo-var=NAME"),
+    hidden(Key::IncludeDir, "-print-include-dir"),
+    hidden(Key::MpiCc, "-print-mpicc"),
+    hidden(Key::Confs, "-show-confs"),
+    hidden(Key::Pthreads, "-pthreads[=N]"),
+    hidden(
+        Key::Ignored,
+        "-nopthreads, -link-cache, -nolink-cache, -allow-deprecated, -fast-symptr, -nofast-symptr",
+    )
+    .or(&["-bupc", "-gupc", "-cupc", "-cupc2c", "-trace", "-inst", "-compress", "-nightly", "-stable"]),
+    hidden(Key::Ignored, "-translator=PROG, -http-proxy=HOST"),
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value {
-    No,
-    Maybe,
-    Must,
-}
+/// The command `upcc`.
+pub(super) const COMMAND: Command<Key> = Command {
+    name: "upcc",
+    brief: "compile and link UPC programs",
+    about: "Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libraries (.o, .a) into a \
+            program.",
+    usage: &["upcc [options] file..."],
+    options: OPTIONS,
+    notes: "\
+Other options (-std=, -march=, -MD, -Wl,..., -pthread, -f..., -m...) go to the C compiler. Options of Berkeley UPC's upcc
+are accepted with one or two dashes. Further options are read from the line `default_options = ...` of ~/.upccrc (unless
+-norc is given) and from the variable UPCC_FLAGS. Run the program with: upcrun -n N program arguments",
+    style: Style::Compiler,
+};
 
 /// Options of gcc whose argument is the next word.
 pub(super) const SEPARATE: &[&str] = &[
@@ -133,10 +246,5 @@ pub(super) fn near_miss(name: &str) -> Option<&'static str> {
     if name.len() < 4 || GCC.contains(&name) || name.starts_with(['f', 'm']) {
         return None;
     }
-    let limit = if name.len() < 6 { 1 } else { 2 };
-    LONG.iter()
-        .map(|(n, _)| (strsim::osa_distance(name, n), *n))
-        .filter(|&(d, n)| d <= limit && n.len() >= 4)
-        .min()
-        .map(|(_, n)| n)
+    COMMAND.nearest(name)
 }
