@@ -5,21 +5,24 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use gasnet_house::workspace::{self, Member};
-use lexopt::prelude::*;
+use gasnet_options::{Word, opt};
 
 use crate::sh;
+use crate::task::{Task, read, task};
 
-pub const HELP: &str = "\
-Checks a change within two minutes: the format, lints and unit tests of the
-crates with changed files, the rules for sources and documents, and a short job
-on each network that needs nothing. 'cargo xtask test' is the whole test.
-
-usage: cargo xtask check [--since REVISION] [CRATE]...
-
-  --since REVISION  changed since this revision of git (default HEAD: what is
-                    not committed yet)
-  CRATE             these crates, whatever has changed
-";
+const CHECK: Task<()> = task(
+    "cargo xtask check",
+    "Checks a change within two minutes: the format, lints and unit tests of the crates with changed files, the rules \
+     for sources and documents, and a short job on each network that needs nothing. 'cargo xtask test' is the whole \
+     test.",
+    &["cargo xtask check [--since REVISION] [CRATE]..."],
+    &[opt(
+        (),
+        "--since REVISION",
+        "changed since this revision of git (default HEAD: what is not committed yet)",
+    )],
+    "With a CRATE: these crates, whatever has changed.",
+);
 
 /// Longest time of a part, which is long only after a change of everything.
 const LIMIT: Duration = Duration::from_secs(1500);
@@ -35,19 +38,13 @@ const NETWORKS: &[(&str, &[(&str, &str)])] = &[
     ("netvm", &[("GASNET_CONDUIT", "netvm"), ("GASNET_NEIGHBORHOOD", "off")]),
 ];
 
-pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let members = workspace::members(&sh::root())?;
     let (mut since, mut chosen) = ("HEAD".to_string(), Vec::new());
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Short('h') | Long("help") => {
-                print!("{HELP}");
-                return Ok(());
-            }
-            Long("since") => {
-                since = parser.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
-            }
-            Value(name) => {
+    let going_on = read(&CHECK, words, |word, _| {
+        match word {
+            Word::Option(found) => since = found.text(),
+            Word::Operand(name) | Word::Unknown(name) => {
                 let name = name.to_string_lossy();
                 let member = members.iter().find(|member| member.name == name);
                 chosen.push(member.cloned().ok_or_else(|| {
@@ -55,8 +52,11 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
                     format!("no crate '{name}'; there are: {}", names.join(", "))
                 })?);
             }
-            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
         }
+        Ok(())
+    })?;
+    if !going_on {
+        return Ok(());
     }
     let chosen = if chosen.is_empty() { touched(&members, &changed(&since)?) } else { chosen };
     let names: Vec<&str> = chosen.iter().map(|member| &member.name[..]).collect();

@@ -5,19 +5,28 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use lexopt::prelude::*;
+use gasnet_options::{Word, opt};
 
 use crate::files;
+use crate::task::{Task, read, surplus, task, with_help};
 
-pub const HELP: &str = "\
-Removes what 'cargo xtask install' has put under DIR, and nothing else: the
-files of the list DIR/share/gasnet-rs/files, and folders that are empty then.
+#[derive(Clone, Copy)]
+enum Key {
+    Prefix,
+    DestDir,
+}
 
-usage: cargo xtask uninstall --prefix DIR [--destdir DIR]
-
-  --prefix DIR    the directory that was given to install (required)
-  --destdir DIR   the files are under DIR/PREFIX (default: no DIR)
-";
+const UNINSTALL: Task<Key> = task(
+    "cargo xtask uninstall",
+    "Removes what 'cargo xtask install' has put under DIR, and nothing else: the files of the list \
+     DIR/share/gasnet-rs/files, and folders that are empty then.",
+    &["cargo xtask uninstall --prefix DIR [--destdir DIR]"],
+    &[
+        opt(Key::Prefix, "--prefix DIR", "the directory that was given to install (required)"),
+        opt(Key::DestDir, "--destdir DIR", "the files are under DIR/PREFIX (default: no DIR)"),
+    ],
+    "",
+);
 
 /// The list of files, below the prefix.
 const LIST: &str = "share/gasnet-rs/files";
@@ -88,20 +97,20 @@ fn remove(prefix: &Path, all: &[PathBuf]) -> Result<usize, String> {
 }
 
 /// Reads the command line and removes an installation.
-pub fn uninstall(mut parser: lexopt::Parser) -> Result<(), String> {
+pub fn uninstall(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let (mut prefix, mut destdir) = (None::<PathBuf>, None::<PathBuf>);
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Long("prefix") => prefix = Some(parser.value().map_err(|e| e.to_string())?.into()),
-            Long("destdir") => destdir = Some(parser.value().map_err(|e| e.to_string())?.into()),
-            Short('h') | Long("help") => {
-                print!("{HELP}");
-                return Ok(());
-            }
-            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
+    let going_on = read(&UNINSTALL, words, |word, _| {
+        match word {
+            Word::Option(found) if matches!(found.key, Key::Prefix) => prefix = Some(found.value().into()),
+            Word::Option(found) => destdir = Some(found.value().into()),
+            Word::Operand(word) | Word::Unknown(word) => return Err(surplus(&word)),
         }
+        Ok(())
+    })?;
+    if !going_on {
+        return Ok(());
     }
-    let prefix = prefix.ok_or_else(|| format!("from where?\n\n{HELP}"))?;
+    let prefix = prefix.ok_or_else(|| with_help("from where?", &UNINSTALL))?;
     let prefix = std::path::absolute(&prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     let place = match destdir {
         Some(folder) => folder.join(prefix.strip_prefix("/").unwrap_or(&prefix)),

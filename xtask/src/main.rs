@@ -20,13 +20,17 @@ mod run;
 mod sh;
 mod soak;
 mod stage;
+mod task;
 mod test;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use lexopt::prelude::*;
+use gasnet_options::{Word, opt};
+
+use task::{Task, read, surplus, task, with_help};
 
 const HELP: &str = "\
 usage: cargo xtask TASK [options]
@@ -53,74 +57,78 @@ usage: cargo xtask TASK [options]
 'cargo xtask TASK --help' describes the options of a task.
 ";
 
-const STAGE_HELP: &str = "\
-Builds the tools and libraries, and updates their layout under target/stage.
+const STAGE: Task<()> = task(
+    "cargo xtask stage",
+    "Builds the tools and libraries, and updates their layout under target/stage.",
+    &["cargo xtask stage"],
+    &[],
+    "",
+);
 
-usage: cargo xtask stage
-";
+#[derive(Clone, Copy)]
+enum Key {
+    Prefix,
+    CCompiler,
+    CxxCompiler,
+    DestDir,
+}
 
-const INSTALL_HELP: &str = "\
-Builds and installs upcc, upcrun, gasnetrun, caf, cafrun, headers, libraries,
-manual pages, and files for the builds of clients: pkg-config files, fragments
-for make, packages for CMake.
+const INSTALL: Task<Key> = task(
+    "cargo xtask install",
+    "Builds and installs upcc, upcrun, gasnetrun, caf, cafrun, headers, libraries, manual pages, and files for the \
+     builds of clients: pkg-config files, fragments for make, packages for CMake.",
+    &["cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdir DIR]"],
+    &[
+        opt(Key::Prefix, "--prefix DIR", "directory under which the files will be used (required)"),
+        opt(
+            Key::CCompiler,
+            "--cc PROGRAM",
+            "C compiler for the builds of clients (default cc); one library serves all compilers",
+        ),
+        opt(Key::CxxCompiler, "--cxx PROGRAM", "C++ compiler for the builds of clients (default c++)"),
+        opt(Key::DestDir, "--destdir DIR", "put the files under DIR/PREFIX, for packaging (default: no DIR)"),
+    ],
+    "\
+'cargo xtask uninstall --prefix DIR' removes what was installed. Environment modules: 'module use \
+DIR/share/modulefiles', then 'module load gasnet-rs'.",
+);
 
-usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM]
-           [--destdir DIR]
+const BENCH: Task<()> = task(
+    "cargo xtask bench",
+    "Runs the benchmarks (program pgas-bench in benches/). Each figure is printed beside a floor measured in the same \
+     run.",
+    &["cargo xtask bench SET [--json] [options of pgas-bench]"],
+    &[],
+    "\
+SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness, clan, pgas, ex, vis, registration,
+netvm, netvm-live, clan-paper or trapeze.
 
-  --prefix DIR    directory under which the files will be used (required)
-  --cc PROGRAM    C compiler for the builds of clients (default cc); one library
-                  serves all compilers
-  --cxx PROGRAM   C++ compiler for the builds of clients (default c++)
-  --destdir DIR   put the files under DIR/PREFIX, for packaging (default: no
-                  DIR)
+registration, netvm, clan-paper and trapeze simulate the measurements of the papers, print paper | here | difference,
+and write plots and values under target/bench/plots. clan prints what clan-paper does before its own figures. netvm-live
+measures the same modes on real memory.
 
-'cargo xtask uninstall --prefix DIR' removes what was installed. Environment
-modules: 'module use DIR/share/modulefiles', then 'module load gasnet-rs'.
-";
-
-const BENCH_HELP: &str = "\
-Runs the benchmarks (program pgas-bench in benches/). Each figure is printed
-beside a floor measured in the same run.
-
-usage: cargo xtask bench SET [--json] [options of pgas-bench]
-
-SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness,
-clan, pgas, ex, vis, registration, netvm, netvm-live, clan-paper or trapeze.
-
-registration, netvm, clan-paper and trapeze simulate the measurements of the
-papers, print paper | here | difference, and write plots and values under
-target/bench/plots. clan prints what clan-paper does before its own figures.
-netvm-live measures the same modes on real memory.
-
-'cargo xtask bench smp --help' describes each set and the options: --list,
---filter TEXT, --quick, --rounds N, ...
-";
+'cargo xtask bench smp --help' describes each set and the options: --list, --filter TEXT, --quick, --rounds N, ...",
+);
 
 fn main() -> ExitCode {
-    let mut parser = lexopt::Parser::from_env();
-    let task = match parser.next() {
-        Ok(Some(Value(task))) => task.to_string_lossy().into_owned(),
-        Ok(Some(Short('h') | Long("help"))) => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        _ => {
-            eprint!("{HELP}");
-            return ExitCode::from(2);
-        }
+    let mut words: std::collections::VecDeque<OsString> = std::env::args_os().skip(1).collect();
+    let Some(task) = words.pop_front() else {
+        eprint!("{HELP}");
+        return ExitCode::from(2);
     };
-    let done = match task.as_str() {
-        "run" => run::main(parser),
-        "check" => check::main(parser),
-        "test" => test::main(parser),
-        "stage" => plain(parser, STAGE_HELP)
+    let words = Vec::from(words);
+    let done = match &*task.to_string_lossy() {
+        "run" => run::main(words),
+        "check" => check::main(words),
+        "test" => test::main(words),
+        "stage" => read(&STAGE, words, |word, _| no_operand(word))
             .and_then(|go| if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }),
-        "install" => install(parser),
-        "uninstall" => installed::uninstall(parser),
-        "package" => package::main(parser),
-        "bench" => bench(parser),
-        "soak" => soak::main(parser),
-        "help" => {
+        "install" => install(words),
+        "uninstall" => installed::uninstall(words),
+        "package" => package::main(words),
+        "bench" => bench(words),
+        "soak" => soak::main(words),
+        "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
         }
@@ -135,19 +143,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// A task without options: whether to go on after `--help`.
-fn plain(mut parser: lexopt::Parser, help: &str) -> Result<bool, String> {
-    match parser.next().map_err(|e| e.to_string())? {
-        None => Ok(true),
-        Some(Short('h') | Long("help")) => {
-            print!("{help}");
-            Ok(false)
-        }
-        Some(other) => Err(format!("{}\n\n{help}", other.unexpected())),
+/// Refuses an operand of a task that has none.
+fn no_operand<K>(word: Word<K>) -> Result<(), String> {
+    match word {
+        Word::Operand(word) | Word::Unknown(word) => Err(surplus(&word)),
+        Word::Option(_) => Ok(()),
     }
 }
 
-fn install(mut parser: lexopt::Parser) -> Result<(), String> {
+fn install(words: Vec<OsString>) -> Result<(), String> {
     let (mut prefix, mut destdir) = (None::<PathBuf>, None::<PathBuf>);
     let (mut cc, mut cxx) = (None, None);
     let compiler = |name: std::ffi::OsString| {
@@ -156,20 +160,20 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
         let found = found.or_else(|| sh::which(&name.to_string_lossy())).filter(|path| path.is_file());
         found.ok_or_else(|| format!("{}: there is no such compiler", path.display()))
     };
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Long("prefix") => prefix = Some(parser.value().map_err(|e| e.to_string())?.into()),
-            Long("destdir") => destdir = Some(parser.value().map_err(|e| e.to_string())?.into()),
-            Long("cc") => cc = Some(compiler(parser.value().map_err(|e| e.to_string())?)?),
-            Long("cxx") => cxx = Some(compiler(parser.value().map_err(|e| e.to_string())?)?),
-            Short('h') | Long("help") => {
-                print!("{INSTALL_HELP}");
-                return Ok(());
-            }
-            other => return Err(format!("{}\n\n{INSTALL_HELP}", other.unexpected())),
+    let going_on = read(&INSTALL, words, |word, _| {
+        let Word::Option(found) = word else { return no_operand(word) };
+        match found.key {
+            Key::Prefix => prefix = Some(found.value().into()),
+            Key::DestDir => destdir = Some(found.value().into()),
+            Key::CCompiler => cc = Some(compiler(found.value())?),
+            Key::CxxCompiler => cxx = Some(compiler(found.value())?),
         }
+        Ok(())
+    })?;
+    if !going_on {
+        return Ok(());
     }
-    let prefix = prefix.ok_or_else(|| format!("where to?\n\n{INSTALL_HELP}"))?;
+    let prefix = prefix.ok_or_else(|| with_help("where to?", &INSTALL))?;
     let prefix = std::path::absolute(&prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     let mut site = stage::site(&prefix)?;
     site.cc = cc.unwrap_or(site.cc);
@@ -223,18 +227,16 @@ const SUITES: &[(&str, Needs)] = &[
     ("trapeze", Needs::Nothing),
 ];
 
-fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
-    let (suite, needs) = match parser.next().map_err(|e| e.to_string())? {
-        Some(Value(wanted)) => *SUITES
-            .iter()
-            .find(|(name, _)| wanted == *name)
-            .ok_or_else(|| format!("there is no suite '{}'\n\n{BENCH_HELP}", wanted.to_string_lossy()))?,
-        Some(Short('h') | Long("help")) => {
-            print!("{BENCH_HELP}");
-            return Ok(());
-        }
-        _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
-    };
+fn bench(words: Vec<OsString>) -> Result<(), String> {
+    let mut words = words.into_iter();
+    let wanted = words.next().ok_or_else(|| with_help("which suite?", &BENCH))?;
+    if wanted == "-h" || wanted == "--help" {
+        print!("{}", BENCH.help());
+        return Ok(());
+    }
+    let found = SUITES.iter().find(|(name, _)| wanted == *name);
+    let none = || with_help(&format!("there is no suite '{}'", wanted.to_string_lossy()), &BENCH);
+    let (suite, needs) = *found.ok_or_else(none)?;
     let prefix = stage::folder();
     if needs != Needs::Nothing {
         stage::stage(&prefix, stage::Parts::ALL)?;
@@ -254,6 +256,21 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let mut command = Command::new(sh::target().join("release/pgas-bench"));
     command.arg(suite).arg("--prefix").arg(&prefix);
     command.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
-    command.args(parser.raw_args().map_err(|e| e.to_string())?);
+    command.args(words);
     sh::pass(command, Duration::from_secs(3600))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helps_have_no_mistakes() {
+        assert_eq!(INSTALL.mistakes(), [""; 0]);
+        assert_eq!(STAGE.mistakes(), [""; 0]);
+        assert_eq!(BENCH.mistakes(), [""; 0]);
+        for (name, _) in SUITES {
+            assert!(BENCH.help().contains(name), "{name}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! Manual pages, made of what is written already: the `--help` of each tool, and the comments and
-//! declarations of each header.
+//! Manual pages: those that the tools print of their tables of options, and those that are made of the
+//! comments and declarations of each header.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,8 @@ use crate::clients::CONDUITS;
 use crate::files::write;
 use crate::sh;
 
-/// The tools that have pages, and what the list of pages says about each.
-const TOOLS: [(&str, &str); 5] = [
-    ("upcc", "compile and link UPC programs"),
-    ("upcrun", "run UPC programs"),
-    ("gasnetrun", "start the ranks of a PGAS program"),
-    ("caf", "compile and link Fortran programs with coarrays"),
-    ("cafrun", "run Fortran programs with coarrays"),
-];
+/// The tools that have pages, which they print by themselves.
+const TOOLS: [&str; 5] = ["upcc", "upcrun", "gasnetrun", "caf", "cafrun"];
 
 /// Text with nothing in it that roff takes for its own.
 fn plain(text: &str) -> String {
@@ -33,60 +27,6 @@ fn head(name: &str, section: u8, brief: &str) -> String {
 fn verbatim(lines: &[&str]) -> String {
     let lines: String = lines.iter().map(|line| plain(line) + "\n").collect();
     format!(".nf\n{lines}.fi\n")
-}
-
-/// Where the explanation starts in a line like `  -o FILE      output`: after the last gap of two blanks.
-fn gap(line: &str) -> Option<usize> {
-    let text = line.trim_start();
-    let indent = line.len() - text.len();
-    let at = text.rfind("  ")? + indent;
-    Some(at + 2)
-}
-
-fn is_option(line: &str) -> bool {
-    let text = line.trim_start();
-    text.len() < line.len() && text.starts_with('-')
-}
-
-/// The page of a tool whose `--help` has a `usage:` line, options of the form ` -o FILE explanation`, and
-/// paragraphs.
-pub fn tool_page(name: &str, brief: &str, help: &str) -> String {
-    // Most explanations start at one column; a long option leaves a single blank before it.
-    let mut columns: Vec<usize> = help.lines().filter(|line| is_option(line)).filter_map(gap).collect();
-    columns.sort_unstable();
-    let column = columns.get(columns.len() / 2).copied().unwrap_or(0);
-    let (mut synopsis, mut body) = (Vec::new(), String::new());
-    let (mut in_usage, mut in_options, mut fresh) = (false, false, true);
-    for line in help.lines() {
-        let indent = line.len() - line.trim_start().len();
-        if line.trim().is_empty() {
-            (in_usage, in_options, fresh) = (false, false, true);
-        } else if let Some(usage) = line.strip_prefix("usage: ") {
-            in_usage = true;
-            synopsis.push(usage);
-        } else if in_usage && indent > 0 {
-            synopsis.push(line.trim_start());
-        } else if is_option(line) {
-            let at = line.get(column - 1..).is_some_and(|rest| {
-                let mut rest = rest.chars();
-                rest.next() == Some(' ') && rest.next().is_some_and(|c| c != ' ')
-            });
-            let at = if at { Some(column) } else { gap(line) };
-            let (term, text) = at.map_or((line, ""), |at| line.split_at(at));
-            body += &format!(".TP\n.B {}\n{}\n", plain(term.trim()), plain(text.trim()));
-            in_options = true;
-        } else if in_options && indent > 0 {
-            body += &format!("{}\n", plain(line.trim_start()));
-        } else {
-            if fresh || in_options {
-                body += ".PP\n";
-            }
-            body += &format!("{}\n", plain(line.trim()));
-            (in_options, fresh) = (false, false);
-        }
-    }
-    let synopsis = format!(".SH SYNOPSIS\n{}", verbatim(&synopsis));
-    format!("{}{synopsis}.SH DESCRIPTION\n{}", head(name, 1, brief), body.trim_start_matches(".PP\n"))
 }
 
 /// The words of a comment that starts at the head of `text`, without its stars, a line each.
@@ -245,14 +185,14 @@ fn function_pages(header: &str, text: &str) -> Vec<(String, String)> {
 /// Writes the pages of an installation, of its own tools and headers, under `share/man`.
 pub fn lay_down(prefix: &Path) -> Result<(), String> {
     let man = prefix.join("share/man");
-    for (name, brief) in TOOLS {
+    for name in TOOLS {
         let mut ask = Command::new(prefix.join("bin").join(name));
-        ask.arg("--help");
-        let help = sh::capture(ask, Duration::from_secs(20))?;
-        if help.status != Some(0) {
-            return Err(format!("{name} --help\n{}", help.report()));
+        ask.arg("--manual");
+        let page = sh::capture(ask, Duration::from_secs(20))?;
+        if page.status != Some(0) {
+            return Err(format!("{name} --manual\n{}", page.report()));
         }
-        write(&man.join(format!("man1/{name}.1")), &tool_page(name, brief, &help.stdout))?;
+        write(&man.join(format!("man1/{name}.1")), &page.stdout)?;
     }
     for name in
         CONDUITS.map(|conduit| format!("gasnetrun_{conduit}")).iter().map(String::as_str).chain(["amudprun"])
@@ -282,17 +222,6 @@ pub fn lay_down(prefix: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn options_become_items() {
-        let help = "usage: tool [options] file\n       tool --x\n\nDoes a thing.\nAnd more.\n\n  -c  -S      stop\n              early\n  \
-                    -o FILE     output\n  --long FILE write\n\nThe end.\n";
-        let page = tool_page("tool", "does a thing", help);
-        let expected = ".SH NAME\ntool \\- does a thing\n.SH SYNOPSIS\n.nf\ntool [options] file\ntool \\-\\-x\n.fi\n.SH DESCRIPTION\n\
-                        Does a thing.\nAnd more.\n.TP\n.B \\-c  \\-S\nstop\nearly\n.TP\n.B \\-o FILE\noutput\n.TP\n.B \\-\\-long FILE\nwrite\n\
-                        .PP\nThe end.\n";
-        assert!(page.ends_with(expected), "{page}");
-    }
 
     #[test]
     fn functions_have_pages() {

@@ -6,45 +6,56 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use lexopt::prelude::*;
+use gasnet_options::{Word, opt};
 
 use crate::clients::Site;
 use crate::stage::{self, Parts};
+use crate::task::{Task, read, surplus, task, with_help};
 use crate::{files, installed, man, plugins, sh};
 
-const HELP: &str = "\
-Makes a Debian package of the files that 'cargo xtask install' installs.
+#[derive(Clone, Copy)]
+enum Key {
+    Output,
+    NoPlugins,
+}
 
-usage: cargo xtask package deb [--output DIR] [--no-plugins]
-
-  --output DIR   directory for the package (default target/package)
-  --no-plugins   leave out the conduits mpi and ofi (default: include those that
-                 can be built here)
-
-To install it, as root: apt install DIR/gasnet-rs_VERSION_ARCHITECTURE.deb
-To remove it, as root: apt remove gasnet-rs
-";
+const PACKAGE: Task<Key> = task(
+    "cargo xtask package",
+    "Makes a Debian package of the files that 'cargo xtask install' installs.",
+    &["cargo xtask package deb [--output DIR] [--no-plugins]"],
+    &[
+        opt(Key::Output, "--output DIR", "directory for the package (default target/package)"),
+        opt(
+            Key::NoPlugins,
+            "--no-plugins",
+            "leave out the conduits mpi and ofi (default: include those that can be built here)",
+        ),
+    ],
+    "\
+  To install it, as root: apt install DIR/gasnet-rs_VERSION_ARCHITECTURE.deb
+  To remove it, as root: apt remove gasnet-rs",
+);
 
 /// Longest time for a tool.
 const TOOL_LIMIT: Duration = Duration::from_secs(300);
 
 /// Reads the command line and packs.
-pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let (mut output, mut with_plugins, mut kind) = (sh::target().join("package"), true, None);
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Long("output") => output = parser.value().map_err(|e| e.to_string())?.into(),
-            Long("no-plugins") => with_plugins = false,
-            Short('h') | Long("help") => {
-                print!("{HELP}");
-                return Ok(());
-            }
-            Value(value) if kind.is_none() => kind = Some(value),
-            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
+    let going_on = read(&PACKAGE, words, |word, _| {
+        match word {
+            Word::Option(found) if matches!(found.key, Key::Output) => output = found.value().into(),
+            Word::Option(_) => with_plugins = false,
+            Word::Operand(value) if kind.is_none() => kind = Some(value),
+            Word::Operand(word) | Word::Unknown(word) => return Err(surplus(&word)),
         }
+        Ok(())
+    })?;
+    if !going_on {
+        return Ok(());
     }
     if kind.is_none_or(|kind| kind != "deb") {
-        return Err(format!("which kind of package?\n\n{HELP}"));
+        return Err(with_help("which kind of package?", &PACKAGE));
     }
     let package = deb(&output, with_plugins)?;
     say!("made {0}; as root: apt install {0}", package.display());
@@ -249,7 +260,7 @@ mod tests {
         let words: Vec<&str> = install.split('"').filter(|word| word.starts_with("--")).collect();
         assert_eq!(words, ["--prefix", "--cc", "--cxx"]);
         for word in words {
-            assert!(crate::INSTALL_HELP.contains(&format!("{word} ")), "install has no {word}");
+            assert!(crate::INSTALL.help().contains(&format!("{word} ")), "install has no {word}");
         }
         // A language that may not be there; where it is, it must accept the text.
         let mut parse = Command::new("python3");

@@ -5,59 +5,62 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use lexopt::prelude::*;
+use gasnet_options::{Word, opt};
 
 use crate::build;
 use crate::plugins;
 use crate::sh;
 use crate::stage::{self, Parts};
+use crate::task::{Task, read, task, with_help};
 
-pub const HELP: &str = "\
-Builds a program and the tools that it needs, and runs it on N ranks of this
-host.
+#[derive(Clone, Copy)]
+enum Key {
+    Ranks,
+    Conduit,
+}
 
-usage: cargo xtask run [--conduit NAME] -n N FILE [arguments]
-
+const RUN: Task<Key> = task(
+    "cargo xtask run",
+    "Builds a program and the tools that it needs, and runs it on N ranks of this host.",
+    &["cargo xtask run [--conduit NAME] -n N FILE [arguments]"],
+    &[
+        opt(Key::Ranks, "-n N", "number of ranks"),
+        opt(Key::Conduit, "--conduit NAME", "network: smp (default), udp, mpi, ofi or netvm"),
+    ],
+    "\
 FILE is one of
+
   a UPC program (.upc)               compiled by upcc, run by upcrun
   a C program with gasnet.h (.c)     compiled against libgasnet, run by
                                      gasnetrun
   a Fortran program (.f90)           compiled by caf with gfortran, run by
                                      cafrun
-  the name of an example in examples/rust
-
-  -n N              number of ranks
-  --conduit NAME    network: smp (default), udp, mpi, ofi or netvm
-";
+  the name of an example in examples/rust",
+);
 
 /// Reads the command line and runs. Returns only on failure: the program takes this process's place.
-pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
-    let mut ranks = None;
-    let mut conduit = None::<OsString>;
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Short('n') => {
-                let value = parser.value().map_err(|e| e.to_string())?;
-                let count = value.to_str().and_then(|v| v.parse::<u32>().ok()).filter(|&n| n > 0);
-                ranks = Some(count.ok_or_else(|| format!("-n {value:?}: not a number of ranks"))?);
+pub fn main(words: Vec<OsString>) -> Result<(), String> {
+    let (mut ranks, mut conduit) = (None, None);
+    let going_on = read(&RUN, words, |word, words| {
+        match word {
+            Word::Option(found) if matches!(found.key, Key::Conduit) => conduit = Some(found.value()),
+            Word::Option(found) => {
+                let count = found.text().parse::<u32>().ok().filter(|&n| n > 0);
+                ranks = Some(count.ok_or_else(|| format!("-n {}: not a number of ranks", found.text()))?);
             }
-            Long("conduit") => conduit = Some(parser.value().map_err(|e| e.to_string())?),
-            Short('h') | Long("help") => {
-                print!("{HELP}");
-                return Ok(());
-            }
-            Value(file) => {
-                let arguments: Vec<OsString> = parser.raw_args().map_err(|e| e.to_string())?.collect();
+            Word::Operand(file) | Word::Unknown(file) => {
                 let ranks = ranks.ok_or("how many ranks? cargo xtask run -n 4 FILE")?;
                 let mut command = prepare(Path::new(&file), ranks, conduit.as_deref())?;
-                command.args(arguments);
+                while let Some(argument) = words.next_if(|_| true) {
+                    command.arg(argument);
+                }
                 sh::restore_loader_path(&mut command);
                 return Err(format!("{}: {}", sh::show(&command), command.exec()));
             }
-            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
         }
-    }
-    Err(format!("which program?\n\n{HELP}"))
+        Ok(())
+    })?;
+    if going_on { Err(with_help("which program?", &RUN)) } else { Ok(()) }
 }
 
 /// The command that runs the program, once everything for it is built.

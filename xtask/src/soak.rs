@@ -21,33 +21,54 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lexopt::prelude::*;
+use gasnet_options::{Found, Word, opt};
 
 use crate::netvm;
 use crate::plugins;
 use crate::programs::{self, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
+use crate::task::{Task, read, surplus, task};
 
-const HELP: &str = "\
-Runs random and long tests. Inputs that fail are kept under target/soak.
+#[derive(Clone, Copy)]
+enum Key {
+    Minutes,
+    Seed,
+    Record,
+    Stale,
+    Flood,
+    Giant,
+}
 
-usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS |
-           --giant] [--record]
-
-  --minutes M   duration in minutes (default 10)
-  --seed S      seed of the random numbers (default: from the clock)
-  --record      add the result to docs/soak.md
-
-Instead of the random tests:
-  --stale N     N simulated accesses to pages whose mappings change (a million
-                takes about a second)
-  --flood S     floods of messages between all pairs of 16 ranks over udp for at
-                least S seconds, with the smallest windows; the job must not
-                hang, and memory must not grow
-  --giant       a put, a get and a fill of more than 4 GiB over each conduit
-                that is built; needs 10 GiB of memory
-";
+const SOAK: Task<Key> = task(
+    "cargo xtask soak",
+    "Runs random and long tests. Inputs that fail are kept under target/soak.",
+    &["cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant] [--record]"],
+    &[
+        opt(Key::Minutes, "--minutes M", "duration in minutes (default 10)"),
+        opt(Key::Seed, "--seed S", "seed of the random numbers (default: from the clock)"),
+        opt(Key::Record, "--record", "add the result to docs/soak.md"),
+        opt(
+            Key::Stale,
+            "--stale N",
+            "instead of the random tests: N simulated accesses to pages whose mappings change (a million takes about \
+             a second)",
+        ),
+        opt(
+            Key::Flood,
+            "--flood SECONDS",
+            "instead of the random tests: floods of messages between all pairs of 16 ranks over udp for at least so \
+             long, with the smallest windows; the job must not hang, and memory must not grow",
+        ),
+        opt(
+            Key::Giant,
+            "--giant",
+            "instead of the random tests: a put, a get and a fill of more than 4 GiB over each conduit that is built; \
+             needs 10 GiB of memory",
+        ),
+    ],
+    "",
+);
 
 /// Longest time for one compile.
 const COMPILE_LIMIT: Duration = Duration::from_secs(30);
@@ -71,31 +92,32 @@ enum Only {
 }
 
 /// The number that an option is followed by.
-fn number<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
-    parser: &mut lexopt::Parser,
-) -> Result<T, String> {
-    parser.value().and_then(|value| value.parse()).map_err(|e| e.to_string())
+fn number<T: std::str::FromStr<Err: std::fmt::Display>>(found: &Found<Key>) -> Result<T, String> {
+    found.text().parse().map_err(|e| format!("{} {}: {e}", found.written, found.text()))
 }
 
 /// Reads the command line and runs.
-pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let (mut minutes, mut record, mut only) = (10.0_f64, false, None);
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Long("minutes") => minutes = number(&mut parser)?,
-            Long("seed") => seed = number(&mut parser)?,
-            Long("stale") => only = Some(Only::Stale(number(&mut parser)?)),
-            Long("flood") => only = Some(Only::Flood(number(&mut parser)?)),
-            Long("giant") => only = Some(Only::Giant),
-            Long("record") => record = true,
-            Short('h') | Long("help") => {
-                print!("{HELP}");
-                return Ok(());
-            }
-            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
+    let going_on = read(&SOAK, words, |word, _| {
+        let found = match word {
+            Word::Option(found) => found,
+            Word::Operand(word) | Word::Unknown(word) => return Err(surplus(&word)),
+        };
+        match found.key {
+            Key::Minutes => minutes = number(&found)?,
+            Key::Seed => seed = number(&found)?,
+            Key::Stale => only = Some(Only::Stale(number(&found)?)),
+            Key::Flood => only = Some(Only::Flood(number(&found)?)),
+            Key::Giant => only = Some(Only::Giant),
+            Key::Record => record = true,
         }
+        Ok(())
+    })?;
+    if !going_on {
+        return Ok(());
     }
     let text = match only {
         None => return all_in_turn(minutes, seed, record),

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lexopt::prelude::*;
+use gasnet_options::{Word, opt};
 
 use crate::build;
 use crate::cluster;
@@ -24,6 +24,7 @@ use crate::netvm;
 use crate::programs::{self, Program, RANKS, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
+use crate::task::{Task, read, task};
 
 /// Longest time of a cargo step.
 const CARGO_LIMIT: Duration = Duration::from_secs(1500);
@@ -242,20 +243,27 @@ fn part(name: &str) -> End {
     sh::pass(sh::cargo(&["test", "-p", "gasnet-house", "--test", name]), CARGO_LIMIT).into()
 }
 
+#[derive(Clone, Copy)]
+enum Key {
+    Quick,
+    Skip,
+    List,
+}
+
+const TEST: Task<Key> = task(
+    "cargo xtask test",
+    "Runs all tests, and says what it could not test.",
+    &["cargo xtask test [--quick] [--skip STEP]... [--list] [STEP]..."],
+    &[
+        opt(Key::Quick, "--quick", "fewer steps, and programs on 1 and 3 ranks with neighbourhood only"),
+        opt(Key::Skip, "--skip STEP", "all but this step; may be repeated"),
+        opt(Key::List, "--list", "print the names of the steps"),
+    ],
+    "With a STEP: this step only, and what it needs.",
+);
+
 fn help() -> String {
-    let mut text = "\
-Runs all tests, and says what it could not test.
-
-usage: cargo xtask test [--quick] [--skip STEP]... [--list] [STEP]...
-
-  STEP          this step only (and what it needs)
-  --quick       fewer steps, and programs on 1 and 3 ranks with neighbourhood only
-  --skip STEP   all but this step; may be repeated
-  --list        the steps
-
-steps:
-"
-    .to_string();
+    let mut text = TEST.help() + "\nsteps:\n";
     for step in all_steps() {
         text += &format!(
             "  {:<14} {}{}\n",
@@ -272,23 +280,27 @@ steps:
 }
 
 /// Reads the command line and runs the steps.
-pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let (mut quick, mut only, mut skip) = (false, Vec::new(), Vec::new());
-    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
-        match argument {
-            Long("quick") => quick = true,
-            Long("skip") => skip.push(step_name(parser.value().map_err(|e| e.to_string())?)?),
-            Value(step) => only.push(step_name(step)?),
-            Long("list") => {
-                all_steps().for_each(|step| say!("{}", step.name));
-                return Ok(());
-            }
-            Short('h') | Long("help") => {
-                print!("{}", help());
-                return Ok(());
-            }
-            other => return Err(format!("{}\n\n{}", other.unexpected(), help())),
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        print!("{}", help());
+        return Ok(());
+    }
+    let mut list = false;
+    read(&TEST, words, |word, _| {
+        match word {
+            Word::Option(found) => match found.key {
+                Key::Quick => quick = true,
+                Key::Skip => skip.push(step_name(found.value())?),
+                Key::List => list = true,
+            },
+            Word::Operand(step) | Word::Unknown(step) => only.push(step_name(step)?),
         }
+        Ok(())
+    })?;
+    if list {
+        all_steps().for_each(|step| say!("{}", step.name));
+        return Ok(());
     }
     let chosen = |step: &&Step| {
         let asked = only.iter().any(|name| name == step.name);

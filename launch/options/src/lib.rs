@@ -142,12 +142,6 @@ impl<K: Copy + 'static> Command<K> {
         twice.chain(wide).collect()
     }
 
-    /// For what passes words on to this command: whether the value of the option that the word is, if it
-    /// needs one, is in the same word. `None` if the word is no option of the table.
-    pub fn in_a_word(&self, word: &std::ffi::OsStr) -> Option<bool> {
-        words::in_a_word(self, word)
-    }
-
     /// The message about an option that there is not.
     pub fn unknown(&self, word: &str) -> String {
         match self.nearest(word) {

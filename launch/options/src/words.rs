@@ -141,16 +141,19 @@ fn find<'t, 'w, K: Copy>(
     (bundles || found.takes() != Takes::Nothing).then_some((found, letter, more))
 }
 
-/// Whether the option that the word is has its value in the same word, if it needs one.
-pub(crate) fn in_a_word<K: Copy>(command: &Command<K>, word: &OsStr) -> Option<bool> {
-    let (row, _, rest) = find(command, word)?;
-    match (row.takes(), rest) {
-        // Several letters in one word: the last decides.
-        (Takes::Nothing, Rest::Glued(more)) => {
-            in_a_word(command, &OsString::from_vec([b"-", more.as_bytes()].concat()))
+impl<K: Copy + 'static> Command<K> {
+    /// For what passes words on to this command: whether the value of the option that the word is, if it
+    /// needs one, is in the same word. `None` if the word is no option of the table.
+    pub fn in_a_word(&self, word: &OsStr) -> Option<bool> {
+        let (row, _, rest) = find(self, word)?;
+        match (row.takes(), rest) {
+            // Several letters in one word: the last decides.
+            (Takes::Nothing, Rest::Glued(more)) => {
+                self.in_a_word(&OsString::from_vec([b"-", more.as_bytes()].concat()))
+            }
+            (Takes::Value, Rest::Nothing) => Some(false),
+            _ => Some(true),
         }
-        (Takes::Value, Rest::Nothing) => Some(false),
-        _ => Some(true),
     }
 }
 
