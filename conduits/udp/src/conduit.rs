@@ -3,7 +3,8 @@
 //! **Who makes progress.** Everything happens in polls, on the caller's stack. A rank that computes without
 //! calling the runtime handles no message. But a *keeper* thread looks at intervals and then handles what has
 //! arrived: it acknowledges, so that peers know that the rank is alive, places puts and serves gets. It never
-//! runs handlers.
+//! runs handlers. A rank that waits in a loop over its own memory, of which nothing is seen here, also gets
+//! what it waits for in this way, so the keeper looks often while something arrives ([`Vigil`]).
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::address::{self, RankAddress};
@@ -15,6 +16,7 @@ use crate::memory::Arrived;
 use crate::settings::Settings;
 use crate::socket::{self, MIN_DATAGRAM_BYTES, Socket, now};
 use crate::trial::{self, Chosen};
+use crate::vigil::{TOLD_AFTER_NS, Vigil};
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -26,10 +28,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Interval at which the keeper looks.
-const KEEPER_INTERVAL: Duration = Duration::from_millis(500);
-/// So many looks in a row at which something had arrived for a rank that does not poll are told.
-const UNHEEDED_LOOKS: u32 = 20;
 /// Longest time in nanoseconds that a leaving rank waits for the last acknowledgements.
 const LINGER_NS: u64 = 2_000_000_000;
 /// Bytes of the largest get or put.
@@ -155,12 +153,12 @@ fn keep(conduit: &Weak<SharedEngine>, tells: Option<String>) {
         // SAFETY: 1. This thread runs `keep` alone, which uses no other files.
         unsafe { close_others(&[socket, poll, timer, stderr.as_fd()], true) };
     }
-    let mut unheeded = 0;
+    let mut vigil = Vigil::new(now());
     loop {
-        std::thread::sleep(KEEPER_INTERVAL);
+        std::thread::sleep(Duration::from_nanos(vigil.interval()));
         let Some(shared) = conduit.upgrade() else { return };
         if shared.polled.swap(false, Relaxed) {
-            unheeded = 0;
+            vigil.heeded(now());
             continue;
         }
         let mut engine = shared.engine();
@@ -168,7 +166,7 @@ fn keep(conduit: &Weak<SharedEngine>, tells: Option<String>) {
         engine.is_keeper = true;
         engine.pump(now());
         engine.is_keeper = false;
-        unheeded = if engine.counters().received > before { unheeded + 1 } else { 0 };
+        let arrived = engine.counters().received > before;
         shared.count(&mut engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
@@ -176,13 +174,14 @@ fn keep(conduit: &Weak<SharedEngine>, tells: Option<String>) {
             engine.wake();
         }
         drop(engine);
-        if unheeded == UNHEEDED_LOOKS
+        if vigil.unheeded(now(), arrived)
             && let Some(who) = &tells
         {
             gasnet_sys::stdio::say(&format!(
-                "gasnet: warning: {who} has made no call of the runtime for {} s, and what others send reaches it twice a second only: if it waits \
-                 for that in a loop of its own, or should serve others while it computes, set GASNET_PROGRESS=thread\n",
-                (KEEPER_INTERVAL * UNHEEDED_LOOKS).as_secs()
+                "gasnet: warning: {who} has made no call of the runtime for {} s, while others sent to it: what they put arrives half a \
+                 millisecond late, and handlers do not run: if it waits for that in a loop of its own, or should serve others while it \
+                 computes, set GASNET_PROGRESS=thread\n",
+                TOLD_AFTER_NS / 1_000_000_000
             ));
         }
     }

@@ -1,7 +1,7 @@
 //! The UDP conduit: reliable active messages and one-sided transfers over datagrams.
 //!
 //! ```text
-//! conduit   the interface to the core
+//! conduit   the interface to the core                             vigil
 //! trial     which addresses of hosts reach each other
 //! engine    all links of a rank, one socket, timers               socket  address  memory
 //! link      the protocol between two ranks, no input or output    path  window  buf  share
@@ -35,6 +35,7 @@ mod settings;
 pub mod share;
 mod socket;
 mod trial;
+mod vigil;
 pub mod window;
 pub mod wire;
 
