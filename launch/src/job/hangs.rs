@@ -1,0 +1,127 @@
+//! Waits that cannot end.
+
+use std::time::{Duration, Instant};
+
+use super::{Job, JobAction, Phase, RankState, Reported};
+
+/// How often each waiting rank has to report its wait, with nothing else happening, until it is taken to wait
+/// for ever.
+pub(super) const REPORTS_UNTIL_STUCK: u32 = 10;
+/// How often it has to report its wait until that is compared with the waits of others.
+pub(super) const REPORTS_UNTIL_COMPARED: u32 = 2;
+/// Age of a report from which on the rank may be doing something else.
+const REPORT_IS_OLD: Duration = Duration::from_secs(3);
+
+impl Job {
+    /// Something has happened, so the reports of waits are counted from 0 again.
+    pub(super) fn begin_counting(&mut self) {
+        self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|reported| reported.times = 0);
+        self.asked = false;
+    }
+
+    /// Ends the job if some ranks have left and the rest waits in vain.
+    pub(super) fn end_if_stuck(&mut self, now: Instant, actions: &mut Vec<JobAction>) {
+        let missing = |phase: u32| {
+            let missed = |r: &RankState| r.done.is_some() && r.barriers.wrapping_sub(phase) as i32 <= 0;
+            self.ranks.iter().position(missed)
+        };
+        let mut waits = Vec::new();
+        for (rank, state) in self.ranks.iter().enumerate().filter(|(_, r)| r.done.is_none()) {
+            let Some(Reported { wait, times, .. }) = &state.wait else { return };
+            if !wait.for_others {
+                return;
+            }
+            let gone = |peer: u32| self.ranks.get(peer as usize).is_some_and(|r| r.done.is_some());
+            match wait.barrier.and_then(missing) {
+                Some(gone) => {
+                    waits.push(format!("rank {rank} {}, which rank {gone} did not join", wait.in_words()));
+                }
+                // A large transfer to a rank that is still there may take long.
+                None if *times >= REPORTS_UNTIL_STUCK && wait.peer.is_none_or(gone) => {
+                    waits.push(format!("rank {rank} {}", wait.in_words()))
+                }
+                None => return,
+            }
+        }
+        let (left, all) = (self.ranks.iter().filter(|r| r.done.is_some()).count(), waits.len());
+        if left == 0 || all == 0 || self.ending() {
+            return;
+        }
+        waits.truncate(4);
+        let more =
+            if all > waits.len() { format!("; and {} more", all - waits.len()) } else { String::new() };
+        let text = format!(
+            "{left} of {} ranks have left in order, and nobody else can go on: {}{more}; GASNET_WAIT_REPORT=1 says where",
+            self.ranks.len(),
+            waits.join("; ")
+        );
+        self.say(actions, text);
+        self.end(now, 1, None, actions);
+    }
+
+    /// Ends the job if a rank has waited long for one that has left, and for no other.
+    pub(super) fn end_if_unanswered(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let Some(Reported { wait, times: REPORTS_UNTIL_STUCK.., .. }) = &self.ranks[rank as usize].wait
+        else {
+            return;
+        };
+        let gone = |peer: &u32| self.ranks.get(*peer as usize).is_some_and(|r| r.done.is_some());
+        if let Some(peer) = wait.peer.filter(gone) {
+            let text = format!("rank {rank} {}, and rank {peer} has left in order", wait.in_words());
+            self.say(actions, text);
+            self.end(now, 1, None, actions);
+        }
+    }
+
+    /// Ends the job if this rank and another one wait for each other at different places. A proof needs no
+    /// time, and each wait is compared once.
+    pub(super) fn end_if_apart(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let Some(Reported { wait, times: REPORTS_UNTIL_COMPARED, .. }) = &self.ranks[rank as usize].wait
+        else {
+            return;
+        };
+        let apart = self.ranks.iter().position(|other| {
+            let there = other.done.is_none() && !other.gone;
+            there && other.wait.as_ref().is_some_and(|reported| reported.wait.never_meets(wait))
+        });
+        let Some((other, there)) = apart.and_then(|other| Some((other, self.ranks[other].wait.as_ref()?)))
+        else {
+            return;
+        };
+        let text = format!(
+            "the ranks are in different places of the program and cannot meet: rank {other} {}, and rank {rank} {}. \
+             All ranks must make the same collective calls in the same order; GASNET_WAIT_REPORT=1 says where they are",
+            there.wait.in_words(),
+            wait.in_words(),
+        );
+        self.say(actions, text);
+        self.end(now, 1, None, actions);
+    }
+
+    /// Asks all ranks what they wait for, once, if this is the last of them that has waited for long without
+    /// anything happening.
+    pub(super) fn ask_if_all_wait(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let due = |reported: &Reported| {
+            !self.asked && reported.times > 0 && reported.times.is_multiple_of(REPORTS_UNTIL_STUCK)
+        };
+        if !self.ranks[rank as usize].wait.as_ref().is_some_and(due) {
+            return;
+        }
+        let waits = |state: &RankState| {
+            state.wait.as_ref().is_some_and(|reported| {
+                reported.times >= REPORTS_UNTIL_STUCK
+                    && now.saturating_duration_since(reported.at) < REPORT_IS_OLD
+                    && !reported.wait.served_beside
+            })
+        };
+        let mut living = self.ranks.iter().filter(|state| state.done.is_none() && !state.gone);
+        if self.phase == Phase::Running && living.all(waits) {
+            let text = format!(
+                "every rank has waited for {REPORTS_UNTIL_STUCK} s, and nothing has happened: the job may hang"
+            );
+            self.say(actions, text);
+            actions.push(JobAction::Ask);
+            self.asked = true;
+        }
+    }
+}
