@@ -8,6 +8,7 @@
 //! Start it with `gasnetrun -n 4 ./program`, or directly with `GASNET_PSHM_NODES=4`.
 
 mod embed;
+#[cfg(any(feature = "mpi", feature = "ofi"))]
 mod plugins;
 mod registry;
 mod settings;

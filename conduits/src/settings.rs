@@ -22,14 +22,16 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// The rows of every crate, in the order of the documentation.
-const ALL: [&[Setting]; 11] = [
+/// The rows of every crate that this build has, in the order of the documentation.
+const ALL: &[&[Setting]] = &[
     gasnet_launch::SETTINGS,
     SETTINGS,
     gasnet::config::SETTINGS,
     gasnet_decorators::SETTINGS,
     gasnet_smp::SETTINGS,
+    #[cfg(feature = "udp")]
     gasnet_udp::SETTINGS,
+    #[cfg(feature = "netvm")]
     gasnet_netvm::SETTINGS,
     ofi::SETTINGS,
     c::SETTINGS,
@@ -37,15 +39,25 @@ const ALL: [&[Setting]; 11] = [
     caf::SETTINGS,
 ];
 
-/// All settings there are.
+/// Conduits that this build leaves out and whose rows are not in [`ALL`], each after the first letters of its
+/// settings.
+const ABSENT: &[(&str, &str)] = &[
+    #[cfg(not(feature = "udp"))]
+    ("GASNET_UDP_", "udp"),
+    #[cfg(not(feature = "netvm"))]
+    ("GASNET_NETVM_", "netvm"),
+];
+
+/// All settings there are in this build.
 pub fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
-    ALL.into_iter().flatten()
+    ALL.iter().copied().flatten()
 }
 
 /// What the settings of this crate ask for.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) conduit: Option<String>,
+    #[cfg(any(feature = "mpi", feature = "ofi"))]
     pub(crate) plugin_path: Option<String>,
 }
 
@@ -54,6 +66,7 @@ impl Settings {
         let env = Reader::environment(SETTINGS);
         Settings {
             conduit: env.text("GASNET_CONDUIT").map(|v| v.to_ascii_lowercase()),
+            #[cfg(any(feature = "mpi", feature = "ofi"))]
             plugin_path: env.text("GASNET_PLUGIN_PATH"),
         }
     }
@@ -63,7 +76,9 @@ impl Settings {
 pub(crate) fn check() -> Result<(), Error> {
     gasnet_decorators::check_settings()?;
     gasnet_smp::delay_ns()?;
+    #[cfg(feature = "udp")]
     gasnet_udp::check_settings()?;
+    #[cfg(feature = "netvm")]
     gasnet_netvm::check_settings()?;
     ofi::Settings::read()?;
     c::check()?;
@@ -72,12 +87,22 @@ pub(crate) fn check() -> Result<(), Error> {
 
 /// Warnings about `GASNET_*` names in the environment that nobody reads, with the nearest known name.
 pub fn unknown_settings() -> Vec<String> {
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    gasnet::config::unknown_names(names, settings())
+    warnings(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
+}
+
+fn warnings(names: impl Iterator<Item = String>) -> Vec<String> {
+    let conduit = |name: &String| ABSENT.iter().find(|(start, _)| name.starts_with(start));
+    let (absent, others): (Vec<_>, Vec<_>) = names.partition(|name| conduit(name).is_some());
+    let mut warnings = gasnet::config::unknown_names(others.into_iter(), settings());
+    warnings.extend(absent.iter().filter_map(|name| {
+        let (_, conduit) = conduit(name)?;
+        Some(format!("{name} has no effect: this program is built without the conduit {conduit}"))
+    }));
+    warnings
 }
 
 /// The text of `docs/environment.md`.
-#[cfg(test)]
+#[cfg(all(test, feature = "netvm"))]
 fn environment_markdown() -> String {
     let mut text = String::from(
         "# Environment\n\nThis page is generated from the tables of all crates; `conduits/src/settings.rs` joins them. \
@@ -98,6 +123,7 @@ fn environment_markdown() -> String {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "netvm")]
     #[test]
     fn the_document_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/environment.md");
@@ -120,6 +146,18 @@ mod tests {
         assert_eq!(names.len(), all);
     }
 
+    #[cfg(not(feature = "netvm"))]
+    #[test]
+    fn settings_of_a_conduit_that_is_left_out_are_no_mistakes() {
+        let said = warnings(["GASNET_NETVM_MEMORY", "GASNET_NEIGHBOURHOOD"].map(String::from).into_iter());
+        assert!(said[0].contains("GASNET_NEIGHBORHOOD"), "{said:?}");
+        assert_eq!(
+            said[1..],
+            ["GASNET_NETVM_MEMORY has no effect: this program is built without the conduit netvm"]
+        );
+    }
+
+    #[cfg(feature = "netvm")]
     #[test]
     fn the_words_of_the_registration_mode_are_its_names() {
         let row = gasnet_netvm::SETTINGS.iter().find(|s| s.name == "GASNET_NETVM_REGISTRATION").unwrap();

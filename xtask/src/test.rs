@@ -125,7 +125,7 @@ const BESIDE: &[Step] = &[
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: checks::hwloc },
     Step {
         name: "features",
-        about: "the features rand and tracing of pgas",
+        about: "the features of pgas, and each network left out",
         quick: false,
         run: checks::features,
     },

@@ -69,7 +69,8 @@ pub(super) fn hwloc(_: &mut Context) -> End {
     }
 }
 
-/// Tests what the features of `pgas` add. The test of spans is a program of one rank, which says what it saw.
+/// Tests what the features of `pgas` add, and that each network can be left out. The test of spans is a
+/// program of one rank, which says what it saw.
 pub(super) fn features(_: &mut Context) -> End {
     let test = |what: &[&str]| {
         sh::cargo(&[["test", "-p", "pgas", "--features", "rand,tracing"].as_slice(), what].concat())
@@ -84,7 +85,17 @@ pub(super) fn features(_: &mut Context) -> End {
         }
         Err(why) => return End::Failed(why),
     }
-    match counted(test(&["--lib", "streams"])) {
+    for chosen in ["", "udp", "mpi", "ofi"] {
+        let of = ["--no-default-features", "--features", chosen];
+        let check = ["clippy", "--quiet", "-p", "pgas", "-p", "gasnet-conduits", "--lib"];
+        if let failed @ End::Failed(_) =
+            checked(sh::cargo(&[&check, &of[..], &["--", "-D", "warnings"]].concat()))
+        {
+            return failed;
+        }
+    }
+    let none = ["test", "-p", "gasnet-conduits", "--no-default-features", "--lib"];
+    match counted(test(&["--lib", "streams"])).and_then(|tests| Ok(tests + counted(sh::cargo(&none))?)) {
         Ok(tests) => End::Passed(format!("{} tests", tests + 1)),
         Err(why) => End::Failed(why),
     }
