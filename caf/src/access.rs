@@ -15,7 +15,8 @@ use crate::image::{Image, lock};
 use crate::memory::Location;
 use crate::stat::Failure;
 use gasnet::vis::Shape;
-use gasnet::{Categories, RankId, bytes};
+use gasnet::{Categories, RankId};
+use gasnet_wire::bytes;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 

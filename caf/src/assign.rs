@@ -4,7 +4,7 @@
 use crate::convert::{Conversion, convert};
 use crate::descriptor::{Axis, Element, Section};
 use crate::stat::Failure;
-use gasnet::bytes;
+use gasnet_wire::bytes;
 use std::ops::Range;
 
 /// Which side other images may access meanwhile.

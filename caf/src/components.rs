@@ -14,9 +14,10 @@ use crate::image::Image;
 use crate::owner::{Elements, MAX_STEPS_BYTES, Own, Target, length, same_shape};
 use crate::stat::Failure;
 use crate::walk::{Bounds, Found, Miss, Reader, Step, Subscript, split, walk};
-use gasnet::{SegmentEntry, bytes};
+use gasnet::SegmentEntry;
 use gasnet_sys::memory::{read_process, write_process};
 use gasnet_sys::process::Pid;
+use gasnet_wire::bytes;
 
 /// Most runs for which the system is asked, each by a call.
 const MAX_COPIED_RUNS: usize = 16;

@@ -9,8 +9,9 @@ use crate::image::{self, Image, lock};
 use crate::stat::Failure;
 use crate::walk::wire::{Parser, Writer};
 use crate::walk::{Found, Reader, Step, walk};
+use gasnet::RankId;
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, MAX_MEDIUM, Message, Token};
-use gasnet::{RankId, bytes};
+use gasnet_wire::bytes;
 use std::ops::Range;
 
 /// Handlers of this module.

@@ -4,9 +4,9 @@
 //! [`crate::init`] takes the rank instead of booting one.
 #![expect(unsafe_code, reason = "a symbol for a loader")]
 
-use gasnet::plugin::EmbedTable;
 use gasnet::{Config, Error, Rank, Threading};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::plugin::EmbedTable;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 

@@ -10,9 +10,9 @@
 
 use crate::settings::Settings;
 use gasnet::Error;
-use gasnet::conduit::{Conduit, OpenContext};
-use gasnet::plugin::{ENTRY, Entry, OpenTable};
 use gasnet_launch::plugin_folder::{Found, PluginFolder};
+use gasnet_wire::conduit::{Conduit, OpenContext};
+use gasnet_wire::plugin::{ENTRY, Entry, OpenTable};
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //! [`ALL`].
 
 use crate::settings::{self, Settings};
-use gasnet::conduit::{Conduit, OpenContext};
 use gasnet::{Config, Error};
+use gasnet_wire::conduit::{Conduit, OpenContext};
 
 type Open = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 

@@ -1,7 +1,7 @@
 //! The settings of all crates in one table, for the documentation and for warnings about unknown names.
 
 use gasnet::Error;
-use gasnet::config::{Reader, Setting, setting};
+use gasnet_wire::config::{Reader, Setting, setting};
 use gasnet_settings::{c, caf, ofi, upc};
 
 /// The rows of this crate's settings.
@@ -26,7 +26,7 @@ pub const SETTINGS: &[Setting] = &[
 const ALL: &[&[Setting]] = &[
     gasnet_launch::SETTINGS,
     SETTINGS,
-    gasnet::config::SETTINGS,
+    gasnet_wire::config::SETTINGS,
     gasnet_decorators::SETTINGS,
     gasnet_smp::SETTINGS,
     #[cfg(feature = "udp")]
@@ -93,7 +93,7 @@ pub fn unknown_settings() -> Vec<String> {
 fn warnings(names: impl Iterator<Item = String>) -> Vec<String> {
     let conduit = |name: &String| ABSENT.iter().find(|(start, _)| name.starts_with(start));
     let (absent, others): (Vec<_>, Vec<_>) = names.partition(|name| conduit(name).is_some());
-    let mut warnings = gasnet::config::unknown_names(others.into_iter(), settings());
+    let mut warnings = gasnet_wire::config::unknown_names(others.into_iter(), settings());
     warnings.extend(absent.iter().filter_map(|name| {
         let (_, conduit) = conduit(name)?;
         Some(format!("{name} has no effect: this program is built without the conduit {conduit}"))

@@ -9,8 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::process;
 use std::time::Duration;
 
-use gasnet::Boot;
-use gasnet::boot::ToMonitor;
+use gasnet_wire::Boot;
+use gasnet_wire::boot::ToMonitor;
 
 use crate::bind::Bind;
 use crate::command;
@@ -172,7 +172,7 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     // Below a wrapper such as `timeout` the parent is the wrapper, which ends with the monitor.
     die_with_parent(parent_pid());
     tell(link.as_fd(), &ToMonitor::Joined);
-    let exchange: Option<Box<dyn gasnet::boot::Exchange>> =
+    let exchange: Option<Box<dyn gasnet_wire::boot::Exchange>> =
         if message.host_ranks.len() < message.size as usize {
             let link = link.try_clone().map_err(Error::system("dup"))?;
             Some(Box::new(LinkExchange::new(link, message.size)))

@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-use gasnet::boot::MAX_PACKET;
 use gasnet_sys::poll::{PollSet, Ready};
 use gasnet_sys::process::{self, Ended, Handle, Pid, Reaped};
 use gasnet_sys::{fd, signals};
+use gasnet_wire::boot::MAX_PACKET;
 
 use crate::keeper::Keeper;
 use crate::remains;
@@ -391,7 +391,7 @@ impl Crew {
     /// that catch them: the question what a rank is blocked in, and `SIGUSR1`, by which people ask the
     /// monitor for that.
     pub fn signal(&self, signal: i32) {
-        let harmless = ![gasnet::report::question(), libc::SIGUSR1].contains(&signal);
+        let harmless = ![gasnet_wire::report::question(), libc::SIGUSR1].contains(&signal);
         for rank in self.ranks.iter().filter(|r| !r.gone) {
             if harmless || signals::catches(rank.program_pid(), signal) {
                 rank.signal(signal);

@@ -99,7 +99,7 @@ pub enum Error {
     )]
     NoDirectory(io::Error),
     /// The system refused something.
-    #[error("{what}: {}", gasnet::limits::thread_refused(source))]
+    #[error("{what}: {}", gasnet_wire::limits::thread_refused(source))]
     System {
         /// The operation.
         what: &'static str,

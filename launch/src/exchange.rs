@@ -8,9 +8,9 @@ use gasnet_sys::mutex::lock;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use gasnet::Error;
-use gasnet::boot::{Exchange, MAX_EXCHANGE, MAX_PACKET, ToMonitor};
 use gasnet_sys::fd;
+use gasnet_wire::Error;
+use gasnet_wire::boot::{Exchange, MAX_EXCHANGE, MAX_PACKET, ToMonitor};
 
 /// A rank's side of exchanges.
 pub struct LinkExchange {

@@ -28,7 +28,7 @@ mod packets;
 
 use std::time::{Duration, Instant};
 
-use gasnet::boot::{Blocked, ToMonitor};
+use gasnet_wire::boot::{Blocked, ToMonitor};
 
 use gasnet_sys::process::{Ended, Pid};
 use gasnet_sys::signals;

@@ -12,7 +12,7 @@
 //! are those of `gasnet_sys`.
 //!
 //! A rank is connected to its monitor by a *link*: a socket on which it announces that it joins, leaves or
-//! ends the job ([`gasnet::boot::ToMonitor`]). The ranks of a host share two memory files. No object of a job
+//! ends the job ([`gasnet_wire::boot::ToMonitor`]). The ranks of a host share two memory files. No object of a job
 //! has a name in the file system.
 
 mod agent;

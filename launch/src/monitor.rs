@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use gasnet::boot::ToMonitor;
+use gasnet_wire::boot::ToMonitor;
 
 use crate::channel::Channel;
 use crate::crew::{Crew, Happening};
@@ -286,7 +286,7 @@ impl Monitor {
     fn ask_all(&mut self) {
         if self.report.is_none() {
             self.report = Some(Report::new(self.job.size(), Instant::now()));
-            self.pass_on(gasnet::report::question());
+            self.pass_on(gasnet_wire::report::question());
         }
     }
 

@@ -19,8 +19,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gasnet::Boot;
-use gasnet::boot::{Exchange, Overseer, ToMonitor};
+use gasnet_wire::Boot;
+use gasnet_wire::boot::{Exchange, Overseer, ToMonitor};
 
 use crate::pmix::Pmix;
 use crate::{Error, handed};
@@ -293,9 +293,9 @@ impl Launcher {
 }
 
 impl Exchange for Launcher {
-    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, gasnet::Error> {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, gasnet_wire::Error> {
         self.with(|s| s.all_gather(mine))
-            .map_err(|e| gasnet::Error::job(format!("exchange by the launcher: {e}")))
+            .map_err(|e| gasnet_wire::Error::job(format!("exchange by the launcher: {e}")))
     }
 }
 

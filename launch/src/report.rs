@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use gasnet::boot::Blocked;
+use gasnet_wire::boot::Blocked;
 
 /// How long ranks may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);

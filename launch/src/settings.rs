@@ -1,6 +1,6 @@
 //! Settings of starting ranks. They are read where they are needed, by `gasnetrun` and by ranks.
 
-use gasnet::config::{Setting, setting};
+use gasnet_wire::config::{Setting, setting};
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[

@@ -72,7 +72,7 @@ pub(crate) fn spawn_rank(
         // The file exists, since `find` saw it.
         let missing = error.kind() == std::io::ErrorKind::NotFound;
         let hint = if missing { "; the interpreter or loader that it names is not there" } else { "" };
-        Error::NotStarted(program.into(), gasnet::limits::thread_refused(&error), hint)
+        Error::NotStarted(program.into(), gasnet_wire::limits::thread_refused(&error), hint)
     })?;
     start.started(child.id() as Pid, ours);
     Ok(())

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use gasnet::boot::MAX_PACKET;
+use gasnet_wire::boot::MAX_PACKET;
 
 use crate::Error;
 use crate::bind::{self, Bind};

@@ -5,8 +5,9 @@ use crate::body;
 use crate::meeting::Meeting;
 use crate::trace::span;
 use crate::world::World;
-use gasnet::{RankId, context};
+use gasnet::RankId;
 use gasnet_rpc::{Engine, Payload};
+use gasnet_wire::context;
 use std::sync::atomic::Ordering;
 
 /// A thread's collective call, which no other thread of the rank is in.

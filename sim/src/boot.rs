@@ -2,8 +2,9 @@
 #![expect(unsafe_code, reason = "memory files")]
 
 use crate::shared::Simulation;
-use gasnet::boot::{Exchange, HostFile, Overseer, ToMonitor};
-use gasnet::{Boot, Error, Gathered};
+use gasnet::{Boot, Error};
+use gasnet_wire::Gathered;
+use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -15,7 +15,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
 use gasnet::RankId;
-use gasnet::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma, SegmentDesc};
+use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma, SegmentDesc};
 
 /// What a frame's header takes on the wire.
 const FRAME_HEADER_BYTES: usize = 16;

@@ -5,7 +5,7 @@ use crate::time::Time;
 use crate::world::World;
 use core::cmp::Ordering;
 use firehose::{Change, Outcome, Refusal, Side};
-use gasnet::conduit::{Channel, Completion, FrameLine};
+use gasnet_wire::conduit::{Channel, Completion, FrameLine};
 use std::collections::hash_map::Entry;
 
 pub(crate) struct QueuedEvent {

@@ -2,7 +2,7 @@
 
 use core::any::Any;
 use firehose::{Keys, Refusal};
-use gasnet::conduit::{Channel, FrameLine};
+use gasnet_wire::conduit::{Channel, FrameLine};
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! its own.
 //!
 //! Each copy has its own globals and its own runtime (the object is linked with one of our archives).
-//! `gasnet_embed_v1` ([`gasnet::plugin::EmbedTable`]) tells it its rank; then its `main` is called. Its
+//! `gasnet_embed_v1` ([`gasnet_wire::plugin::EmbedTable`]) tells it its rank; then its `main` is called. Its
 //! conduit is the simulated one, behind a table of C functions. All copies share the C library, so a program
 //! must not end by `exit`: the object is linked with `embed.c` ([`EMBED_C`]), which defines that name and
 //! ends the simulated rank.
@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, Failure, Report, What};
 use crate::shared::{current, set_current};
 use crate::time::Time;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use gasnet::plugin::EmbedTable;
+use gasnet_wire::plugin::EmbedTable;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -30,8 +30,8 @@ use crate::time::Time;
 use firehose::{
     Action, Direction, LocalMemory, Message, Request, Run, Stats, Strategy, StrategyKind, Transfer, Usage,
 };
-use gasnet::conduit::Completion;
 use gasnet_netvm::Budget;
+use gasnet_wire::conduit::Completion;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

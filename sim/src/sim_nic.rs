@@ -7,7 +7,7 @@ use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
 use crate::shared::Caller;
 use firehose::StrategyKind;
-use gasnet::conduit::Completion;
+use gasnet_wire::conduit::Completion;
 use std::sync::Arc;
 
 /// A rank's NIC.

@@ -59,11 +59,11 @@ impl Drop for Turn<'_> {
 /// Gives the turn back to the caller of `resume`; `false` outside of any coroutine.
 pub(crate) fn give_back() -> bool {
     let Some(yielder) = CURRENT.get() else { return false };
-    let context = gasnet::context::exchange(gasnet::context::Context::default());
+    let context = gasnet_wire::context::exchange(gasnet_wire::context::Context::default());
     // SAFETY: set by the coroutine that is running on this thread, whose frame holds the yielder until it
     // ends.
     unsafe { yielder.as_ref() }.suspend(());
-    gasnet::context::exchange(context);
+    gasnet_wire::context::exchange(context);
     CURRENT.set(Some(yielder));
     true
 }

@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
 use firehose::{Action, Outcome, Strategy};
-use gasnet::conduit::{Channel, Completion, FrameLine};
+use gasnet_wire::conduit::{Channel, Completion, FrameLine};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::{BinaryHeap, VecDeque};

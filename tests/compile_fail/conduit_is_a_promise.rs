@@ -1,6 +1,6 @@
 // error: E0200
 //! The core fills a conduit's slots without looking: implementing one is unsafe.
-use gasnet::conduit::{Channel, Completion, RemoteAddr, Rma};
+use gasnet_wire::conduit::{Channel, Completion, RemoteAddr, Rma};
 pub struct Mine(pub Channel);
 #[cfg(not(fixed))]
 impl Rma for Mine {

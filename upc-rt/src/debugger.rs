@@ -48,5 +48,5 @@ pub fn freeze(who: &str) {
 
 /// Whether a boolean setting of the core is set.
 pub fn wanted(name: &str) -> bool {
-    std::env::var(name).is_ok_and(|v| gasnet::config::parse_flag(&v) == Some(true))
+    std::env::var(name).is_ok_and(|v| gasnet_wire::config::parse_flag(&v) == Some(true))
 }

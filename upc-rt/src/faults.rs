@@ -57,7 +57,7 @@ fn say(fault: &Fault) {
     let (backtrace, freeze) = (BACKTRACE.load(Relaxed), FREEZE.load(Relaxed));
     if known.is_some() || freeze {
         let what = known.as_deref().unwrap_or_else(|| signal_name(fault.signal));
-        let place = gasnet::report::place_in_program();
+        let place = gasnet_wire::report::place_in_program();
         let place = place.map_or(String::new(), |place| format!(", in {place}"));
         crate::console::say(&format!("UPC Runtime error: thread {}: {what}{place}", upc.me));
     }

@@ -275,7 +275,7 @@ pub fn attach(rank: &'static Rank, variables: &AtStart, asked: Asked, settings: 
     match Upc::start(rank, layout, max_heap, variables.remembered(), settings) {
         Ok(upc) => upc,
         Err(e) => {
-            let hint = if packed && gasnet::limits::memory_is_limited() {
+            let hint = if packed && gasnet_wire::limits::memory_is_limited() {
                 "; with packed pointers-to-shared every thread of a host takes 16 GB of addresses, whatever its heap: -fupc-pts=struct takes \
                  what heaps need"
             } else {

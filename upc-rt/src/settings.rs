@@ -1,7 +1,7 @@
 //! All environment settings that this crate reads.
 
 use gasnet::Error;
-use gasnet::config::{Reader, parse_size};
+use gasnet_wire::config::{Reader, parse_size};
 
 /// The values of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "exports functions to C; reads its strings and environment")]
 
 use crate::state::upc;
-use gasnet::number;
+use gasnet_wire::number;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::sync::OnceLock;

@@ -159,7 +159,7 @@ pub unsafe extern "C" fn _gfortran_caf_send(
     {
         // SAFETY: see above.
         unsafe {
-            gasnet::bytes::store(to, source.base(), bytes);
+            gasnet_wire::bytes::store(to, source.base(), bytes);
             succeed(stat);
         }
         return;

@@ -47,7 +47,7 @@ impl FaultRates {
                 "reorder" => plan.reorder = share().ok_or_else(bad)?,
                 "delay" => plan.delay = share().ok_or_else(bad)?,
                 "corrupt" => plan.corrupt = share().ok_or_else(bad)?,
-                "by" => plan.by = gasnet::config::parse_time(value).ok_or_else(bad)?,
+                "by" => plan.by = gasnet_wire::config::parse_time(value).ok_or_else(bad)?,
                 "seed" => plan.seed = value.parse().map_err(|_| bad())?,
                 _ => return Err(bad()),
             }

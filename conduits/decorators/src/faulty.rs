@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{FaultRates, Faults, Late};
-use gasnet::conduit::regions::RegionRma;
-use gasnet::conduit::{Channel, Conduit, Frame, FrameLine, RawSlot, Rma};
-use gasnet::{Error, RankId};
+use gasnet_wire::conduit::regions::RegionRma;
+use gasnet_wire::conduit::{Channel, Conduit, Frame, FrameLine, RawSlot, Rma};
+use gasnet_wire::{Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -48,7 +48,7 @@ macro_rules! forward {
             self.inner.name()
         }
 
-        fn limits(&self, to: RankId, nargs: usize) -> gasnet::conduit::Limits {
+        fn limits(&self, to: RankId, nargs: usize) -> gasnet_wire::conduit::Limits {
             self.inner.limits(to, nargs)
         }
 
@@ -66,7 +66,7 @@ macro_rules! forward {
             self.inner.sends_before_attach()
         }
 
-        fn attach(&self, segment: &gasnet::conduit::SegmentDesc) -> Result<(), Error> {
+        fn attach(&self, segment: &gasnet_wire::conduit::SegmentDesc) -> Result<(), Error> {
             self.inner.attach(segment)
         }
 
@@ -74,11 +74,11 @@ macro_rules! forward {
             self.inner.segment_memory(len)
         }
 
-        fn advise(&self, offset: u64, len: u64, advice: gasnet::conduit::Advice) {
+        fn advise(&self, offset: u64, len: u64, advice: gasnet_wire::conduit::Advice) {
             self.inner.advise(offset, len, advice);
         }
 
-        fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
+        fn nic(&self) -> Option<&dyn gasnet_wire::port::NicPort> {
             self.inner.nic()
         }
 
@@ -110,8 +110,8 @@ pub use faulty::Faulty;
 pub use settings::{SETTINGS, plan};
 pub use traced::Traced;
 
-use gasnet::Error;
-use gasnet::conduit::{Conduit, OpenContext};
+use gasnet_wire::Error;
+use gasnet_wire::conduit::{Conduit, OpenContext};
 use settings::Settings;
 
 /// Checks the settings of this crate, whether or not this job uses them.

@@ -1,8 +1,8 @@
 //! Settings of this crate.
 
 use crate::faults::FaultRates;
-use gasnet::Error;
-use gasnet::config::{Reader, Setting, setting};
+use gasnet_wire::Error;
+use gasnet_wire::config::{Reader, Setting, setting};
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[

@@ -1,10 +1,10 @@
 //! Traces the operations of a conduit.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use gasnet::atomics::Operation;
-use gasnet::conduit::regions::RegionRma;
-use gasnet::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma};
-use gasnet::{Error, RankId};
+use gasnet_ops::Operation;
+use gasnet_wire::conduit::regions::RegionRma;
+use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma};
+use gasnet_wire::{Error, RankId};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::fd::BorrowedFd;
@@ -173,7 +173,7 @@ unsafe impl Rma for Traced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gasnet::sync::port::{Command, HomeOp, NicPort};
+    use gasnet_wire::port::{Command, HomeOp, NicPort};
     use std::ops::Range;
     use std::sync::Arc;
 

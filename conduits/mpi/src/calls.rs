@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "calls C")]
 
 use crate::threads::Level;
-use gasnet::Error;
 use gasnet_sys::process::exit_now;
+use gasnet_wire::Error;
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;

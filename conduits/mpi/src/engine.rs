@@ -5,12 +5,12 @@ use crate::calls::{self, MPI_Comm, MPI_Request};
 use crate::head::{CREDITS, MessageHead, NUDGE, SHORTENED, put_in_second_word, without_second_word};
 use crate::threads;
 use crate::window::{self, MAX_OPERATION_BYTES, Window};
-use gasnet::conduit::credit::{Account, Terms};
-use gasnet::conduit::{
+use gasnet_wire::conduit::credit::{Account, Terms};
+use gasnet_wire::conduit::{
     Channel, Completion, Conduit, Frame, FrameLine, MIN_FRAME, OpenContext, RawSlot, RemoteAddr, Rma,
     SegmentDesc,
 };
-use gasnet::{Bells, Error, RankId, Turn, Turns};
+use gasnet_wire::{Bells, Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;

@@ -43,7 +43,7 @@
 //! in its place. A frame follows a head of 8 bytes that also returns credits. Most frames without payload
 //! omit their second word, which is zero.
 //!
-//! **Credits** (`gasnet::conduit::credit`) bound what may be under way to a peer, by channel. The peer
+//! **Credits** (`gasnet_wire::conduit::credit`) bound what may be under way to a peer, by channel. The peer
 //! returns them when it has handled frames, in the head of its next message, or, when half a window is due,
 //! in a message without a frame, which costs none. They count when the message arrives, even if its frame is
 //! not wanted yet. So the memory that a rank that does not poll needs, in the conduit and in MPI, is bounded.
@@ -90,4 +90,4 @@ mod threads;
 mod window;
 
 #[cfg(feature = "link")]
-gasnet::export_conduit!(engine::open);
+gasnet_wire::export_conduit!(engine::open);

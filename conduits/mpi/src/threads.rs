@@ -4,7 +4,7 @@
 //! its own calls apart. Only MPI itself (MPI_THREAD_MULTIPLE) or the program can keep them apart from the
 //! program's calls.
 
-use gasnet::Threading;
+use gasnet_wire::Threading;
 
 /// The level of MPI's initialisation. Later levels allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +86,7 @@ mod tests {
     #![expect(unsafe_code, reason = "makes promises, for no rank")]
 
     use super::*;
-    use gasnet::OneThread;
+    use gasnet_wire::OneThread;
 
     const LEVELS: [Level; 4] = [Level::Single, Level::Funneled, Level::Serialized, Level::Multiple];
 

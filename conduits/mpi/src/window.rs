@@ -5,8 +5,8 @@
 //! completed here, and then reports them all.
 
 use crate::calls::{self, MPI_Comm, MPI_Request, MPI_Win};
-use gasnet::Error;
-use gasnet::conduit::{Completion, RemoteAddr};
+use gasnet_wire::Error;
+use gasnet_wire::conduit::{Completion, RemoteAddr};
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 

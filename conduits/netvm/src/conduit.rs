@@ -18,12 +18,12 @@ use crate::side::{MAIL_OFFSET, SLOT_BYTES, Side, Start};
 use crate::sys;
 use core::ptr::NonNull;
 use firehose::StrategyKind;
-use gasnet::conduit::regions::{RegionPlace, RegionRma, ServedRegions};
-use gasnet::conduit::{
+use gasnet_sys::mutex::lock;
+use gasnet_wire::conduit::regions::{RegionPlace, RegionRma, ServedRegions};
+use gasnet_wire::conduit::{
     Advice, Channel, Completion, Conduit, Frame, Limits, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::{Error, FrameGrid, RankId};
-use gasnet_sys::mutex::lock;
+use gasnet_wire::{Error, FrameGrid, RankId};
 use netvm_fw::library::Library;
 use netvm_fw::nic::{Nic, NicConfig};
 use netvm_fw::region::{MAX_REGION_BYTES, RegionName};
@@ -468,7 +468,7 @@ unsafe impl Conduit for Live {
         Some(self)
     }
 
-    fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
+    fn nic(&self) -> Option<&dyn gasnet_wire::port::NicPort> {
         Some(self)
     }
 

@@ -15,9 +15,9 @@
 #![expect(unsafe_code, reason = "overlays typed atomics on shared memory")]
 
 use crate::sys::map;
-use gasnet::{Error, FrameGrid};
 use gasnet_sys::futex;
 use gasnet_sys::memory::Mapping;
+use gasnet_wire::{Error, FrameGrid};
 use netvm_fw::host::Segment;
 use netvm_fw::{Key, PortId};
 use std::os::fd::BorrowedFd;

@@ -9,8 +9,8 @@
 //! Rings exist between the ranks of one host. In a job of several hosts nobody sends before attach.
 #![expect(unsafe_code, reason = "the slots are those of the rings")]
 
-use gasnet::conduit::{Channel, Frame, MIN_FRAME, OpenContext, RawSlot};
-use gasnet::{Error, FrameGrid, RankId};
+use gasnet_wire::conduit::{Channel, Frame, MIN_FRAME, OpenContext, RawSlot};
+use gasnet_wire::{Error, FrameGrid, RankId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// In the first word of a slot's cookie: the slot is in a ring, not in the mail.

@@ -21,10 +21,10 @@ use crate::lanes::QUEUE_BYTES;
 use crate::lending::{PAGER_PORT, PagerPort};
 use crate::news::News;
 use crate::sys::{refused, spawn};
-use gasnet::conduit::Channel;
-use gasnet::{Error, FrameGrid, RankId};
 use gasnet_sys::fd::Bell;
 use gasnet_sys::mutex::lock;
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::{Error, FrameGrid, RankId};
 use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork, QueuePlace};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::region::RegionMemory;
@@ -156,7 +156,7 @@ impl Card {
         far: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> Result<Option<Far>, Error>,
     ) -> Result<Card, Error> {
         // With a progress thread, one thread may sleep while another polls.
-        let events = FIRST_EVENT + gasnet::sync::port::EVENTS;
+        let events = FIRST_EVENT + gasnet_wire::port::EVENTS;
         let news = News::new(Bell::new().map_err(refused("event descriptor"))?, shared);
         Ok(Card {
             me,
@@ -529,7 +529,7 @@ impl NicEngine {
         }
         let events = &mut self.events;
         let mut bytes = 0;
-        let mut take = |frame: gasnet::conduit::Frame| {
+        let mut take = |frame: gasnet_wire::conduit::Frame| {
             bytes += frame.len;
             if let Some((head, payload)) = packet(&frame) {
                 events.push_back(NicEvent::Packet { head, payload });
@@ -667,7 +667,7 @@ fn send_here(wire: &FrameGrid, head: &Head, payload: &[u8]) -> bool {
 
 /// The packet in a frame of the wire.
 #[expect(unsafe_code, reason = "reads a frame in place")]
-fn packet(frame: &gasnet::conduit::Frame) -> Option<Packet> {
+fn packet(frame: &gasnet_wire::conduit::Frame) -> Option<Packet> {
     // SAFETY: a frame's bytes are valid during its delivery.
     let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
     let (head, payload) = Head::from_bytes(bytes).ok()?;
@@ -682,9 +682,9 @@ pub(crate) fn shift(ranks: u32, processors: usize) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gasnet::boot::Exchange;
-    use gasnet::conduit::OpenContext;
-    use gasnet::{Config, OneThread, Threading};
+    use gasnet_wire::boot::Exchange;
+    use gasnet_wire::conduit::OpenContext;
+    use gasnet_wire::{Config, OneThread, Threading};
     use netvm_fw::host::Segment;
     use netvm_fw::library::{Library, Transfer};
     use netvm_fw::shadow::{Geometry, table};

@@ -6,9 +6,9 @@
 
 use firehose::Change;
 use firehose_live::{Listener, MappingWatcher};
-use gasnet::RegionError;
-use gasnet::conduit::regions::{RegionPlace, ServedRegions};
 use gasnet_sys::memory::read_process;
+use gasnet_wire::RegionError;
+use gasnet_wire::conduit::regions::{RegionPlace, ServedRegions};
 use netvm_fw::PAGE;
 use netvm_fw::region::{Refusal, RegionMemory, RegionName};
 use std::num::NonZeroU32;

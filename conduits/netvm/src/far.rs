@@ -11,11 +11,11 @@
 
 use crate::desk::Desks;
 use crate::sys::refused;
-use gasnet::conduit::{Channel, Conduit, Frame};
-use gasnet::{Error, RankId};
 use gasnet_sys::fd::Either;
 use gasnet_sys::mutex::lock;
 use gasnet_sys::poll::wait_readable;
+use gasnet_wire::conduit::{Channel, Conduit, Frame};
+use gasnet_wire::{Error, RankId};
 use netvm_fw::wire::{HEAD_BYTES, Head};
 use netvm_fw::{Key, PortId, host::Segment};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -157,4 +157,4 @@ fn heard(desks: &Desks, frame: &Frame) {
     }
 }
 
-const _: () = assert!(HEAD_BYTES + netvm_fw::PAGE as usize <= gasnet::conduit::MIN_FRAME);
+const _: () = assert!(HEAD_BYTES + netvm_fw::PAGE as usize <= gasnet_wire::conduit::MIN_FRAME);

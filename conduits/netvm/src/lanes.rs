@@ -1,7 +1,7 @@
 //! The layout of a rank's mail: a queue for each lane, and behind the queues the drafts. Offsets are those in
 //! the mail, which is in memory that the rank exports.
 
-use gasnet::conduit::MIN_FRAME;
+use gasnet_wire::conduit::MIN_FRAME;
 use netvm_fw::PAGE;
 use netvm_fw::host::Segment;
 use netvm_fw::nic::QueuePlace;

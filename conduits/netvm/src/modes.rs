@@ -30,9 +30,9 @@ use firehose::{
     Action, Change, Direction, LocalMemory, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
     StrategyKind, Transfer, Usage,
 };
-use gasnet::Error;
-use gasnet::conduit::Completion;
 use gasnet_sys::mutex::lock;
+use gasnet_wire::Error;
+use gasnet_wire::conduit::Completion;
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Key, Ppn};
@@ -91,7 +91,7 @@ impl Registration {
         }
     }
 
-    /// The mode with that name; [`gasnet::Config`] knows the same names.
+    /// The mode with that name; [`gasnet_wire::Config`] knows the same names.
     pub fn parse(name: &str) -> Option<Registration> {
         Registration::ALL.into_iter().find(|mode| mode.name() == name)
     }
@@ -607,13 +607,13 @@ fn begin(side: &Mutex<Side>, card: &Card, start: &Start) -> bool {
 #[expect(unsafe_code, reason = "memory of the core's operations")]
 fn load(at: usize, into: &mut [u8]) {
     // SAFETY: the source of a put that is not complete (checked: inside it).
-    unsafe { gasnet::bytes::load(into.as_mut_ptr(), at as *const u8, into.len()) }
+    unsafe { gasnet_wire::bytes::load(into.as_mut_ptr(), at as *const u8, into.len()) }
 }
 
 #[expect(unsafe_code, reason = "memory of the core's operations")]
 fn store(at: usize, from: &mut [u8]) {
     // SAFETY: the destination of a get that is not complete (checked: inside it).
-    unsafe { gasnet::bytes::store(at as *mut u8, from.as_ptr(), from.len()) }
+    unsafe { gasnet_wire::bytes::store(at as *mut u8, from.as_ptr(), from.len()) }
 }
 
 /// Pages of buckets.

@@ -5,9 +5,9 @@ use crate::conduit::Live;
 use crate::engine::FIRST_EVENT;
 
 use core::ops::Range;
-use gasnet::RankId;
-use gasnet::atomics::Operation;
-use gasnet::sync::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
+use gasnet_ops::Operation;
+use gasnet_wire::RankId;
+use gasnet_wire::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
 use netvm_fw::library::{LibraryError, Trigger};
 use netvm_fw::port::Counter;
 

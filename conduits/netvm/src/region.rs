@@ -53,14 +53,14 @@ impl ExportedMemory {
     pub(crate) fn read(self, offset: u64, into: &mut [u8]) {
         let from = self.at(offset, into.len());
         // SAFETY: in range; (1), (2) of `new`.
-        unsafe { gasnet::bytes::load(into.as_mut_ptr(), from.as_ptr(), into.len()) }
+        unsafe { gasnet_wire::bytes::load(into.as_mut_ptr(), from.as_ptr(), into.len()) }
     }
 
     /// Copies into it.
     pub(crate) fn write(self, offset: u64, bytes: &[u8]) {
         let to = self.at(offset, bytes.len());
         // SAFETY: in range; (1), (2) of `new`.
-        unsafe { gasnet::bytes::store(to.as_ptr(), bytes.as_ptr(), bytes.len()) }
+        unsafe { gasnet_wire::bytes::store(to.as_ptr(), bytes.as_ptr(), bytes.len()) }
     }
 
     /// Copies from the region to memory of the program.
@@ -70,7 +70,7 @@ impl ExportedMemory {
     pub(crate) unsafe fn copy_to(self, offset: u64, to: *mut u8, len: usize) {
         let from = self.at(offset, len);
         // SAFETY: in range, (1), and (1), (2) of `new`.
-        unsafe { gasnet::bytes::store(to, from.as_ptr(), len) }
+        unsafe { gasnet_wire::bytes::store(to, from.as_ptr(), len) }
     }
 
     /// Copies memory of the program into the region.
@@ -80,6 +80,6 @@ impl ExportedMemory {
     pub(crate) unsafe fn copy_from(self, offset: u64, from: *const u8, len: usize) {
         let to = self.at(offset, len);
         // SAFETY: in range, (1), and (1), (2) of `new`.
-        unsafe { gasnet::bytes::load(to.as_ptr(), from, len) }
+        unsafe { gasnet_wire::bytes::load(to.as_ptr(), from, len) }
     }
 }

@@ -3,8 +3,8 @@
 use crate::lending::LendingPlan;
 use crate::modes::Registration;
 use crate::pager::store::peers::{BATCH_BYTES, Share};
-use gasnet::Error;
-use gasnet::config::{Reader, Setting, parse_size, setting};
+use gasnet_wire::Error;
+use gasnet_wire::config::{Reader, Setting, parse_size, setting};
 use netvm_fw::PAGE;
 use std::path::PathBuf;
 

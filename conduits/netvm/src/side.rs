@@ -12,7 +12,7 @@ use crate::engine::PORT;
 use crate::exports::reason;
 use crate::lanes::{Draft, Drafts};
 use crate::region::ExportedMemory;
-use gasnet::conduit::Completion;
+use gasnet_wire::conduit::Completion;
 use netvm_fw::host::Segment;
 use netvm_fw::library::{Append, Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::Counter;
@@ -27,7 +27,7 @@ pub(crate) const SLOT_BYTES: usize = 32 << 10;
 /// Number of slots.
 const SLOT_COUNT: u32 = 16;
 /// Bytes of the board.
-pub(crate) const BOARD_BYTES: u64 = gasnet::sync::port::BOARD as u64;
+pub(crate) const BOARD_BYTES: u64 = gasnet_wire::port::BOARD as u64;
 /// Offset of the bytes of short puts, which stay there only until they travel with their command.
 const SHORT_PUT_OFFSET: u64 = BOARD_BYTES + SLOT_COUNT as u64 * SLOT_BYTES as u64;
 /// Transfers of at most this many bytes are read in one piece.

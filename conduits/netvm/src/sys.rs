@@ -1,9 +1,9 @@
 //! System calls of the live NIC, with explanations of a refusal.
 
-use gasnet::Error;
-use gasnet::limits::{check_file_size, memory_refused, thread_refused};
 use gasnet_sys::limits::{Limited, is_root, limit};
 use gasnet_sys::memory::Mapping;
+use gasnet_wire::Error;
+use gasnet_wire::limits::{check_file_size, memory_refused, thread_refused};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::thread::{Builder, JoinHandle};

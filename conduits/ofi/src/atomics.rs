@@ -3,8 +3,8 @@
 
 use crate::fabric::{AtomicCall, Port};
 use crate::ffi;
-use gasnet::atomics::{Function, Operation, WordType};
 use gasnet_ops::Operand;
+use gasnet_ops::{Function, Operation, WordType};
 
 /// Translates an operation. Operations that only move or compare bits use unsigned integers, whatever the
 /// type.

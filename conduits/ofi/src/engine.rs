@@ -8,15 +8,15 @@ use crate::onesided::{Known, OneSided, Start};
 use crate::receive::{Arrived, Receiver};
 use crate::send::{Lost, Sender};
 use crate::wire::{End, MAX_FRAME_BYTES, MessageKind, UNIT_BYTES, message_len};
-use gasnet::atomics::Operation;
-use gasnet::conduit::credit::{Account, Terms};
-use gasnet::conduit::looks::Looks;
-use gasnet::conduit::{
+use gasnet_ops::Operation;
+use gasnet_settings::ofi::{Native, Settings};
+use gasnet_wire::conduit::credit::{Account, Terms};
+use gasnet_wire::conduit::looks::Looks;
+use gasnet_wire::conduit::{
     Channel, Completion, Conduit, Frame, FrameLine, Limits, OpenContext, RawSlot, RemoteAddr, Rma,
     SegmentDesc,
 };
-use gasnet::{Bells, Error, RankId, Turn, Turns};
-use gasnet_settings::ofi::{Native, Settings};
+use gasnet_wire::{Bells, Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;

@@ -42,7 +42,7 @@
 //! operations. A frame is written in place into a slot; small messages are injected, others complete. A frame
 //! for a channel that nobody polls waits in its buffer.
 //!
-//! **Credits** (`gasnet::conduit::credit`) bound what may be under way to a peer, by channel, so a rank
+//! **Credits** (`gasnet_wire::conduit::credit`) bound what may be under way to a peer, by channel, so a rank
 //! always has a buffer for what arrives: replies are never stuck behind requests that nobody takes. The rank
 //! returns them when it has handled frames. Notes cost no credits: each note answers a message that did, or
 //! returns half a window.
@@ -110,12 +110,12 @@ mod send;
 mod trial;
 
 #[cfg(feature = "link")]
-gasnet::export_conduit!(open);
+gasnet_wire::export_conduit!(open);
 
 /// Opens the conduit, and tries its puts and gets.
 #[cfg(feature = "link")]
 fn open(
-    cx: &gasnet::conduit::OpenContext<'_>,
-) -> Result<Option<Box<dyn gasnet::conduit::Conduit>>, gasnet::Error> {
+    cx: &gasnet_wire::conduit::OpenContext<'_>,
+) -> Result<Option<Box<dyn gasnet_wire::conduit::Conduit>>, gasnet_wire::Error> {
     engine::open(cx, trial::run)
 }

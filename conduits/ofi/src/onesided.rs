@@ -12,9 +12,9 @@ use crate::fabric::{Answer, Context, MemoryKey, OperationKind, Port, Remote};
 use crate::local::{Local, MemoryLease, Room};
 use crate::memory::Chunk;
 use crate::prices::LARGE_BYTES;
-use gasnet::atomics::Operation;
-use gasnet::conduit::{Completion, RemoteAddr};
+use gasnet_ops::Operation;
 use gasnet_settings::ofi::Registration;
+use gasnet_wire::conduit::{Completion, RemoteAddr};
 use std::collections::VecDeque;
 
 /// Words of an atomic operation: operand, expected value, result.

@@ -9,7 +9,7 @@
 use crate::fabric::{Answer, Context, OperationKind, Port};
 use crate::memory::Chunk;
 use crate::wire::{End, MAX_MESSAGE_BYTES, MAX_NOTE_BYTES, MessageKind, message_len};
-use gasnet::conduit::Channel;
+use gasnet_wire::conduit::Channel;
 use std::collections::VecDeque;
 
 /// Lanes: requests, replies, notes.

@@ -10,9 +10,9 @@ use crate::atomics;
 use crate::engine::OfiEngine;
 use crate::onesided::{Known, Start};
 use crate::wire::MessageKind;
-use gasnet::atomics::{Function, Operation, WordType};
-use gasnet::conduit::{OpenContext, RemoteAddr};
-use gasnet::{Error, RankId};
+use gasnet_ops::{Function, Operation, WordType};
+use gasnet_wire::conduit::{OpenContext, RemoteAddr};
+use gasnet_wire::{Error, RankId};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -179,7 +179,7 @@ fn complete(
             }
             return false;
         }
-        let done = onesided.done.iter().any(|(_, how)| *how == gasnet::conduit::Completion::Remote);
+        let done = onesided.done.iter().any(|(_, how)| *how == gasnet_wire::conduit::Completion::Remote);
         if done {
             onesided.done.clear();
         }

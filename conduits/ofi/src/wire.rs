@@ -8,7 +8,7 @@
 //! credits returned for requests and for replies, in units, u32 each. A message without a frame is one unit
 //! long.
 
-use gasnet::conduit::{Channel, MIN_FRAME};
+use gasnet_wire::conduit::{Channel, MIN_FRAME};
 
 /// Bytes of a unit: messages are multiples of it, and credits count in it.
 pub(crate) const UNIT_BYTES: usize = 64;

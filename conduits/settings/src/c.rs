@@ -1,7 +1,7 @@
 //! Settings of C programs, some of them of UPC programs, too.
 
-use gasnet::Error;
-use gasnet::config::{Reader, Setting, setting};
+use gasnet_wire::Error;
+use gasnet_wire::config::{Reader, Setting, setting};
 
 /// The rows.
 pub const SETTINGS: &[Setting] = &[

@@ -1,6 +1,6 @@
 //! Settings of UPC programs. The UPC runtime reads them.
 
-use gasnet::config::{Setting, setting};
+use gasnet_wire::config::{Setting, setting};
 
 /// The rows.
 pub const SETTINGS: &[Setting] = &[

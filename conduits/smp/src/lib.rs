@@ -10,8 +10,8 @@ mod settings;
 
 pub use settings::{SETTINGS, delay_ns};
 
-use gasnet::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, RawSlot};
-use gasnet::{Error, FrameGrid, RankId};
+use gasnet_wire::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, RawSlot};
+use gasnet_wire::{Error, FrameGrid, RankId};
 
 /// Opens the conduit if this host's ranks need one.
 ///

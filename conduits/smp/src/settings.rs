@@ -1,7 +1,7 @@
 //! The setting of the smp conduit.
 
-use gasnet::Error;
-use gasnet::config::{Reader, Setting, setting};
+use gasnet_wire::Error;
+use gasnet_wire::config::{Reader, Setting, setting};
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[setting(

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio, exit};
 use std::time::Duration;
 
 use gasnet::Boot;
-use gasnet::boot::ToMonitor;
 use gasnet_launch::{BootOptions, boot};
 use gasnet_sys::fd::{self, Standard};
 use gasnet_sys::process::{kill, parent_pid, pid};
 use gasnet_sys::processors;
+use gasnet_wire::boot::ToMonitor;
 
 struct Rank {
     boot: Boot,
@@ -297,7 +297,8 @@ fn looks_around(role: &str, rank: &Rank) -> bool {
         "memory" => {
             // The memory files are the same in all ranks: the last to come finds everybody's byte.
             use std::os::unix::fs::FileExt;
-            let file = std::fs::File::from(rank.boot.shm.try_clone().unwrap());
+            let file =
+                std::fs::File::from(std::os::fd::AsFd::as_fd(&rank.boot.shm).try_clone_to_owned().unwrap());
             file.write_all_at(&[1], u64::from(me)).unwrap();
             let mut all = vec![0; size as usize];
             while file.read_at(&mut all, 0).unwrap() < all.len() || all.contains(&0) {

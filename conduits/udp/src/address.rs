@@ -1,8 +1,8 @@
 //! The address of a rank: chooses it, and tells the others, with a share of the job's key.
 
 use crate::auth::KEY_SHARE_BYTES;
-use gasnet::Error;
 use gasnet_sys::network::{Interface, interfaces};
+use gasnet_wire::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What ranks tell each other before the first datagram.

@@ -1,6 +1,6 @@
 //! Buffers for frames: aligned, and reused.
 
-use gasnet::conduit::MIN_FRAME;
+use gasnet_wire::conduit::MIN_FRAME;
 
 /// Bytes of the largest frame.
 pub const MAX_FRAME_BYTES: usize = MIN_FRAME;

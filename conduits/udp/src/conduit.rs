@@ -17,12 +17,12 @@ use crate::settings::Settings;
 use crate::socket::{self, MIN_DATAGRAM_BYTES, Socket, now};
 use crate::trial::{self, Chosen};
 use crate::vigil::{TOLD_AFTER_NS, Vigil};
-use gasnet::conduit::{
+use gasnet_sys::fd::close_others;
+use gasnet_wire::conduit::{
     Channel, Completion, Conduit, Frame, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::limits::thread_refused;
-use gasnet::{Error, RankId, Threading, Turn, Turns};
-use gasnet_sys::fd::close_others;
+use gasnet_wire::limits::thread_refused;
+use gasnet_wire::{Error, RankId, Threading, Turn, Turns};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};

@@ -15,8 +15,8 @@ use crate::path::Time;
 use crate::share::{self, Shares};
 use crate::socket::{self, Sent, Socket};
 use crate::wire::Packet;
-use gasnet::conduit::Channel;
-use gasnet::{Error, RankId};
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::{Error, RankId};
 use std::collections::VecDeque;
 use std::net::UdpSocket;
 

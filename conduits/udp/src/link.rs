@@ -41,7 +41,7 @@ use crate::path::{Congestion, Mtu, NS_PER_MS, Pacer, Rtt, Time};
 use crate::share;
 use crate::window::{Chunks, Packets, Standing, WINDOW_NUMBERS};
 use crate::wire::{ACK, ACK_NOW, Header, Packet, PacketKind, REPLY, WANTS, expand};
-use gasnet::conduit::Channel;
+use gasnet_wire::conduit::Channel;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 

@@ -4,7 +4,7 @@
 use crate::buf::{Buf, Pool};
 use crate::link::{OpLocation, World};
 use crate::wire::HEADER_BYTES;
-use gasnet::conduit::Channel;
+use gasnet_wire::conduit::Channel;
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::net::UdpSocket;
@@ -104,7 +104,7 @@ impl World for Memory {
         // SAFETY: in the segment, as checked above, or in the source of a put, which the core lends until the
         // put is complete (`Rma::put`); links read nothing else.
         unsafe {
-            gasnet::bytes::load(out.as_mut_ptr(), core::ptr::with_exposed_provenance(at), out.len());
+            gasnet_wire::bytes::load(out.as_mut_ptr(), core::ptr::with_exposed_provenance(at), out.len());
         }
     }
 
@@ -127,7 +127,7 @@ impl World for Memory {
         // SAFETY: in the segment, as checked above, or in the destination of a get, which the core lends
         // until the get is complete (`Rma::get`); links write nothing else, and check the range of what
         // arrived. Words are written in one piece, as programs expect that read them at the same time.
-        unsafe { gasnet::bytes::store(to, data.as_ptr(), data.len()) };
+        unsafe { gasnet_wire::bytes::store(to, data.as_ptr(), data.len()) };
         true
     }
 

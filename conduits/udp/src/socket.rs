@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use crate::path::Time;
 use crate::settings::Ports;
 use crate::wire::{HEADER_BYTES, Packet};
-use gasnet::Error;
+use gasnet_wire::Error;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::epoll;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg_addr, sendto, sockopt};
@@ -380,7 +380,7 @@ impl Socket {
         if !self.large || !self.peek() {
             return None;
         }
-        // A word must be stored in one piece ([`gasnet::bytes`]), which the kernel does not promise.
+        // A word must be stored in one piece ([`gasnet_wire::bytes`]), which the kernel does not promise.
         let payload = self.waiting?.checked_sub(HEADER_BYTES).filter(|len| *len > size_of::<u64>())?;
         Packet::of_parts(&self.head, self.buffers.get(..payload)?).ok()
     }

@@ -16,10 +16,10 @@
 
 use crate::settings::Ports;
 use crate::socket::{self, LEAST_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES};
-use gasnet::Error;
-use gasnet::boot::Exchange;
 use gasnet_sys::mutex::lock;
 use gasnet_sys::poll::PollSet;
+use gasnet_wire::Error;
+use gasnet_wire::boot::Exchange;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;

@@ -2,7 +2,6 @@
 
 mod net;
 
-use gasnet::conduit::Channel;
 use gasnet_udp::auth::{Coverage, MIN_BULK_BYTES};
 use gasnet_udp::buf::MAX_FRAME_BYTES;
 use gasnet_udp::link::{Batch, Link, Setup};
@@ -10,6 +9,7 @@ use gasnet_udp::path::NS_PER_MS;
 use gasnet_udp::share::{self, Shares};
 use gasnet_udp::wire::HEADER_BYTES;
 use gasnet_udp::wire::Packet;
+use gasnet_wire::conduit::Channel;
 use net::{Pair, Rng, SILENCE_LIMIT_NS, Wire};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};

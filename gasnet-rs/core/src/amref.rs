@@ -7,13 +7,14 @@
 //! neighbour would use, so both kinds mix.
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
-use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, hi, join, lo, nonsense};
 use crate::atomics::Operation;
-use crate::atomics::apply::{apply, put_old};
-use crate::conduit::Channel;
-use crate::event::{REMOTE, Refused};
-use crate::transfer::{self, Answer, Away, MAX_PIECES, Name, Plan};
-use crate::{Rank, RankId, bytes};
+use crate::{Rank, RankId};
+use gasnet_wire::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, hi, join, lo, nonsense};
+use gasnet_wire::apply::{apply, put_old};
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::event::{REMOTE, Refused};
+use gasnet_wire::transfer::{self, Answer, Away, MAX_PIECES, Name, Plan};
 
 /// Numbers of this module's messages among the core's own.
 pub(crate) const FIRST: u8 = PUT;
@@ -49,32 +50,32 @@ impl Rank {
         args: impl FnOnce([u32; 2]) -> [u32; N],
     ) -> Result<(), Refused> {
         let name = self.transfer(plan);
-        let sent = self.message(at.peer, handler, &args(name.piece(0)), at.immediate);
+        let sent = self.wire.message(at.peer, handler, &args(name.piece(0)), at.immediate);
         sent.inspect_err(|_| self.cancel_transfer(plan, name))
     }
 
     fn fragment(&self, to: RankId) -> usize {
-        self.max_frame(to, 8).min(MAX_MEDIUM)
+        self.wire.max_frame(to, 8).min(MAX_MEDIUM)
     }
 
     /// Enters a transfer that `op` counts as one, waiting for room in the table if there is none.
     pub(crate) fn transfer(&self, plan: &Plan) -> Name {
-        self.ops.add(plan.op, REMOTE);
+        self.wire.ops.add(plan.op, REMOTE);
         let mut waiter = None;
         loop {
-            if let Some(name) = self.transfers.start(plan) {
+            if let Some(name) = self.wire.transfers.start(plan) {
                 return name;
             }
-            if !self.make_room(Channel::Request, plan.peer, &mut waiter) {
-                self.fatal_started("a put, get or atomic operation", plan.peer);
+            if !self.wire.make_room(Channel::Request, plan.peer, &mut waiter) {
+                self.wire.fatal_started("a put, get or atomic operation", plan.peer);
             }
         }
     }
 
     /// Takes back a transfer that was refused.
     fn cancel_transfer(&self, plan: &Plan, name: Name) {
-        self.transfers.cancel(name);
-        self.ops.finish(plan.op, REMOTE);
+        self.wire.transfers.cancel(name);
+        self.wire.ops.finish(plan.op, REMOTE);
     }
 
     /// Cuts a put or get up into transfers, and these into pieces: `send` gets the name of each, where it
@@ -122,7 +123,7 @@ impl Rank {
             let (kind, src) = (Kind::Medium, src.wrapping_add(done));
             let out = Outgoing { kind, handler: PUT, args: &args, src, len: n, dst: 0 };
             // SAFETY: (1).
-            unsafe { self.message_with(put.peer, out, immediate) }
+            unsafe { self.wire.message_with(put.peer, out, immediate) }
         })
     }
 
@@ -136,7 +137,7 @@ impl Rank {
         self.in_pieces(get, plan, |[name, generation], done, n, immediate| {
             let at = get.offset + done as u64;
             let args = [name, generation, lo(at), hi(at), n as u32];
-            self.message(get.peer, GET, &args, immediate)
+            self.wire.message(get.peer, GET, &args, immediate)
         })
     }
 
@@ -178,7 +179,7 @@ impl Rank {
     ) -> transfer::AnsweredPiece {
         let (from, from_reply) = (token.source(), !token.is_request());
         let piece = if from_reply {
-            self.transfers.answered(name, from, answer, len)
+            self.wire.transfers.answered(name, from, answer, len)
         } else {
             Err("as no answer is sent")
         };
@@ -193,14 +194,14 @@ impl Rank {
 
     /// A piece's answer has been dealt with.
     pub(crate) fn piece_done(&self, piece: &transfer::AnsweredPiece) {
-        if let Some(op) = self.transfers.done(piece) {
-            self.ops.finish(op, REMOTE);
+        if let Some(op) = self.wire.transfers.done(piece) {
+            self.wire.ops.finish(op, REMOTE);
         }
     }
 
     /// The own bytes a peer asked for; ends the job when they are not in the segment.
     pub(crate) fn own_bytes(&self, token: &Token<'_>, offset: u64, len: usize) -> *mut u8 {
-        self.own_place(offset, len).unwrap_or_else(|| {
+        self.wire.own_place(offset, len).unwrap_or_else(|| {
             self.fatal(&format!(
                 "rank {} asked for {len} bytes at offset {offset:#x}, outside this segment",
                 token.source()
@@ -253,11 +254,11 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
         (ATOMIC, Short, &[name, generation, olo, ohi, what, alo, ahi, blo, bhi]) if asked => {
             let at = join(olo, ohi);
             let Some(what) = Operation::decode(what) else {
-                nonsense(rank, token, "an atomic operation that there is not");
+                nonsense(token, "an atomic operation that there is not");
             };
             let at = rank.own_bytes(token, at, what.width());
             if !at.addr().is_multiple_of(what.width()) {
-                nonsense(rank, token, "an atomic operation on a word that is not aligned");
+                nonsense(token, "an atomic operation on a word that is not aligned");
             }
             // SAFETY: own_bytes checked the word; it is aligned.
             let old = unsafe { apply(at, what, join(alo, ahi), join(blo, bhi)) };
@@ -276,9 +277,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
             rank.piece_done(&piece);
             Ok(())
         }
-        _ => {
-            nonsense(rank, token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len()))
-        }
+        _ => nonsense(token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len())),
     };
     if let Err(e) = result {
         rank.fatal(&format!("answering rank {}: {e}", token.source()));

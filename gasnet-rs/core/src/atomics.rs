@@ -6,17 +6,15 @@
 //! language: an addition rounds, min and max compare, and a compare-and-swap compares bits.
 #![expect(unsafe_code, reason = "views words of mapped segments as atomics")]
 
-pub(crate) mod apply;
-
-use crate::event::{Event, Implicit, Refused};
-use crate::segment::{GlobalPtr, Place};
-use crate::transfer::Away;
 use crate::{Rank, RankId};
+use gasnet_wire::event::{Event, Implicit, Refused};
+use gasnet_wire::segment::{GlobalPtr, Place};
+use gasnet_wire::transfer::Away;
 
-use apply::put_old;
+use gasnet_wire::apply::put_old;
 
-pub use apply::apply;
 pub use gasnet_ops::{Function, Operation, WordType};
+pub use gasnet_wire::apply::apply;
 
 impl Rank {
     /// Does an atomic operation on the word at byte `offset` of a rank's segment and returns the old value as
@@ -44,7 +42,7 @@ impl Rank {
     /// 1. Who was given that memory ([`Rank::allocate_kept`]) permits it (owed by the caller).
     #[inline]
     pub unsafe fn atomic_kept(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
-        match self.word_in(self.segments.whole_at(rank, offset, op.width()), rank, offset, op) {
+        match self.word_in(self.wire.segments.whole_at(rank, offset, op.width()), rank, offset, op) {
             // SAFETY: mapped and aligned; (1).
             Place::Here(at) => unsafe { apply(at, op, a, b) },
             Place::Away => self.atomic_away(rank, offset, op, [a, b]),
@@ -54,7 +52,7 @@ impl Rank {
     /// Where a word is. Ends the job for an operation that there is not.
     #[inline]
     fn word_at(&self, rank: RankId, offset: u64, op: Operation) -> Place {
-        self.word_in(self.segments.mapped_at(rank, offset, op.width()), rank, offset, op)
+        self.word_in(self.wire.segments.mapped_at(rank, offset, op.width()), rank, offset, op)
     }
 
     /// The place of a word, checked.
@@ -193,7 +191,7 @@ impl Rank {
         if unsafe { self.atomic_here(rank, offset, op, operands, result) } {
             return Ok(());
         }
-        let index = self.ops.implicit(match op.function {
+        let index = self.wire.ops.implicit(match op.function {
             Function::Set if result.is_null() => Implicit::Puts,
             Function::Get => Implicit::Gets,
             _ => Implicit::Rmws,
@@ -229,7 +227,7 @@ impl Rank {
 
     #[cold]
     fn wrong_atomic(&self, rank: RankId, offset: u64, op: Operation) -> ! {
-        if let Err(e) = self.check_range("atomic operation", rank, offset, op.width()) {
+        if let Err(e) = self.wire.check_range("atomic operation", rank, offset, op.width()) {
             self.fatal(&e.to_string());
         }
         if !self.owners_address(rank, offset).is_multiple_of(op.width()) {

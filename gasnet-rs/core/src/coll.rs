@@ -41,14 +41,15 @@ pub(crate) mod table;
 pub(crate) mod tree;
 mod typed;
 
-use crate::boot::MeetingPlace;
-use crate::event::{Event, REMOTE};
-use crate::shm::map::last_tick;
-use crate::{Rank, context};
+use crate::Rank;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::boot::MeetingPlace;
+use gasnet_wire::context;
+use gasnet_wire::event::{Event, REMOTE};
+use gasnet_wire::shm::map::last_tick;
 use mail::Mail;
 use members::Members;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -139,7 +140,7 @@ impl Shape {
             return Path::Mail;
         }
         let has_place =
-            || rank.config.coll_nic && board::place(team.id).is_some() && rank.nic_port().is_some();
+            || rank.config().coll_nic && board::place(team.id).is_some() && rank.wire.nic_port().is_some();
         if has_place() && board::fits(self, size) {
             return Path::Nic;
         }
@@ -221,15 +222,15 @@ impl Promise {
 
     /// Completes the event.
     pub fn keep(self) {
-        self.rank.ops.finish(self.op, REMOTE);
+        self.rank.wire.ops.finish(self.op, REMOTE);
     }
 }
 
 impl Rank {
     /// A new event, and the promise to complete it.
     pub fn promise(&'static self) -> Promise {
-        let op = self.ops.start(1);
-        Promise { rank: self, op, event: self.ops.event(op) }
+        let op = self.wire.ops.start(1);
+        Promise { rank: self, op, event: self.wire.ops.event(op) }
     }
 
     /// Calls a function when an event is done, at once or in a call of the runtime; the event is used up. The
@@ -250,7 +251,7 @@ impl Rank {
             .await;
             then();
         };
-        let op = self.ops.start(1);
+        let op = self.wire.ops.start(1);
         self.add_task(Box::pin(task), op);
     }
 
@@ -280,9 +281,9 @@ impl Rank {
         tasks.retain_mut(|t| {
             let over = t.future.as_mut().poll(cx).is_ready();
             if over {
-                self.ops.finish(t.op, REMOTE);
+                self.wire.ops.finish(t.op, REMOTE);
                 // Relaxed: a hint, as where it is read.
-                self.turns_wanted.fetch_sub(1, Ordering::Relaxed);
+                self.wire.turns_wanted.fetch_sub(1, Ordering::Relaxed);
             }
             !over
         });
@@ -301,15 +302,15 @@ impl Rank {
         if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return Event::DONE;
         }
-        let op = self.ops.start(1);
-        let event = self.ops.event(op);
+        let op = self.wire.ops.start(1);
+        let event = self.wire.ops.event(op);
         self.add_task(future, op);
         event
     }
 
     fn add_task(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>, op: u32) {
         lock(&self.coll.fresh).push(Task { future, op, since: last_tick() });
-        self.turns_wanted.fetch_add(1, Ordering::Relaxed);
+        self.wire.turns_wanted.fetch_add(1, Ordering::Relaxed);
         // A message that arrived since its first turn must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
     }
@@ -328,7 +329,7 @@ impl Rank {
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;
-        self.meet_collectively(place, COLLECTIVE_WAIT, || {
+        self.wire.meet_collectively(place, COLLECTIVE_WAIT, || {
             let epoch = self.coll.mail.epoch();
             if epoch == seen {
                 return false;

@@ -8,12 +8,12 @@
 
 use crate::atomics::{Function, Operation, WordType};
 use crate::coll::Word;
-use crate::event::Event;
 use crate::rma::Pending;
-use crate::segment::GlobalPtr;
 use crate::team::Team;
 use core::fmt;
 use core::marker::PhantomData;
+use gasnet_wire::event::Event;
+use gasnet_wire::segment::GlobalPtr;
 
 /// A set of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

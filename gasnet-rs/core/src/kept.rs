@@ -6,17 +6,22 @@
 //! vouches that no reference is there that they would break.
 #![expect(unsafe_code, reason = "declares unsafe accesses, and copies between user memory and segments")]
 
-use crate::prim::{Ordering, fence};
 use crate::rma::{Pending, granted};
-use crate::segment::{GlobalPtr, Place, Shared};
-use crate::transfer::Away;
-use crate::{Event, Rank, bytes};
+use crate::{Event, Rank};
+use gasnet_wire::bytes;
+use gasnet_wire::prim::{Ordering, fence};
+use gasnet_wire::segment::{GlobalPtr, Place, Shared};
+use gasnet_wire::transfer::Away;
 
 impl Rank {
     /// Where `count` elements lie in this process; `None` where they are not mapped here, or not inside the
     /// segment or its kept memory.
     pub fn kept_address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
-        match self.segments.known()?.whole_at(at.rank(), at.offset(), count.checked_mul(size_of::<T>())?)? {
+        match self.wire.segments.known()?.whole_at(
+            at.rank(),
+            at.offset(),
+            count.checked_mul(size_of::<T>())?,
+        )? {
             Place::Here(p) => Some(p.cast()),
             Place::Away => None,
         }
@@ -38,7 +43,7 @@ impl Rank {
     pub unsafe fn write_kept<T: Shared>(&self, to: GlobalPtr<T>, values: &[T]) {
         let (rank, offset, src, len) =
             (to.rank(), to.offset(), values.as_ptr().cast::<u8>(), size_of_val(values));
-        match self.segments.whole_at(rank, offset, len) {
+        match self.wire.segments.whole_at(rank, offset, len) {
             Some(Place::Here(at)) => {
                 // SAFETY: the destination is mapped; a slice is valid for its size; (1).
                 unsafe { bytes::store(at, src, len) };
@@ -47,7 +52,7 @@ impl Rank {
             }
             // SAFETY: as above; the range was checked.
             Some(Place::Away) => unsafe { self.put_away(rank, offset, src, len) },
-            None => self.fatal_outside("put", rank, offset, len),
+            None => self.wire.fatal_outside("put", rank, offset, len),
         }
     }
 
@@ -66,7 +71,7 @@ impl Rank {
     pub unsafe fn read_kept<T: Shared>(&self, from: GlobalPtr<T>, values: &mut [T]) {
         let (rank, offset, dst, len) =
             (from.rank(), from.offset(), values.as_mut_ptr().cast::<u8>(), size_of_val(values));
-        match self.segments.whole_at(rank, offset, len) {
+        match self.wire.segments.whole_at(rank, offset, len) {
             Some(Place::Here(at)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -75,7 +80,7 @@ impl Rank {
             }
             // SAFETY: as above; the range was checked.
             Some(Place::Away) => unsafe { self.get_away(dst, rank, offset, len) },
-            None => self.fatal_outside("get", rank, offset, len),
+            None => self.wire.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -93,8 +98,8 @@ impl Rank {
     pub unsafe fn read_kept_nb<T: Shared>(&self, from: GlobalPtr<T>, count: usize) -> Pending<'_, T> {
         let (peer, offset, len) = (from.rank(), from.offset(), count.saturating_mul(size_of::<T>()));
         // The range comes before the buffer: no segment holds what no memory does.
-        let Some(place) = self.segments.whole_at(peer, offset, len) else {
-            self.fatal_outside("get", peer, offset, len);
+        let Some(place) = self.wire.segments.whole_at(peer, offset, len) else {
+            self.wire.fatal_outside("get", peer, offset, len);
         };
         let mut values = vec![T::zeroed(); count];
         let dst = values.as_mut_ptr().cast::<u8>();

@@ -14,20 +14,20 @@
 //! and a small put over sockets no more than a few.
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
-use crate::am::POLL_BUDGET;
 use crate::atomics::Operation;
-use crate::atomics::apply::put_old;
-use crate::bytes;
-use crate::conduit::regions::{RegionPlace, RegionRma};
-use crate::conduit::{Channel, Completion, RemoteAddr, Rma};
-use crate::event::{LOCAL, Local, REMOTE, Refused};
-use crate::prim::{AtomicPtr, AtomicU32, Ordering};
-use crate::slots::{self, NONE, Slot, Slots};
-use crate::transfer::Away;
-use crate::wait::Waiter;
 use crate::{Rank, RankId};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
+use gasnet_wire::am::POLL_BUDGET;
+use gasnet_wire::apply::put_old;
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::regions::{RegionPlace, RegionRma};
+use gasnet_wire::conduit::{Channel, Completion, RemoteAddr, Rma};
+use gasnet_wire::event::{LOCAL, Local, REMOTE, Refused};
+use gasnet_wire::prim::{AtomicPtr, AtomicU32, Ordering};
+use gasnet_wire::slots::{self, NONE, Slot, Slots};
+use gasnet_wire::transfer::Away;
+use gasnet_wire::wait::Waiter;
 use std::sync::OnceLock;
 
 /// Largest source that is copied into the entry of its piece.
@@ -211,7 +211,7 @@ impl Rank {
     #[inline]
     fn rma(&self) -> Option<(&Native, &dyn Rma)> {
         let native = self.native.get()?;
-        Some((native, self.conduit.as_ref()?.rma()?))
+        Some((native, self.wire.conduit.as_ref()?.rma()?))
     }
 
     /// Puts to a rank that is no neighbour, in fragments that count in an op.
@@ -274,7 +274,7 @@ impl Rank {
             (counted, move || start(at, from, n, token))
         })?;
         if waited {
-            self.wait_for("the source of a put", Some(put.peer), || self.ops.sources_free(put.op));
+            self.wait_for("the source of a put", Some(put.peer), || self.wire.ops.sources_free(put.op));
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ impl Rank {
     /// The operations of a NIC that serves regions, if there is one.
     pub(crate) fn region_rma(&self) -> Option<(&Native, &dyn RegionRma)> {
         let native = self.native.get()?;
-        Some((native, self.conduit.as_ref()?.regions()?))
+        Some((native, self.wire.conduit.as_ref()?.regions()?))
     }
 
     /// Puts to a region, in pieces that count in an op. `put.offset` is the place in the region. The source
@@ -371,13 +371,13 @@ impl Rank {
             // SAFETY: (1), (2).
             return unsafe { self.ref_atomic(at, what, operands, result) };
         };
-        if self.has_left(at.peer) {
-            self.fatal_started("an atomic operation", at.peer);
+        if self.wire.has_left(at.peer) {
+            self.wire.fatal_started("an atomic operation", at.peer);
         }
         let (token, piece) = native.begin(at.op, at.peer);
         piece.result.store(result, Ordering::Relaxed);
         piece.width.store(what.width() as u32, Ordering::Relaxed);
-        self.ops.add(at.op, REMOTE);
+        self.wire.ops.add(at.op, REMOTE);
         let (addr, old) = (remote(at.peer, at.offset), piece.inline.at().cast());
         let mut waiter: Option<Waiter> = None;
         // SAFETY: (2); the entry is the operation's until it is complete.
@@ -386,15 +386,15 @@ impl Rank {
                 return Ok(());
             }
             if at.immediate {
-                self.ops.finish(at.op, REMOTE);
+                self.wire.ops.finish(at.op, REMOTE);
                 native.end(token);
                 return Err(Refused);
             }
-            if !self.make_room(Channel::Request, at.peer, &mut waiter) {
-                self.fatal_started("an atomic operation", at.peer);
+            if !self.wire.make_room(Channel::Request, at.peer, &mut waiter) {
+                self.wire.fatal_started("an atomic operation", at.peer);
             }
         }
-        self.ops.finish(at.op, REMOTE);
+        self.wire.ops.finish(at.op, REMOTE);
         native.end(token);
         // SAFETY: (1), (2).
         unsafe { self.ref_atomic(at, what, operands, result) }
@@ -410,8 +410,8 @@ impl Rank {
         native: &Native,
         mut prepare: impl FnMut(&InFlight, u64, usize, usize) -> (u64, F),
     ) -> Result<(), Refused> {
-        if self.has_left(all.peer) {
-            self.fatal_started(what, all.peer);
+        if self.wire.has_left(all.peer) {
+            self.wire.fatal_started(what, all.peer);
         }
         let mut waiter: Option<Waiter> = None;
         let mut done = 0;
@@ -419,16 +419,16 @@ impl Rank {
             let n = native.step.min(all.len - done);
             let (token, piece) = native.begin(all.op, all.peer);
             let (counted, start) = prepare(piece, token, done, n);
-            self.ops.add(all.op, counted);
+            self.wire.ops.add(all.op, counted);
             while !start() {
                 if all.immediate && done == 0 {
-                    self.ops.finish(all.op, counted);
+                    self.wire.ops.finish(all.op, counted);
                     native.source_read(piece);
                     native.end(token);
                     return Err(Refused);
                 }
-                if !self.make_room(Channel::Request, all.peer, &mut waiter) {
-                    self.fatal_started(what, all.peer);
+                if !self.wire.make_room(Channel::Request, all.peer, &mut waiter) {
+                    self.wire.fatal_started(what, all.peer);
                 }
             }
             done += n;
@@ -446,7 +446,7 @@ impl Rank {
             let freed = if completion == Completion::Remote { 0 } else { native.source_read(piece) };
             if completion == Completion::Local {
                 if freed > 0 {
-                    self.ops.finish(op, freed);
+                    self.wire.ops.finish(op, freed);
                 }
                 return;
             }
@@ -460,7 +460,7 @@ impl Rank {
                 self.region_refused(op, RankId(piece.peer.load(Ordering::Relaxed)), why);
             }
             native.end(token);
-            self.ops.finish(op, REMOTE + freed);
+            self.wire.ops.finish(op, REMOTE + freed);
         })
     }
 }

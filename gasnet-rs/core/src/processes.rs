@@ -5,12 +5,12 @@
 //! other whose value it knows. The others, and neighbours that may not be read, are reached by messages.
 #![expect(unsafe_code, reason = "copies between processes")]
 
-use crate::prim::fence;
-use crate::transfer::Away;
 use crate::{Rank, RankId};
 use core::sync::atomic::{AtomicU64, Ordering};
 use gasnet_sys::memory::{read_process, write_process};
 use gasnet_sys::process::Pid;
+use gasnet_wire::prim::fence;
+use gasnet_wire::transfer::Away;
 
 /// What peers read to find out whether they may, and whether it is this process that they reach: a process id
 /// means another process in another namespace.
@@ -94,8 +94,8 @@ impl Rank {
 
     #[cold]
     fn no_such_memory(&self, what: &str, away: Away) -> ! {
-        if self.has_left(away.peer) {
-            self.fatal_started(what, away.peer);
+        if self.wire.has_left(away.peer) {
+            self.wire.fatal_started(what, away.peer);
         }
         self.fatal(&format!(
             "{what} of {} bytes at address {:#x} of rank {}: there is no such memory there",

@@ -1,26 +1,25 @@
 //! The [`Rank`] object, which holds all state of one rank of a job (design decision D11).
 
 mod agreed;
+mod calls;
 mod segments;
 mod start;
 
-pub use start::OpenConduit;
-
-use crate::above::Above;
-use crate::am::{Outgoing, Token};
 use crate::coll::Collectives;
 use crate::coll::members::Members;
 use crate::coll::table::Tables;
-use crate::conduit::Channel;
-use crate::event::Refused;
 use crate::native::Native;
 use crate::processes::Processes;
 use crate::region::Regions;
-use crate::wire::Wire;
 use crate::{Error, RankId};
 use core::fmt;
 use core::sync::atomic::AtomicPtr;
 use gasnet_sys::mutex::lock;
+use gasnet_wire::Above;
+use gasnet_wire::Wire;
+use gasnet_wire::am::Outgoing;
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::event::Refused;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ use std::time::Duration;
 /// Every method can be called from any thread (unless the rank was made
 /// [`Threading::Serial`](crate::Threading::Serial), a promise that only unsafe code can make).
 pub struct Rank {
-    wire: Wire,
+    pub(crate) wire: Wire,
     /// State of the conduit's one-sided operations, if it has any; once the segment is attached.
     pub(crate) native: OnceLock<Native>,
     /// Processes whose memory can be accessed directly, if all memory is the segment.
@@ -48,15 +47,6 @@ pub struct Rank {
     agreeing: Mutex<()>,
     /// The box of this rank, for [`Rank::dismantle`].
     own: AtomicPtr<Rank>,
-}
-
-impl core::ops::Deref for Rank {
-    type Target = Wire;
-
-    #[inline]
-    fn deref(&self) -> &Wire {
-        &self.wire
-    }
 }
 
 /// What of this rank's segment is allocated.
@@ -123,13 +113,5 @@ impl Above for Rank {
     ) -> Result<Result<(), Refused>, Error> {
         // SAFETY: owed by the caller.
         unsafe { self.send_to_unmapped(channel, to, out, immediate) }
-    }
-}
-
-impl<'a> Token<'a> {
-    /// The rank the handler runs on.
-    #[inline]
-    pub fn rank(&self) -> &'a Rank {
-        Rank::of(self.wire)
     }
 }

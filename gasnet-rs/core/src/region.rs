@@ -34,15 +34,15 @@ mod refusal;
 mod served;
 pub mod watch;
 
-pub use crate::error::RegionError;
+pub use gasnet_wire::error::RegionError;
 pub use ops::RegionOp;
 
-use crate::prim::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::segment::{GlobalPtr, Shared};
-use crate::slots::{Slot, Slots};
 use crate::{Rank, RankId};
 use core::mem::ManuallyDrop;
 use gasnet_sys::mutex::lock;
+use gasnet_wire::prim::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use gasnet_wire::segment::{GlobalPtr, Shared};
+use gasnet_wire::slots::{Slot, Slots};
 use std::alloc::{self, Layout};
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -59,7 +59,7 @@ impl Modes {
     /// Others may operate atomically.
     pub const ATOMIC: Modes = Modes(4);
     /// The first access that is allowed is the only one. It is of one message at most
-    /// ([`crate::am::MAX_MEDIUM`] bytes).
+    /// ([`gasnet_wire::am::MAX_MEDIUM`] bytes).
     pub const ONCE: Modes = Modes(8);
     /// Reading, writing and atomic operations, any number of times.
     pub const ALL: Modes = Modes(7);
@@ -176,7 +176,7 @@ fn region_number(slot: u32, generation: u32) -> u64 {
 
 fn in_range(region: u64, at: u64, len: usize, modes: Modes) -> Result<(), RegionError> {
     let fits = len as u64 <= region && at <= region - len as u64;
-    let one_message = !modes.has(Modes::ONCE) || len <= crate::am::MAX_MEDIUM;
+    let one_message = !modes.has(Modes::ONCE) || len <= gasnet_wire::am::MAX_MEDIUM;
     if fits && one_message { Ok(()) } else { Err(RegionError::Range) }
 }
 
@@ -586,7 +586,7 @@ impl Rank {
     /// # Errors
     /// No memory, or as [`Rank::export_raw`].
     pub fn export_pages(&self, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
-        let page = crate::shm::map::PAGE_BYTES;
+        let page = gasnet_wire::shm::map::PAGE_BYTES;
         let len = len.max(1).checked_next_multiple_of(page).ok_or(RegionError::NoRoom)?;
         let layout = Layout::from_size_align(len, page).map_err(|_| RegionError::NoRoom)?;
         // SAFETY: the size is not 0.
@@ -659,7 +659,7 @@ mod tests;
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
-    use crate::prim::UnsafeCell;
+    use gasnet_wire::prim::UnsafeCell;
     use loom::sync::Arc;
 
     struct Model(Entry, UnsafeCell<u8>);

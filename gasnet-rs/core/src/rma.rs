@@ -31,13 +31,13 @@
     reason = "declares and forwards the unsafe put and get; copies between user memory and segments"
 )]
 
-use crate::bytes;
-use crate::conduit::Advice;
-use crate::event::{Categories, Event, Implicit, Local, Refused};
-use crate::prim::{Ordering, fence};
-use crate::segment::{GlobalPtr, Place, Shared};
-use crate::transfer::Away;
 use crate::{Rank, RankId};
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::Advice;
+use gasnet_wire::event::{Categories, Event, Implicit, Local, Refused};
+use gasnet_wire::prim::{Ordering, fence};
+use gasnet_wire::segment::{GlobalPtr, Place, Shared};
+use gasnet_wire::transfer::Away;
 
 /// What a wait for the event of an operation is called.
 pub(crate) const EVENT_WAIT: &str = "an operation to complete";
@@ -59,7 +59,7 @@ impl Rank {
     ///    time in a way that is not also a runtime call or atomic (owed by the program).
     #[inline]
     pub unsafe fn put(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: the destination is inside a mapped segment; (1).
                 unsafe { bytes::store(to, src, len) };
@@ -68,7 +68,7 @@ impl Rank {
             }
             // SAFETY: (1).
             Some(Place::Away) => unsafe { self.put_away(rank, offset, src, len) },
-            None => self.fatal_outside("put", rank, offset, len),
+            None => self.wire.fatal_outside("put", rank, offset, len),
         }
     }
 
@@ -92,7 +92,7 @@ impl Rank {
     /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
     #[inline]
     pub unsafe fn get(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
                 fence(Ordering::Acquire);
@@ -101,7 +101,7 @@ impl Rank {
             }
             // SAFETY: (1); the range was checked.
             Some(Place::Away) => unsafe { self.get_away(dst, rank, offset, len) },
-            None => self.fatal_outside("get", rank, offset, len),
+            None => self.wire.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -181,7 +181,7 @@ impl Rank {
         if local == Local::Group {
             self.wrong_local("a put with an event", "with those of the thread (GROUP)");
         }
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
@@ -193,7 +193,7 @@ impl Rank {
                 // SAFETY: owed by the caller; the range was checked.
                 unsafe { self.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
             }),
-            None => self.fatal_outside("put", rank, offset, len),
+            None => self.wire.fatal_outside("put", rank, offset, len),
         }
     }
 
@@ -229,7 +229,7 @@ impl Rank {
         len: usize,
         immediate: bool,
     ) -> Result<Event, Refused> {
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -241,7 +241,7 @@ impl Rank {
                 // SAFETY: owed by the caller; the range was checked.
                 unsafe { self.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
             }),
-            None => self.fatal_outside("get", rank, offset, len),
+            None => self.wire.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -250,7 +250,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::memset`].
     pub unsafe fn memset_nb(&self, rank: RankId, offset: u64, value: u8, len: usize) -> Event {
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: inside a mapped segment.
                 unsafe { bytes::fill(to, value, len) };
@@ -261,7 +261,7 @@ impl Rank {
             Some(Place::Away) => granted(self.explicit(rank, |op| {
                 self.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value)
             })),
-            None => self.fatal_outside("memset", rank, offset, len),
+            None => self.wire.fatal_outside("memset", rank, offset, len),
         }
     }
 
@@ -316,7 +316,7 @@ impl Rank {
         if local == Local::Leaf {
             self.wrong_local("an implicit put", "in a leaf event");
         }
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
@@ -325,11 +325,11 @@ impl Rank {
                 Ok(())
             }
             Some(Place::Away) => {
-                let op = self.ops.implicit(Implicit::Puts);
+                let op = self.wire.ops.implicit(Implicit::Puts);
                 // SAFETY: owed by the caller; the range was checked.
                 unsafe { self.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
             }
-            None => self.fatal_outside("put", rank, offset, len),
+            None => self.wire.fatal_outside("put", rank, offset, len),
         }
     }
 
@@ -359,7 +359,7 @@ impl Rank {
         len: usize,
         immediate: bool,
     ) -> Result<(), Refused> {
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -368,11 +368,11 @@ impl Rank {
                 Ok(())
             }
             Some(Place::Away) => {
-                let op = self.ops.implicit(Implicit::Gets);
+                let op = self.wire.ops.implicit(Implicit::Gets);
                 // SAFETY: owed by the caller; the range was checked.
                 unsafe { self.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
             }
-            None => self.fatal_outside("get", rank, offset, len),
+            None => self.wire.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -381,7 +381,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::memset`].
     pub unsafe fn memset_nbi(&self, rank: RankId, offset: u64, value: u8, len: usize) {
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: inside a mapped segment.
                 unsafe { bytes::fill(to, value, len) };
@@ -389,10 +389,10 @@ impl Rank {
                 fence(Ordering::Release);
             }
             Some(Place::Away) => {
-                let op = self.ops.implicit(Implicit::Puts);
+                let op = self.wire.ops.implicit(Implicit::Puts);
                 granted(self.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value));
             }
-            None => self.fatal_outside("memset", rank, offset, len),
+            None => self.wire.fatal_outside("memset", rank, offset, len),
         }
     }
 
@@ -403,10 +403,10 @@ impl Rank {
         peer: RankId,
         start: impl FnOnce(u32) -> Result<(), Refused>,
     ) -> Result<Event, Refused> {
-        let op = self.ops.start_with(peer);
+        let op = self.wire.ops.start_with(peer);
         let started = start(op);
         // Of one that was refused nothing is outstanding: its op goes back.
-        let event = self.ops.started(op);
+        let event = self.wire.ops.started(op);
         started.map(|()| event)
     }
 
@@ -419,9 +419,9 @@ impl Rank {
     #[inline]
     pub fn wait(&self, event: Event) {
         if event != Event::DONE {
-            self.check_context("wait for an operation");
-            let peer = self.ops.peer(event);
-            self.wait_for_operation(EVENT_WAIT, peer, || self.test_quietly(event));
+            self.wire.check_context("wait for an operation");
+            let peer = self.wire.ops.peer(event);
+            self.wire.wait_for_operation(EVENT_WAIT, peer, || self.test_quietly(event));
         }
     }
 
@@ -435,7 +435,7 @@ impl Rank {
 
     /// [`Rank::test`] without polling.
     pub fn test_quietly(&self, event: Event) -> bool {
-        match self.ops.test(event) {
+        match self.wire.ops.test(event) {
             Some(done) => done,
             None => self.stale_event(),
         }
@@ -453,7 +453,7 @@ impl Rank {
     /// # Panics
     /// Ends the job when the event was used up before, is none of this rank's, or is a leaf.
     pub fn query_leaf(&self, root: Event) -> Event {
-        match self.ops.leaf(root) {
+        match self.wire.ops.leaf(root) {
             Some(leaf) => leaf,
             None if root.is_leaf() => self.fatal("a leaf event has no leaf of its own"),
             None => self.stale_event(),
@@ -467,7 +467,7 @@ impl Rank {
     /// # Panics
     /// Ends the job when an event was used up before, or is none of this rank's.
     pub fn test_each(&self, events: &mut [Event]) -> (usize, usize) {
-        self.ops.sweep(events).unwrap_or_else(|_| self.stale_event())
+        self.wire.ops.sweep(events).unwrap_or_else(|_| self.stale_event())
     }
 
     /// Waits for the implicit operations of this thread of some kinds.
@@ -476,7 +476,7 @@ impl Rank {
         if self.all_mapped() {
             return;
         }
-        self.wait_until("implicit operations to complete", || self.ops.implicit_done(kinds));
+        self.wait_until("implicit operations to complete", || self.wire.ops.implicit_done(kinds));
     }
 
     /// Polls once and says whether the implicit operations of this thread of some kinds are complete.
@@ -488,11 +488,11 @@ impl Rank {
     /// [`Rank::test_implicit`] without polling.
     pub fn test_implicit_quietly(&self, kinds: Categories) -> bool {
         self.check_no_region();
-        self.all_mapped() || self.ops.implicit_done(kinds)
+        self.all_mapped() || self.wire.ops.implicit_done(kinds)
     }
 
     fn check_no_region(&self) {
-        if self.config.check && self.ops.in_region() {
+        if self.config().check && self.wire.ops.in_region() {
             self.fatal(
                 "implicit operations cannot be synchronised inside an access region: end the region first",
             );
@@ -501,7 +501,7 @@ impl Rank {
 
     /// Opens an access region: implicit operations of this thread belong to it until it ends.
     pub fn begin_region(&self) {
-        if !self.ops.begin_region() {
+        if !self.wire.ops.begin_region() {
             self.fatal("access regions do not nest: end the open one first");
         }
     }
@@ -509,7 +509,7 @@ impl Rank {
     /// Closes the access region; its event is done when all its operations are, and the event's
     /// [leaf](Rank::query_leaf) when the sources with [`Local::Group`] may be written again.
     pub fn end_region(&self) -> Event {
-        match self.ops.end_region() {
+        match self.wire.ops.end_region() {
             Some(e) => e,
             None => self.fatal("no access region is open"),
         }
@@ -517,7 +517,7 @@ impl Rank {
 
     /// Whether every segment of the job is mapped here, so that no operation is ever outstanding.
     pub(crate) fn all_mapped(&self) -> bool {
-        self.neighbourhood.is_whole_job() && !self.regions.went_away()
+        self.wire.neighbourhood.is_whole_job() && !self.regions.went_away()
     }
 
     /// Writes a value into another rank's segment.
@@ -540,7 +540,7 @@ impl Rank {
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
         let (rank, offset, len) = (from.rank(), from.offset(), size_of::<T>());
-        match self.segments.mapped_at(rank, offset, len) {
+        match self.wire.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(at)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -559,7 +559,7 @@ impl Rank {
                 unsafe { self.get_away((&raw mut value).cast(), rank, offset, len) };
                 value
             }
-            None => self.fatal_outside("get", rank, offset, len),
+            None => self.wire.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -606,9 +606,9 @@ impl Rank {
             self.fatal(&format!("advice on the segment of rank {owner}: a rank gives it on its own segment"));
         }
         if self.table().mapped_at(owner, at.offset(), len).is_none() {
-            self.fatal_outside("advice", owner, at.offset(), len);
+            self.wire.fatal_outside("advice", owner, at.offset(), len);
         }
-        if let Some(conduit) = &self.conduit {
+        if let Some(conduit) = &self.wire.conduit {
             conduit.advise(at.offset(), len as u64, advice);
         }
     }
@@ -635,9 +635,9 @@ impl Rank {
     /// waited for. As [`Rank::write_nb`].
     pub fn read_nb<T: Shared>(&self, from: GlobalPtr<T>, len: usize) -> Pending<'_, T> {
         let bytes = len.saturating_mul(size_of::<T>());
-        if self.segments.mapped_at(from.rank(), from.offset(), bytes).is_none() {
+        if self.wire.segments.mapped_at(from.rank(), from.offset(), bytes).is_none() {
             // Before there is memory for so many.
-            self.fatal_outside("get", from.rank(), from.offset(), bytes);
+            self.wire.fatal_outside("get", from.rank(), from.offset(), bytes);
         }
         let mut values = vec![T::zeroed(); len];
         // SAFETY: as in `write_nb`.

@@ -9,9 +9,6 @@
 #![expect(unsafe_code, reason = "declares and forwards operations on raw buffers")]
 
 use crate::atomics::{Function, WordType};
-use crate::barrier::central::BarrierByNics;
-use crate::barrier::{Consensus, Outcome};
-use crate::boot::MeetingPlace;
 use crate::coll::algorithms::{self, Blocks};
 use crate::coll::board::{JOB_BARRIER_TEAM, State};
 use crate::coll::mail::{Op, Ptr};
@@ -20,11 +17,14 @@ use crate::coll::record::What;
 use crate::coll::reduction::{ElementType, Reduction};
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
-use crate::event::Event;
 use crate::{Error, Rank, RankId};
 use core::future::Future;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::barrier::central::BarrierByNics;
+use gasnet_wire::barrier::{Consensus, Outcome};
+use gasnet_wire::boot::MeetingPlace;
+use gasnet_wire::event::Event;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// An ordered set of ranks, this one among them.
@@ -50,10 +50,10 @@ impl Rank {
     /// The team of all ranks of the job.
     pub fn team_all(&'static self) -> Team {
         let members = self.team_all.get_or_init(|| {
-            let in_vain = self.config.coll_nic && self.size() > 1 && self.nic_port().is_none();
-            if in_vain && self.id().0 == 0 && !self.config.quiet {
+            let in_vain = self.config().coll_nic && self.size() > 1 && self.wire.nic_port().is_none();
+            if in_vain && self.id().0 == 0 && !self.config().quiet {
                 let name = self.conduit_name();
-                crate::last_words::say(&format!(
+                gasnet_wire::last_words::say(&format!(
                     "gasnet: warning: GASNET_COLL=nic: the NICs of the {name} conduit cannot carry out collectives; the setting has no effect"
                 ));
             }
@@ -68,9 +68,9 @@ impl Rank {
 
     /// Makes the team whose barrier is the job's, if NICs are to carry that out.
     pub(crate) fn make_barrier_team(&'static self) {
-        if self.config.coll_nic && self.size() > 1 && self.nic_port().is_some() {
+        if self.config().coll_nic && self.size() > 1 && self.wire.nic_port().is_some() {
             let members = self.members(JOB_BARRIER_TEAM, self.ranks().collect());
-            self.nic_barrier.get_or_init(|| Box::new(Team { members }));
+            self.wire.nic_barrier.get_or_init(|| Box::new(Team { members }));
         }
     }
 
@@ -226,7 +226,7 @@ impl Team {
     /// The next operation of this member.
     fn op(&self, shape: Shape, root: Option<usize>, mode: SyncMode, elements: ElementType) -> Op {
         let m = &self.members;
-        m.rank.check_context("enter a collective operation");
+        m.rank.wire.check_context("enter a collective operation");
         let (path, what) = (shape.path(m), What::new(shape, root, mode, elements));
         let barriers = [mode.enter, mode.leave].into_iter().filter(|w| *w == When::All).count() as u32;
         let steps = if path == Path::Mail { 0 } else { 1 + barriers };
@@ -282,7 +282,7 @@ impl Team {
         self.start(async move { algorithms::barrier(&op, 0).await })
     }
 
-    /// Enters the team's split-phase barrier, by name or with [`crate::barrier::ANONYMOUS`]:
+    /// Enters the team's split-phase barrier, by name or with [`gasnet_wire::barrier::ANONYMOUS`]:
     /// [`Wire::barrier_notify`](crate::Wire::barrier_notify) for teams.
     ///
     /// # Panics

@@ -15,11 +15,11 @@ mod side;
 
 pub use self::near::Window;
 use self::side::{Fault, MAX_BYTES};
-use crate::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Served, Token, nonsense};
-use crate::conduit::Channel;
-use crate::event::{Event, Implicit, Local};
-use crate::segment::{GlobalPtr, SegmentEntry, Shared};
 use crate::{Error, Rank, RankId};
+use gasnet_wire::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Served, Token, nonsense};
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::event::{Event, Implicit, Local};
+use gasnet_wire::segment::{GlobalPtr, SegmentEntry, Shared};
 
 /// Messages of this module, as numbers of the core's own messages.
 pub(crate) const FIRST: u8 = 24;
@@ -237,7 +237,7 @@ impl Rows {
         let Some((step, columns)) =
             bytes(step).filter(|step| *step <= isize::MAX as usize).zip(bytes(columns))
         else {
-            rank.fatal_outside(what, at.rank(), at.offset(), usize::MAX);
+            rank.wire.fatal_outside(what, at.rank(), at.offset(), usize::MAX);
         };
         Rows { at: at.offset() as usize, count: [columns, rows], steps: [step, columns] }
     }
@@ -304,7 +304,7 @@ impl Rank {
         // SAFETY: owed by the caller.
         unsafe {
             if !self.is_near(&all) {
-                self.far_shapes(&all, self.ops.implicit(Implicit::Puts));
+                self.far_shapes(&all, self.wire.ops.implicit(Implicit::Puts));
             }
         }
     }
@@ -340,7 +340,7 @@ impl Rank {
         // SAFETY: owed by the caller.
         unsafe {
             if !self.is_near(&all) {
-                self.far_shapes(&all, self.ops.implicit(Implicit::Gets));
+                self.far_shapes(&all, self.wire.ops.implicit(Implicit::Gets));
             }
         }
     }
@@ -359,7 +359,7 @@ impl Rank {
         let (src, len, args) = (payload.as_ptr(), payload.len(), [u32::from(handler)]);
         let out = Outgoing { kind: Kind::Medium, handler: NOTIFY, args: &args, src, len, dst: 0 };
         // SAFETY: a slice is valid for its length.
-        unsafe { self.send(Channel::Request, to, out) }
+        unsafe { self.wire.send(Channel::Request, to, out) }
     }
 
     /// Copies at once, with `get` from `remote` to `local`, if the segment of `rank` is mapped here and the
@@ -383,7 +383,7 @@ impl Rank {
 
     /// Whether both sides have the same number of bytes, and `remote` is inside the segment of `rank`.
     pub fn shapes_fit(&self, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) -> bool {
-        let size = self.segments.get(rank).map(|segment| segment.size);
+        let size = self.wire.segments.get(rank).map(|segment| segment.size);
         size.is_some_and(|size| side::pair(remote, local, origin, size).is_ok())
     }
 
@@ -447,9 +447,9 @@ impl Rank {
             if self.is_near(all) {
                 return Event::DONE;
             }
-            let op = self.ops.start_with(all.rank);
+            let op = self.wire.ops.start_with(all.rank);
             self.far_shapes(all, op);
-            self.ops.started(op)
+            self.wire.ops.started(op)
         }
     }
 
@@ -468,7 +468,7 @@ impl Rank {
     /// As [`Rank::put_shape`] or [`Rank::get_shape`].
     #[inline]
     unsafe fn near_shapes(&self, all: &Shapes<'_>) -> Result<bool, Fault> {
-        let segment = self.segments.get(all.rank).ok_or(Fault::Outside)?;
+        let segment = self.wire.segments.get(all.rank).ok_or(Fault::Outside)?;
         if segment.local.is_null() {
             return Ok(false);
         }
@@ -498,7 +498,7 @@ impl Rank {
         let (first, end) = all.remote.span().unwrap_or((all.origin as i128, all.origin as i128));
         let offset = first.wrapping_sub(all.origin as i128) as u64;
         let what = if all.way == Way::Get { "get" } else { "put" };
-        self.fatal_outside(what, all.rank, offset, usize::try_from(end - first).unwrap_or(usize::MAX))
+        self.wire.fatal_outside(what, all.rank, offset, usize::try_from(end - first).unwrap_or(usize::MAX))
     }
 }
 
@@ -519,13 +519,13 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
         }
         (NOTIFY, &[handler]) if token.is_request() && m.kind == Kind::Medium => {
             let Some(handler) = u8::try_from(handler).ok().filter(|h| *h >= FIRST_CLIENT_HANDLER) else {
-                nonsense(rank, token, "a notice for a handler that is no client's");
+                nonsense(token, "a notice for a handler that is no client's");
             };
-            let message = Message { kind: Kind::Medium, args: &[], payload: m.payload, len: m.len };
-            rank.run_handler(token.source(), Channel::Reply, handler, &message);
+            let message = Message::new(Kind::Medium, &[], m.payload, m.len);
+            rank.wire.run_handler(token.source(), Channel::Reply, handler, &message);
             Ok(())
         }
-        _ => nonsense(rank, token, &format!("a message {index} with {} arguments", m.args.len())),
+        _ => nonsense(token, &format!("a message {index} with {} arguments", m.args.len())),
     };
     if let Err(e) = result {
         rank.fatal(&format!("answering rank {}: {e}", token.source()));

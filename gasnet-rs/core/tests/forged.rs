@@ -2,10 +2,10 @@
 //! the job ends with a message that names the sender.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use gasnet::boot::{Exchange, Overseer, ToMonitor};
-use gasnet::conduit::*;
 use gasnet::vis::{Piece, Shape};
 use gasnet::{Boot, Config, Error, GlobalPtr, Modes, Rank, RankId, RegionKey, Threading};
+use gasnet_wire::boot::{Exchange, Overseer, ToMonitor};
+use gasnet_wire::conduit::*;
 use std::collections::VecDeque;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -3,7 +3,8 @@
 
 use crate::memory;
 use crate::terms::ViaError;
-use gasnet::{Modes, Rank, Region, RegionKey, bytes};
+use gasnet::{Modes, Rank, Region, RegionKey};
+use gasnet_wire::bytes;
 
 /// Registered memory. Fields are dropped in this order: nobody accesses the vector any more when it goes.
 pub(crate) struct Registered {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gasnet::boot::ToMonitor;
+use gasnet_wire::boot::ToMonitor;
 
 use super::{Job, JobAction, MEETING_GRACE, Phase, Reported, TELL_GRACE_PER_RANK};
 

@@ -1,6 +1,6 @@
 use super::hangs::{REPORTS_UNTIL_COMPARED, REPORTS_UNTIL_STUCK};
 use super::*;
-use gasnet::boot::MeetingPlace;
+use gasnet_wire::boot::MeetingPlace;
 
 fn job(ranks: u32) -> (Job, Instant) {
     let pids: Vec<Pid> = (0..ranks as Pid).map(|r| 100 + r).collect();

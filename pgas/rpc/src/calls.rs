@@ -16,7 +16,7 @@ use core::panic::Location;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use gasnet::RankId;
-use gasnet::report::Awaited;
+use gasnet_wire::report::Awaited;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Instant;

@@ -10,7 +10,8 @@
 use crate::counts::OwnThread;
 use crate::wire::Small;
 use core::cell::Cell;
-use gasnet::{RankId, context};
+use gasnet::RankId;
+use gasnet_wire::context;
 
 thread_local! {
     /// Whose record the thread has in hand, if it has one.

@@ -12,8 +12,9 @@ use crate::{Engine, Incoming};
 use core::any::Any;
 use core::cell::Cell;
 use gasnet::am::Kind;
-use gasnet::{Message, RankId, context};
+use gasnet::{Message, RankId};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::context;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 

@@ -45,9 +45,9 @@ fn look_up<T: DeserializeOwned + 'static>() -> Result<(), Error> {
     let known = KNOWN.with_borrow(|known| known.get(&id).copied());
     let asks = known.unwrap_or_else(|| {
         // Samples of names are names of nothing.
-        let reading = gasnet::context::set_reading(None);
+        let reading = gasnet_wire::context::set_reading(None);
         let asks = asks::<T>();
-        gasnet::context::set_reading(reading);
+        gasnet_wire::context::set_reading(reading);
         KNOWN.with_borrow_mut(|known| known.insert(id, asks));
         asks
     });

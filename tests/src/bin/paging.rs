@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use gasnet::{GlobalPtr, Rank, RankId};
 
 fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| gasnet::config::parse_size(&v)).unwrap_or(default)
+    std::env::var(name).ok().and_then(|v| gasnet_wire::config::parse_size(&v)).unwrap_or(default)
 }
 
 /// How many bytes of whole pages are in memory, by the kernel's page map.

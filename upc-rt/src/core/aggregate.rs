@@ -47,9 +47,10 @@
 use super::Core;
 use crate::state::upc;
 use gasnet::atomics::Operation;
-use gasnet::{Error, Handler, Message, Rank, RankId, Token, bytes};
+use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use gasnet_rpc::batches::Batches;
 use gasnet_sys::mutex::lock;
+use gasnet_wire::bytes;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};

@@ -4,8 +4,8 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use gasnet::number;
-pub(crate) use gasnet::number::says_yes;
+use gasnet_wire::number;
+pub(crate) use gasnet_wire::number::says_yes;
 
 /// The text of a C string that may be null; bytes that are not UTF-8 are replaced.
 ///

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use firehose_live::uffd::Fault;
-use gasnet::Advice;
+use gasnet_wire::Advice;
 use netvm_fw::host::{FrameState, Host, HostAction, HostEvent, Segment};
 use netvm_fw::{PortId, Ppn, Vpn};
 use slab::Slab;

@@ -32,7 +32,7 @@ pub enum PagerError {
     )]
     Register(io::Error),
     /// There is no address space.
-    #[error("cannot map {bytes} bytes for the segment: {}", gasnet::limits::memory_refused(error))]
+    #[error("cannot map {bytes} bytes for the segment: {}", gasnet_wire::limits::memory_refused(error))]
     Map {
         /// The size asked for.
         bytes: u64,
@@ -72,7 +72,7 @@ pub enum PagerError {
         waiting: u64,
     },
     /// The thread could not be started.
-    #[error("cannot start the paging thread: {}", gasnet::limits::thread_refused(.0))]
+    #[error("cannot start the paging thread: {}", gasnet_wire::limits::thread_refused(.0))]
     Thread(io::Error),
     /// A system call of the paging thread failed.
     #[error("{what}: {error}")]

@@ -205,7 +205,7 @@ impl PageMemory for PagedMemory {
         let from = self.at(at, into.len());
         // SAFETY: `at` checked the range. The frame is locked or held, so its page is present. Programs that
         // store to it meanwhile race with a DMA, which the runtime's rules permit.
-        unsafe { gasnet::bytes::load(into.as_mut_ptr(), from, into.len()) }
+        unsafe { gasnet_wire::bytes::load(into.as_mut_ptr(), from, into.len()) }
     }
 
     fn write(&self, at: FrameAddress, from: &[u8]) {
@@ -217,7 +217,7 @@ impl PageMemory for PagedMemory {
         // A word must be one store, because its owner may read it and overwrite it at the same time; C's
         // `memmove` stores words of four and eight bytes twice.
         // SAFETY: as in `read`.
-        unsafe { gasnet::bytes::store(to, from.as_ptr(), from.len()) }
+        unsafe { gasnet_wire::bytes::store(to, from.as_ptr(), from.len()) }
     }
 
     /// The program may have dropped a page of the segment.

@@ -64,7 +64,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use firehose_live::uffd::{Feature, Uffd};
-use gasnet::Advice;
+use gasnet_wire::Advice;
 use netvm_fw::PortId;
 use netvm_fw::host::{Host, HostConfig, KeySource, Segment};
 use netvm_fw::nic::{HostReply, Interrupt};

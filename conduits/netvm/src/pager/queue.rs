@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, MutexGuard};
 
-use gasnet::Advice;
 use gasnet_sys::fd::Bell;
+use gasnet_wire::Advice;
 use netvm_fw::nic::Interrupt;
 use netvm_fw::wire::Head;
 

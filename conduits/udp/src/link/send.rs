@@ -6,7 +6,7 @@ use crate::share::FRESH_NS;
 use crate::wire::{
     ACK, ACK_NOW, HEADER_BYTES, Header, MAX_RANGES, PacketKind, REPLY, WANTS, set_tag, tagged,
 };
-use gasnet::conduit::Channel;
+use gasnet_wire::conduit::Channel;
 
 /// A stream yields to others after this many bytes.
 const STREAM_TURN_BYTES: u64 = 256 << 10;

@@ -1,11 +1,11 @@
 //! Two links, a wire with loss, duplication, reordering, corruption and a bottleneck, and a clock that jumps
 //! to the next event.
 
-use gasnet::conduit::Channel;
 use gasnet_udp::auth::{Coverage, JobKey, Life, MIN_BULK_BYTES};
 use gasnet_udp::buf::{Buf, Pool};
 use gasnet_udp::link::{Batch, Link, OpLocation, Refused, Setup, World};
 use gasnet_udp::wire::{HEADER_BYTES, Packet, PacketKind};
+use gasnet_wire::conduit::Channel;
 use std::collections::BTreeMap;
 
 /// A generator of one seed.

@@ -20,12 +20,12 @@
 
 use super::mail;
 use super::record::{About, Record, What};
-use crate::am::{Kind, Message, Outgoing, Served, Token, join, nonsense};
 use crate::coll::members::Members;
-use crate::conduit::Channel;
-use crate::shm::map;
 use crate::{Rank, RankId};
 use core::sync::atomic::Ordering::Relaxed;
+use gasnet_wire::am::{Kind, Message, Outgoing, Served, Token, join, nonsense};
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::shm::map;
 use std::time::Duration;
 
 /// Numbers of this module's messages among the core's own messages.
@@ -44,7 +44,7 @@ pub(crate) const MESSAGES: Served = Served {
 /// Serves a question or its answer.
 fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     // Relaxed: a hint for waits.
-    rank.questions.fetch_add(1, Relaxed);
+    rank.wire.questions.fetch_add(1, Relaxed);
     match (index, m.args) {
         (ASK, &[team, started, member, operation, step, lo, hi]) if token.is_request() => {
             let record = rank.coll.mail.record(team);
@@ -62,7 +62,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
         (TOLD, &[team, started]) if !token.is_request() => {
             rank.coll.mail.record(team).answered(token.source(), started);
         }
-        _ => nonsense(rank, token, "a question about collectives that is none"),
+        _ => nonsense(token, "a question about collectives that is none"),
     }
 }
 
@@ -75,7 +75,7 @@ fn ask(rank: &Rank, record: &Record, peer: RankId, about: About) {
     let (src, len) = (payload.as_ptr(), payload.len());
     let out = Outgoing { kind: Kind::Medium, handler: ASK, args: &args, src, len, dst: 0 };
     // SAFETY: a slice is valid for its length.
-    if let Err(e) = unsafe { rank.send(Channel::Request, peer, out) } {
+    if let Err(e) = unsafe { rank.wire.send(Channel::Request, peer, out) } {
         rank.fatal(&e.to_string());
     }
 }

@@ -2,8 +2,8 @@
 //! and how large their blocks may be.
 
 use super::Shape;
-use crate::sync::port::{BOARD, EVENTS};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::port::{BOARD, EVENTS};
 use std::sync::{Mutex, MutexGuard};
 
 /// Number of teams whose operations NICs carry out: those with lower numbers.

@@ -51,7 +51,7 @@ impl<'a> Entered<'a> {
         let phase = team.phase();
         let (area, result) = (Ptr(table.area(phase, in_area)), Ptr(table.result(phase, in_result)));
         leave(area);
-        if let Some(presence) = op.rank().presence {
+        if let Some(presence) = op.rank().wire.presence {
             presence.watch_nobody();
         }
         match table.arrive(phase, op.size() as u32, op.part()) {
@@ -112,9 +112,9 @@ fn phase_now(
     take: impl FnOnce(Ptr, Ptr),
 ) {
     let (rank, place) = (op.rank(), op.team.meeting_place());
-    rank.wait_for_operation(super::COLLECTIVE_WAIT, None, || op.is_next());
+    rank.wire.wait_for_operation(super::COLLECTIVE_WAIT, None, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
-    rank.meet_collectively(place, super::COLLECTIVE_WAIT, || entered.is_over());
+    rank.wire.meet_collectively(place, super::COLLECTIVE_WAIT, || entered.is_over());
     entered.leave(take);
 }
 

@@ -17,17 +17,18 @@
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
 use super::record::{About, Record, What};
-use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, join, nonsense};
 use crate::coll::members::Members;
-use crate::conduit::Channel;
-use crate::event::Event;
-use crate::segment::Place;
-use crate::{Rank, RankId, bytes};
+use crate::{Rank, RankId};
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::am::{Kind, MAX_MEDIUM, Message, Outgoing, Served, Token, join, nonsense};
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::event::Event;
+use gasnet_wire::segment::Place;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -250,11 +251,11 @@ pub(crate) const MESSAGES: Served = Served {
 /// Serves a message of this module.
 fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     let &[team, op, step, peer, lo, hi, what, total] = m.args else {
-        nonsense(rank, token, "a collective message without its name");
+        nonsense(token, "a collective message without its name");
     };
     let fits = if index == DATA { Kind::Medium } else { Kind::Short };
     if m.kind != fits || !token.is_request() {
-        nonsense(rank, token, "a collective message of another kind");
+        nonsense(token, "a collective message of another kind");
     }
     let mail = &rank.coll.mail;
     let word = join(lo, hi);
@@ -392,14 +393,14 @@ impl Op {
         let args = [self.team.id, self.number, step, me, lo, hi, what, total as u32];
         let out = Outgoing { args: &args, ..out };
         // SAFETY: callers pass memory that is valid for the call.
-        if let Err(e) = unsafe { self.rank().send(Channel::Request, self.team.ranks[to], out) } {
+        if let Err(e) = unsafe { self.rank().wire.send(Channel::Request, self.team.ranks[to], out) } {
             self.rank().fatal(&e.to_string());
         }
     }
 
     /// Sends `len` bytes in fragments.
     fn fragments(&self, to: usize, step: u32, from: Ptr, len: usize) {
-        let most = self.rank().max_frame(self.team.ranks[to], 8).min(MAX_MEDIUM);
+        let most = self.rank().wire.max_frame(self.team.ranks[to], 8).min(MAX_MEDIUM);
         let mut done = 0;
         loop {
             let n = most.min(len - done);
@@ -415,12 +416,12 @@ impl Op {
 
     /// Whether a large message between here and `peer` begins with an offer. Both find the same.
     fn offers(&self, peer: usize, way: Way) -> bool {
-        way == Way::Pull && self.rank().maps(self.team.ranks[peer])
+        way == Way::Pull && self.rank().wire.maps(self.team.ranks[peer])
     }
 
     /// Offset in the own segment of a range, if it lies there.
     fn own_offset(&self, p: Ptr, len: usize) -> Option<u64> {
-        let own = self.rank().segments.known()?.get(self.rank().id())?;
+        let own = self.rank().wire.segments.known()?.get(self.rank().id())?;
         let at = (p.0 as usize).wrapping_sub(own.local as usize);
         (!own.local.is_null() && len <= own.size && at <= own.size - len).then_some(at as u64)
     }

@@ -5,12 +5,12 @@ use super::board::State;
 use super::record::Record;
 use super::table::Table;
 use super::tree::Hosts;
-use crate::barrier::Consensus;
-use crate::boot::MeetingPlace;
-use crate::event::Event;
 use crate::{Rank, RankId};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use gasnet_wire::barrier::Consensus;
+use gasnet_wire::boot::MeetingPlace;
+use gasnet_wire::event::Event;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a team is made of.

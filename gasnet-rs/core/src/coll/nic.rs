@@ -1,5 +1,5 @@
 //! Operations that NICs carry out by themselves (`GASNET_COLL=nic`), with their event counts and triggered
-//! commands ([`crate::sync::port`]). A host writes its bytes to the board, gives its NIC all commands of the
+//! commands ([`gasnet_wire::port`]). A host writes its bytes to the board, gives its NIC all commands of the
 //! operation, including those that wait for other commands, and raises the first event. After that no host
 //! gives a command or runs a handler until the last event of its own NIC has been raised.
 //!
@@ -68,9 +68,9 @@ use super::reduction::Reduction;
 use super::tree::binomial;
 use crate::RankId;
 use crate::atomics::Operation;
-use crate::sync::port::{Command, Move, NicPort, Trigger, What};
 use core::future::poll_fn;
 use core::task::Poll;
+use gasnet_wire::port::{Command, Move, NicPort, Trigger, What};
 
 /// The part of this rank in the tree of one operation.
 struct Tree<'a> {
@@ -253,7 +253,7 @@ impl<'a> Turn<'a> {
     async fn begin(op: &'a Op, root: usize, beside: bool) -> Turn<'a> {
         debug_assert_eq!(op.path, Path::Nic);
         op.turn().await;
-        let port = op.rank().nic_port().expect("planned with a NIC");
+        let port = op.rank().wire.nic_port().expect("planned with a NIC");
         let EventCounts { operations, sets } = *op.team.nic.counts();
         let set = operations as usize & 1;
         let tree = Tree::new(op, port, root, beside, set as u32);

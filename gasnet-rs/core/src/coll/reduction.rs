@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
 use crate::atomics::{Function, Operation, WordType};
-use crate::context::{self, Inside};
+use gasnet_wire::context::{self, Inside};
 use std::sync::Arc;
 
 /// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime:

@@ -10,8 +10,8 @@
 //! that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
-use crate::barrier::central::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
-use crate::prim::{AtomicU32, AtomicU64, Ordering};
+use gasnet_wire::barrier::central::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
+use gasnet_wire::prim::{AtomicU32, AtomicU64, Ordering};
 
 /// Number of tables of a host: one for each bit of the bitmap.
 const TABLE_COUNT: usize = 64;

@@ -3,12 +3,13 @@
 
 use super::SyncMode;
 use super::reduction::{ElementType, Reduction};
-use crate::am::EndOnPanic;
 use crate::atomics::{Function, WordType};
-use crate::segment::Shared;
 use crate::team::Team;
-use crate::{Event, Rank, context};
+use crate::{Event, Rank};
 use core::mem::ManuallyDrop;
+use gasnet_wire::am::EndOnPanic;
+use gasnet_wire::context;
+use gasnet_wire::segment::Shared;
 use std::sync::Arc;
 
 /// A type of words that [`Function`]s combine.
@@ -109,7 +110,7 @@ fn elementwise<T: Shared>(
     let size = size_of::<T>().max(1);
     Reduction {
         combine: Arc::new(move |a, b, n| {
-            let guard = EndOnPanic(rank);
+            let guard = EndOnPanic(&rank.wire);
             for i in 0..n / size {
                 let (a, b) = (a.wrapping_add(i * size).cast::<T>(), b.wrapping_add(i * size).cast::<T>());
                 // SAFETY: vectors of `n` bytes of `T`s, which any bytes are.
@@ -135,7 +136,7 @@ fn valuewise(
     let size = size.max(1);
     Reduction {
         combine: Arc::new(move |a, b, n| {
-            let guard = EndOnPanic(rank);
+            let guard = EndOnPanic(&rank.wire);
             let (mut first, mut second) = (vec![0; size], vec![0; size]);
             for at in (0..n / size).map(|i| i * size) {
                 let (a, b) = (a.wrapping_add(at), b.wrapping_add(at));
@@ -414,7 +415,7 @@ impl Team {
     /// Runs a function of the program that combines values, by the rules of reductions: it must not call the
     /// runtime, and a panic in it ends the job. For reductions that a caller makes of other operations.
     pub fn combining<R>(&self, f: impl FnOnce() -> R) -> R {
-        let guard = EndOnPanic(self.rank());
+        let guard = EndOnPanic(&self.rank().wire);
         let _inside = context::enter(context::Inside::Reduction);
         let result = f();
         core::mem::forget(guard);

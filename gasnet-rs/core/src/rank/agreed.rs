@@ -6,8 +6,8 @@
 
 use super::segments::no_room;
 use super::{Heap, Rank, lock};
-use crate::error::Error;
-use crate::segment::SegmentEntry;
+use gasnet_wire::error::Error;
+use gasnet_wire::segment::SegmentEntry;
 
 /// Which memory, and what of it is used.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ impl Rank {
     /// # Errors
     /// As [`allocate_agreed`](Self::allocate_agreed), and if segments were attached without kept memory.
     pub fn allocate_kept(&self, bytes: u64, align: u64) -> Result<u64, Error> {
-        let own = self.segments.known().and_then(|t| t.get(self.id));
+        let own = self.wire.segments.known().and_then(|t| t.get(self.id()));
         let Some(from) = own.and_then(SegmentEntry::kept_from) else {
             return Err(Error::op(
                 "the segments have no kept memory, in which arrays lie: Rank::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
@@ -77,7 +77,7 @@ impl Rank {
     }
 
     fn agree(&self, zone: Zone, bytes: u64, align: u64) -> Result<u64, Error> {
-        let Some(own) = self.segments.known().and_then(|t| t.get(self.id)) else {
+        let Some(own) = self.wire.segments.known().and_then(|t| t.get(self.id())) else {
             return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
         };
         let _turn = lock(&self.agreeing);

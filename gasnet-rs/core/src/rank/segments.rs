@@ -2,17 +2,17 @@
 
 use super::{Heap, Rank, lock};
 use crate::RankId;
-use crate::boot::MeetingPlace;
-use crate::conduit::SegmentDesc;
-use crate::error::Error;
 use crate::native::Native;
-use crate::prim::Ordering;
 use crate::processes::Processes;
-use crate::reach::{ATTACHED, BOUND};
-use crate::segment::{EntryFile, GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
-use crate::shm::{self, map};
 use core::sync::atomic::AtomicBool;
 use gasnet_sys::process::Pid;
+use gasnet_wire::boot::MeetingPlace;
+use gasnet_wire::conduit::SegmentDesc;
+use gasnet_wire::error::Error;
+use gasnet_wire::prim::Ordering;
+use gasnet_wire::reach::{ATTACHED, BOUND};
+use gasnet_wire::segment::{EntryFile, GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
+use gasnet_wire::shm::{self, map};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,8 +86,10 @@ impl Rank {
     /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`,
     /// else this rank's share of physical memory.
     pub fn max_local_segment(&self) -> usize {
-        let bytes =
-            self.config.max_segment.unwrap_or(map::physical_memory() / self.boot.host_ranks.len() as u64);
+        let bytes = self
+            .config()
+            .max_segment
+            .unwrap_or(map::physical_memory() / self.wire.boot.host_ranks.len() as u64);
         (bytes as usize & !(map::PAGE_BYTES - 1)).max(map::PAGE_BYTES)
     }
 
@@ -133,10 +135,10 @@ impl Rank {
             .checked_next_multiple_of(map::PAGE_BYTES)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
         let entries = self.map_segments(size, stride, keep)?;
-        if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
+        if let Some(rma) = self.wire.conduit.as_ref().and_then(|conduit| conduit.rma()) {
             self.native.get_or_init(|| Native::new(rma));
-            self.has_completions.store(true, Ordering::Relaxed);
-            if let Some(served) = self.conduit.as_ref().and_then(|conduit| conduit.regions()) {
+            self.wire.has_completions.store(true, Ordering::Relaxed);
+            if let Some(served) = self.wire.conduit.as_ref().and_then(|conduit| conduit.regions()) {
                 served.serve(self.regions.clone());
             }
         }
@@ -147,21 +149,21 @@ impl Rank {
     /// entered it.
     fn enter_segments(&self, entries: Entries) -> Result<&SegmentTable, Error> {
         match entries {
-            Entries::Own(entries) => self.segments.change(|all| all.copy_from_slice(&entries)),
-            Entries::Common(file, near) => self.segments.begin_with(&file, |all| {
+            Entries::Own(entries) => self.wire.segments.change(|all| all.copy_from_slice(&entries)),
+            Entries::Common(file, near) => self.wire.segments.begin_with(&file, |all| {
                 near.iter().for_each(|(rank, at)| all[rank.0 as usize].local = at.0);
             })?,
         }
-        self.attaching.store(ATTACHED, Ordering::Relaxed);
-        self.meet()?;
-        Ok(&self.segments)
+        self.wire.attaching.store(ATTACHED, Ordering::Relaxed);
+        self.wire.meet()?;
+        Ok(&self.wire.segments)
     }
 
     /// Serves messages while `meet` waits for the other ranks on a thread of its own: a rank that has not
     /// come yet may wait for room or an answer, and what this rank has sent may need it to arrive.
     fn serve_during<T: Send>(&self, meet: &(dyn Fn() -> T + Sync)) -> T {
-        let sends = self.conduit.as_ref().is_none_or(|conduit| conduit.sends_before_attach());
-        if self.size == 1 || !sends {
+        let sends = self.wire.conduit.as_ref().is_none_or(|conduit| conduit.sends_before_attach());
+        if self.size() == 1 || !sends {
             return meet();
         }
         let (caller, met) = (std::thread::current(), AtomicBool::new(false));
@@ -176,10 +178,10 @@ impl Rank {
             // Without a thread, ranks meet all the same, unless one of them waits as above.
             let Ok(beside) = beside else { return meet() };
             let mut nap = SHORTEST_NAP;
-            let mut waiter = self.begin_wait(self.policy);
+            let mut waiter = self.begin_wait(self.wire.policy);
             (waiter.for_others, waiter.meeting) = (true, Some(MeetingPlace::Attach));
             while !met.load(Ordering::Relaxed) {
-                self.tell_wait(&mut waiter, "all ranks to attach their segments", None);
+                self.wire.tell_wait(&mut waiter, "all ranks to attach their segments", None);
                 nap = if self.poll() > 0 { SHORTEST_NAP } else { LONGEST_NAP.min(2 * nap) };
                 std::thread::park_timeout(nap);
             }
@@ -189,13 +191,13 @@ impl Rank {
 
     /// [`Rank::gather_number`], serving messages.
     fn gather_and_serve(&self, mine: u64) -> Result<Arc<Vec<u64>>, Error> {
-        self.serve_during(&|| self.gather_number(mine))
+        self.serve_during(&|| self.wire.gather_number(mine))
     }
 
     /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes, and
     /// kept memory if `keep`.
     fn map_segments(&self, size: usize, stride: Option<u64>, keep: bool) -> Result<Entries, Error> {
-        if self.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
+        if self.wire.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
         // Once all ranks are here, none of them waits for another's program. Handlers run no more: what
@@ -205,18 +207,18 @@ impl Rank {
         if let Some(other) = said.iter().position(|said| (said & 1 == 1) != keep) {
             return Err(Error::job(format!(
                 "rank {other} and rank {} attach differently: with kept memory (attach_and_keep) and without",
-                self.id
+                self.id()
             )));
         }
         let size_of = |r: u32| said[r as usize] & !1;
         let largest = said.iter().map(|said| said & !1).max().unwrap_or(0);
         let most = if keep { largest.saturating_mul(2) } else { largest };
         let whole_of = |r: u32| if keep { most } else { size_of(r) };
-        let whole = whole_of(self.id.0) as usize;
+        let whole = whole_of(self.id().0) as usize;
         let stride = stride.unwrap_or(most).max(most).max(1);
-        let near = self.neighbourhood.members();
+        let near = self.wire.neighbourhood.members();
         let (first, last) = (near[0], near[near.len() - 1]);
-        let on_host = self.boot.host_ranks.len() as u32;
+        let on_host = self.wire.boot.host_ranks.len() as u32;
         let (stride, span) = stride
             .checked_next_multiple_of(SEGMENT_ALIGN)
             .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
@@ -227,43 +229,43 @@ impl Rank {
                      ask for less, or set a smaller GASNET_MAX_SEGSIZE"
                 ))
             })?;
-        let owned = self.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(whole))?;
+        let owned = self.wire.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(whole))?;
         if owned.is_some() && near.len() > 1 {
             return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
         }
         // The leader chooses an address; the others try to map at the same one.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
         let base = if let Some(owned) = owned {
-            self.gather_number(0)?;
+            self.wire.gather_number(0)?;
             owned.as_ptr()
-        } else if self.id.0 == first {
+        } else if self.id().0 == first {
             let base = map::reserve(SEGMENT_HINT_ADDRESS, span_here)?;
-            self.gather_number(base as u64)?;
+            self.wire.gather_number(base as u64)?;
             base
         } else {
-            map::reserve(self.gather_number(0)?[first as usize] as usize, span_here)?
+            map::reserve(self.wire.gather_number(0)?[first as usize] as usize, span_here)?
         };
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         if owned.is_none() {
-            lock(&self.mappings).push((base as usize, span_here));
-            shm::grow(&self.boot.segments, span)?;
+            lock(&self.wire.mappings).push((base as usize, span_here));
+            shm::grow(&self.wire.boot.segments, span)?;
             let own_sizes: Vec<u64> = near.iter().map(|r| whole_of(*r)).collect();
             for run in Run::all(near, &own_sizes, stride) {
-                let on_host = u64::from(self.neighbourhood.on_host(run.first as u32)) * stride;
-                let offset = self.boot.segments.at + on_host;
+                let on_host = u64::from(self.wire.neighbourhood.on_host(run.first as u32)) * stride;
+                let offset = self.wire.boot.segments.at + on_host;
                 #[expect(unsafe_code, reason = "maps into the range reserved above")]
                 // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
                 unsafe {
                     let at = local(near[run.first]);
-                    map::map_over(self.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
-                    if self.config.dump_used {
-                        map::keep_in_dumps(self.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                    map::map_over(self.wire.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                    if self.config().dump_used {
+                        map::keep_in_dumps(self.wire.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
                     }
                 }
             }
         }
-        let own = local(self.id.0);
-        if let Some(conduit) = &self.conduit {
+        let own = local(self.id().0);
+        if let Some(conduit) = &self.wire.conduit {
             conduit.attach(&SegmentDesc { base: own, len: whole })?;
         }
         let entries = |addresses: &[u64], local: &dyn Fn(u32) -> *mut u8| -> Vec<SegmentEntry> {
@@ -276,26 +278,26 @@ impl Rank {
             (0..).zip(addresses).map(entry).collect()
         };
         let nowhere = core::ptr::null_mut();
-        if let Some(exchange) = &self.boot.exchange {
+        if let Some(exchange) = &self.wire.boot.exchange {
             let said = exchange.all_gather_shared(&(own as u64).to_le_bytes())?;
-            let addresses = said.numbers(self.size)?;
+            let addresses = said.numbers(self.size())?;
             if said.is_common() {
                 let file = said.derive(|_| EntryFile::new(&entries(&addresses, &|_| nowhere)))?;
                 let near = near.iter().map(|r| (RankId(*r), At(local(*r)))).collect();
                 return Ok(Entries::Common(file, near));
             }
-            let local = |r| self.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
+            let local = |r| self.wire.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
             return Ok(Entries::Own(entries(&addresses, &local)));
         }
-        let local = |r| self.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
-        Ok(Entries::Own(entries(&self.gather_number(own as u64)?, &local)))
+        let local = |r| self.wire.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
+        Ok(Entries::Own(entries(&self.wire.gather_number(own as u64)?, &local)))
     }
 
     /// Finds out which processes of neighbours the system lets this one copy from and to.
     fn try_processes(&self) -> Result<Processes, Error> {
-        let mut probes = vec![[0; 3]; self.size as usize];
+        let mut probes = vec![[0; 3]; self.size() as usize];
         for (i, mine) in Processes::own_probe().into_iter().enumerate() {
-            for (probe, number) in probes.iter_mut().zip(self.gather_number(mine)?.iter()) {
+            for (probe, number) in probes.iter_mut().zip(self.wire.gather_number(mine)?.iter()) {
                 probe[i] = *number;
             }
         }
@@ -328,12 +330,12 @@ impl Rank {
     #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
     pub unsafe fn bind_segment(&self, at: *mut u8, len: usize) -> Result<(), Error> {
         use Ordering::Relaxed;
-        if self.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
+        if self.wire.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
             return Err(Error::op("the segment is attached already"));
         }
         self.regions.goes_away();
         let own = SegmentEntry { addr: at as usize, size: len, local: at, whole: len };
-        self.segments.change(|all| all[self.id.0 as usize] = own);
+        self.wire.segments.change(|all| all[self.id().0 as usize] = own);
         Ok(())
     }
 
@@ -360,12 +362,12 @@ impl Rank {
         self.regions.goes_away();
         // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
         let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
-        let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
+        let local = |r: u32| if r == self.id().0 { base } else { core::ptr::null_mut() };
         let entry =
             |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
         let processes = self.try_processes()?;
         self.processes.get_or_init(|| processes);
-        self.enter_segments(Entries::Own((0..self.size).map(entry).collect()))
+        self.enter_segments(Entries::Own((0..self.size()).map(entry).collect()))
     }
 
     /// Records the place of another rank's segment, which that rank bound by [`Rank::bind_segment`]. If the
@@ -374,15 +376,15 @@ impl Rank {
     /// # Errors
     /// There is no such rank, or its segment was attached.
     pub fn learn_segment(&self, rank: RankId, addr: usize, len: usize) -> Result<(), Error> {
-        let known = self.segments.get(rank).is_some_and(|e| !e.local.is_null());
-        if rank.0 >= self.size || known || self.has_attached() {
+        let known = self.wire.segments.get(rank).is_some_and(|e| !e.local.is_null());
+        if rank.0 >= self.size() || known || self.wire.has_attached() {
             return Err(Error::op(format!(
                 "rank {rank} is not a rank of the job, or its segment was attached: only bound segments can be announced"
             )));
         }
         self.regions.goes_away();
         let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
-        self.segments.change(|all| all[rank.0 as usize] = entry);
+        self.wire.segments.change(|all| all[rank.0 as usize] = entry);
         Ok(())
     }
 
@@ -397,11 +399,11 @@ impl Rank {
     /// # Errors
     /// A segment is too small, or not attached yet.
     pub fn allocate(&self, bytes: u64, align: u64) -> Result<u64, Error> {
-        let Some(own) = self.segments.known().and_then(|t| t.get(self.id)) else {
+        let Some(own) = self.wire.segments.known().and_then(|t| t.get(self.id())) else {
             return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
         };
         let mut heap = lock(&self.heap);
-        let smallest = if self.has_attached() { self.smallest_segment() } else { own.size as u64 };
+        let smallest = if self.wire.has_attached() { self.smallest_segment() } else { own.size as u64 };
         let size = heap.room(&SegmentEntry { size: own.size.min(smallest as usize), ..*own });
         let start = heap.used.checked_next_multiple_of(align.max(1));
         match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {
@@ -420,7 +422,7 @@ impl Rank {
 
     /// Bytes that every attached segment has.
     fn smallest_segment(&self) -> u64 {
-        self.segments.entries().iter().map(|entry| entry.size as u64).min().unwrap_or(0)
+        self.wire.segments.entries().iter().map(|entry| entry.size as u64).min().unwrap_or(0)
     }
 
     /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this
@@ -433,13 +435,17 @@ impl Rank {
     /// As [`allocate`](Self::allocate).
     pub fn allocate_array<T: Shared>(&self, count: usize) -> Result<GlobalPtr<T>, Error> {
         let bytes = count.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
-        Ok(GlobalPtr::new(self.id, self.allocate(bytes, align_of::<T>() as u64)?))
+        Ok(GlobalPtr::new(self.id(), self.allocate(bytes, align_of::<T>() as u64)?))
     }
 
     /// Where `count` elements lie in this process, for programs that work on them in place; `None` where they
     /// are not mapped here or not inside the segment. Peers may write there at any time.
     pub fn address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
-        match self.segments.known()?.mapped_at(at.rank(), at.offset(), count.checked_mul(size_of::<T>())?)? {
+        match self.wire.segments.known()?.mapped_at(
+            at.rank(),
+            at.offset(),
+            count.checked_mul(size_of::<T>())?,
+        )? {
             Place::Here(p) => Some(p.cast()),
             Place::Away => None,
         }

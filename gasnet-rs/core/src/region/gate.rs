@@ -10,7 +10,7 @@
 //! Whoever is inside waits for nothing: the thread that reads reports may wait for it while the program holds
 //! any lock.
 
-use crate::prim::{AtomicU32, Ordering, fence};
+use gasnet_wire::prim::{AtomicU32, Ordering, fence};
 
 fn pause() {
     #[cfg(loom)]
@@ -82,7 +82,7 @@ impl Drop for Inside<'_> {
 mod loom_tests {
     use super::*;
     use crate::region::{Entry, Modes};
-    use crate::slots::Slot;
+    use gasnet_wire::slots::Slot;
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU32 as Word;
 

@@ -3,16 +3,17 @@
 //!
 //! The payload travels in medium messages of the core's own, on the channel of the message, each with a
 //! [head](PartHead) that says where it belongs and which handler waits for it. The receiver places the parts
-//! as they come and runs the handler, once, when all are there: as [`crate::am::parts`] does for frames.
+//! as they come and runs the handler, once, when all are there: as [`gasnet_wire::am::parts`] does for frames.
 #![expect(unsafe_code, reason = "copies payloads to regions and segments")]
 
 use super::{Grant, Modes, RegionKey};
-use crate::am::{FIRST_LIBRARY_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token, nonsense};
-use crate::conduit::Channel;
-use crate::event::Refused;
-use crate::prim::{AtomicU32, Ordering};
-use crate::{Error, Rank, RankId, bytes};
+use crate::{Error, Rank, RankId};
 use gasnet_sys::mutex::lock;
+use gasnet_wire::am::{FIRST_LIBRARY_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token, nonsense};
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::Channel;
+use gasnet_wire::event::Refused;
+use gasnet_wire::prim::{AtomicU32, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -109,7 +110,7 @@ impl Rank {
         out: Outgoing<'_>,
     ) -> Result<(), Error> {
         if out.handler < FIRST_LIBRARY_HANDLER {
-            return Err(crate::am::not_yours(out.handler));
+            return Err(gasnet_wire::am::not_yours(out.handler));
         }
         if out.len > 0 {
             let checked = key.check(Modes::WRITE, out.dst, out.len);
@@ -181,7 +182,7 @@ impl Rank {
             // SAFETY: the vector is valid for its length.
             let sent = unsafe {
                 let part = Outgoing { kind: Kind::Medium, handler: LONG, args: out.args, src, len, dst: 0 };
-                self.send_or_refuse(channel, to, &part, immediate && at == 0)?
+                self.wire.send_or_refuse(channel, to, &part, immediate && at == 0)?
             };
             at += n;
             if at == out.len || sent.is_err() {
@@ -194,7 +195,7 @@ impl Rank {
     fn place_long(&self, head: &PartHead, at: u64, data: &[u8]) -> Option<*mut u8> {
         let place = head.offset.checked_add(at)?;
         if head.slot == SEGMENT {
-            let to = self.own_place(place, data.len())?;
+            let to = self.wire.own_place(place, data.len())?;
             // SAFETY: inside the own segment.
             unsafe { bytes::store(to, data.as_ptr(), data.len()) };
             return Some(to);
@@ -215,7 +216,7 @@ impl Rank {
     pub(super) fn long_arrived(&self, token: &Token<'_>, args: &[u32], carried: &[u8]) {
         let from = token.source();
         let Some((head, data)) = carried.split_at_checked(HEAD_BYTES) else {
-            nonsense(self, token, "a part of a long message without its head");
+            nonsense(token, "a part of a long message without its head");
         };
         let head: PartHead = bytemuck::pod_read_unaligned(head);
         let (at, total) = (head.at as usize, head.total as usize);
@@ -225,7 +226,7 @@ impl Rank {
             && at.is_multiple_of(PART_PAYLOAD_BYTES)
             && data.len() == PART_PAYLOAD_BYTES.min(total - at);
         if !fits {
-            nonsense(self, token, "a part of a long message that is none of it");
+            nonsense(token, "a part of a long message that is none of it");
         }
         let key = (from, token.is_request(), head.number);
         let whole = PartHead { at: 0, ..head };
@@ -242,7 +243,6 @@ impl Rank {
             if message.head != whole || message.args != args || message.seen[word] & bit != 0 {
                 drop(arriving);
                 nonsense(
-                    self,
                     token,
                     "a part of a long message that does not belong to the others, or has come already",
                 );
@@ -264,13 +264,13 @@ impl Rank {
             arriving.remove(&key);
         }
         let payload = placed.wrapping_sub(at);
-        let message = Message { kind: Kind::Long, args, payload, len: total };
+        let message = Message::new(Kind::Long, args, payload, total);
         let channel = if token.is_request() { Channel::Request } else { Channel::Reply };
-        self.run_handler(from, channel, head.handler as u8, &message);
+        self.wire.run_handler(from, channel, head.handler as u8, &message);
     }
 }
 
-impl Token<'_> {
+impl crate::Token<'_> {
     /// Replies with a payload placed at byte `at` of a region of the requester. As [`Token::reply_long`].
     ///
     /// # Safety
@@ -294,6 +294,6 @@ impl Token<'_> {
         }
         let out = Outgoing { kind: Kind::Long, handler, args, src, len, dst: at };
         // SAFETY: (1).
-        self.reply_by(|wire| unsafe { Rank::of(wire).send_to_region(Channel::Reply, key, out) })
+        self.0.reply_by(|wire| unsafe { Rank::of(wire).send_to_region(Channel::Reply, key, out) })
     }
 }

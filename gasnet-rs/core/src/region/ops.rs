@@ -4,7 +4,7 @@
 //! [transfer](crate::transfer), as those of [`crate::amref`] name an offset in a segment; the answers are the
 //! same. What the owner refuses is answered with a code, and nothing was read or written. To the own rank an
 //! operation is the same check and a copy, without a message. Where the owner's NIC serves regions
-//! ([`crate::conduit::regions`]), puts and gets of those that it can reach are the NIC's instead.
+//! ([`gasnet_wire::conduit::regions`]), puts and gets of those that it can reach are the NIC's instead.
 //!
 //! **Who hears of a refusal.** Operations that return a [`RegionError`] return it; of a transfer of several
 //! messages some may have been made then. Those that return an [`Event`], and implicit ones, have nobody to
@@ -14,19 +14,20 @@
 use super::long::LONG;
 use super::refusal::{LENIENT, STRICT};
 use super::{Access, Grant, Modes, RegionError, RegionKey, SERVED};
-use crate::am::{Kind, Message, Served, Token, join, nonsense};
 use crate::amref;
 use crate::atomics::Operation;
-use crate::atomics::apply::apply;
-use crate::conduit::regions::{RegionPlace, RegionRma};
-use crate::event::{Event, Implicit};
 use crate::native::Native;
-use crate::prim::{Ordering, fence};
-use crate::segment::Shared;
-use crate::transfer::{Answer, Away, Plan};
 use crate::vis::{self, Shape};
-use crate::{Error, Rank, RankId, bytes};
+use crate::{Error, Rank, RankId};
 use core::mem::ManuallyDrop;
+use gasnet_wire::am::{Kind, Message, Served, Token, join, nonsense};
+use gasnet_wire::apply::apply;
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::regions::{RegionPlace, RegionRma};
+use gasnet_wire::event::{Event, Implicit};
+use gasnet_wire::prim::{Ordering, fence};
+use gasnet_wire::segment::Shared;
+use gasnet_wire::transfer::{Answer, Away, Plan};
 
 /// Messages of regions, as numbers of the core's own messages.
 pub(crate) const FIRST: u8 = 32;
@@ -65,18 +66,18 @@ impl Grant {
 impl Rank {
     /// Starts an operation with an event, in parts that count in its op.
     fn region_op(&self, peer: RankId, asks: u32, start: impl FnOnce(u32)) -> Event {
-        let index = self.ops.start_with(peer);
+        let index = self.wire.ops.start_with(peer);
         // Relaxed: nobody else knows the op yet.
-        self.ops.op(index).refused.store(asks, Ordering::Relaxed);
+        self.wire.ops.op(index).refused.store(asks, Ordering::Relaxed);
         start(index);
         // Who asks looks at the op once more.
-        if asks == STRICT { self.ops.started(index) } else { self.ops.event(index) }
+        if asks == STRICT { self.wire.ops.started(index) } else { self.wire.ops.event(index) }
     }
 
     /// What became of an operation that somebody asks for; `None` while it is under way.
     fn region_result(&self, event: Event) -> Option<Result<(), RegionError>> {
         // Relaxed: finish published it.
-        let ended = self.ops.take(event, |op| op.refused.load(Ordering::Relaxed));
+        let ended = self.wire.ops.take(event, |op| op.refused.load(Ordering::Relaxed));
         let Some(ended) = ended else {
             self.fatal("an event was waited for twice, or is no event of this rank")
         };
@@ -86,7 +87,7 @@ impl Rank {
 
     /// Starts an operation and waits for its end.
     fn region_wait(&self, peer: RankId, start: impl FnOnce(u32)) -> Result<(), RegionError> {
-        self.check_context("wait for an operation");
+        self.wire.check_context("wait for an operation");
         let event = self.region_op(peer, LENIENT, start);
         let mut result = None;
         self.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
@@ -98,7 +99,7 @@ impl Rank {
 
     /// What can be told of an operation here. `Some` of the answer if there is nothing to be sent.
     fn region_check(&self, key: &RegionKey, modes: Modes, at: u64, len: usize) -> Result<(), RegionError> {
-        if key.rank >= self.size() || (self.has_left(key.rank()) && key.rank() != self.id()) {
+        if key.rank >= self.size() || (self.wire.has_left(key.rank()) && key.rank() != self.id()) {
             return Err(RegionError::Gone);
         }
         key.check(modes, at, len)
@@ -161,7 +162,7 @@ impl Rank {
                 let [at_low, at_high] = halves(at + done as u64);
                 let args = [name, generation, slot, owner, low, high, at_low, at_high];
                 // SAFETY: (1).
-                unsafe { self.request(peer, Kind::Medium, PUT, &args, (src.wrapping_add(done), n)) };
+                unsafe { self.wire.request(peer, Kind::Medium, PUT, &args, (src.wrapping_add(done), n)) };
                 Ok(())
             });
         debug_assert!(sent.is_ok(), "not immediate");
@@ -199,7 +200,7 @@ impl Rank {
         let sent = self.in_pieces(get, plan, |[name, generation], done, n, immediate| {
             let [at_low, at_high] = halves(at + done as u64);
             let args = [name, generation, slot, owner, low, high, at_low, at_high, n as u32];
-            self.message(peer, GET, &args, immediate)
+            self.wire.message(peer, GET, &args, immediate)
         });
         debug_assert!(sent.is_ok(), "not immediate");
     }
@@ -282,7 +283,7 @@ impl Rank {
     /// As [`Rank::region_put_nb`].
     pub unsafe fn region_put_nbi(&self, key: &RegionKey, at: u64, src: *const u8, len: usize) {
         // SAFETY: owed by the caller.
-        unsafe { self.start_region_put(self.ops.implicit(Implicit::Puts), key, at, src, len) }
+        unsafe { self.start_region_put(self.wire.ops.implicit(Implicit::Puts), key, at, src, len) }
     }
 
     /// Starts an implicit get.
@@ -295,7 +296,7 @@ impl Rank {
     /// As [`Rank::region_put_nb`].
     pub unsafe fn region_get_nbi(&self, dst: *mut u8, key: &RegionKey, at: u64, len: usize) {
         // SAFETY: owed by the caller.
-        unsafe { self.start_region_get(self.ops.implicit(Implicit::Gets), dst, key, at, len) }
+        unsafe { self.start_region_get(self.wire.ops.implicit(Implicit::Gets), dst, key, at, len) }
     }
 
     /// Starts to copy the bytes of `from`, addresses here, to `to`, places in a region of which `origin` is
@@ -441,7 +442,7 @@ impl Rank {
             return self.own_atomic(key.grant(), at, op, a, b);
         }
         self.regions.goes_away();
-        self.check_context("wait for an operation");
+        self.wire.check_context("wait for an operation");
         let mut old = 0u64;
         let at_old = (&raw mut old).cast();
         let event = self.region_op(peer, LENIENT, |index| {
@@ -466,7 +467,7 @@ impl Rank {
                 b_high,
             ];
             // Never refused: it waits for room.
-            let _ = self.message(peer, ATOMIC, &args, false);
+            let _ = self.wire.message(peer, ATOMIC, &args, false);
         });
         let mut result = None;
         self.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
@@ -496,13 +497,13 @@ impl Rank {
         if of == self.id() {
             return self.published(name);
         }
-        if of.0 >= self.size() || self.has_left(of) {
+        if of.0 >= self.size() || self.wire.has_left(of) {
             return Err(RegionError::Gone);
         }
         self.regions.goes_away();
         let mut found = [0u8; PUBLISHED_BYTES];
         let mut absent = false;
-        self.check_context("wait for an operation");
+        self.wire.check_context("wait for an operation");
         let event = self.region_op(of, LENIENT, |op| {
             let at = found.as_mut_ptr();
             let plan = Plan {
@@ -515,11 +516,11 @@ impl Rank {
             let [low, high] = halves(name);
             let args = [number, generation, low, high];
             // Never refused: it waits for room.
-            let _ = self.message(of, NAME, &args, false);
+            let _ = self.wire.message(of, NAME, &args, false);
         });
         let mut ended = None;
         self.wait_for(crate::rma::EVENT_WAIT, Some(of), || {
-            ended = self.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
+            ended = self.wire.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
             ended.is_some()
         });
         match ended.unwrap_or(LENIENT) {
@@ -555,7 +556,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
             &[name, generation, ref grant @ .., low, high, what, a_low, a_high, b_low, b_high],
         ) if asked && grant.len() == 4 => {
             let Some(what) = Operation::decode(what) else {
-                nonsense(rank, token, "an atomic operation that there is not");
+                nonsense(token, "an atomic operation that there is not");
             };
             let (a, b) = (join(a_low, a_high), join(b_low, b_high));
             match rank.own_atomic(grant_of(grant), join(low, high), what, a, b) {
@@ -577,9 +578,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
             rank.long_arrived(token, args, m.bytes());
             Ok(())
         }
-        _ => {
-            nonsense(rank, token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len()))
-        }
+        _ => nonsense(token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len())),
     };
     if let Err(e) = result {
         rank.fatal(&format!("answering rank {}: {e}", token.source()));
@@ -621,8 +620,8 @@ fn serve_get(
     at: u64,
     n: usize,
 ) -> Result<(), Error> {
-    if n > crate::am::MAX_MEDIUM {
-        nonsense(rank, token, "a get of more bytes than a message holds");
+    if n > gasnet_wire::am::MAX_MEDIUM {
+        nonsense(token, "a get of more bytes than a message holds");
     }
     let mut copy = Vec::<u8>::with_capacity(n);
     match rank.regions.access(grant, Modes::READ, at, n) {
@@ -660,10 +659,10 @@ fn refused(rank: &Rank, token: &Token<'_>, transfer: [u32; 2], why: u32) {
     let piece = rank.answered(token, transfer, Answer::Refusal, 0);
     match RegionError::from_code(why) {
         Some(e) => rank.region_refused(piece.op, token.source(), e),
-        None if why == ABSENT && rank.ops.op(piece.op).refused.load(Ordering::Relaxed) == LENIENT => {
-            rank.ops.op(piece.op).refused.store(ABSENT, Ordering::Relaxed);
+        None if why == ABSENT && rank.wire.ops.op(piece.op).refused.load(Ordering::Relaxed) == LENIENT => {
+            rank.wire.ops.op(piece.op).refused.store(ABSENT, Ordering::Relaxed);
         }
-        None => nonsense(rank, token, "a refusal for no reason that there is"),
+        None => nonsense(token, "a refusal for no reason that there is"),
     }
     rank.piece_done(&piece);
 }
@@ -695,7 +694,7 @@ impl<T: Shared> RegionOp<'_, T> {
 
     fn wait_here(&mut self) {
         if self.event.is_some() {
-            self.rank.check_context("wait for an operation");
+            self.rank.wire.check_context("wait for an operation");
             let (rank, peer) = (self.rank, self.peer);
             rank.wait_for(crate::rma::EVENT_WAIT, Some(peer), || self.look());
         }

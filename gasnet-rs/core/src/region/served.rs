@@ -12,11 +12,11 @@
 
 use super::gate::Inside;
 use super::{Access, ENDING, Entry, LIVE, LOOSE, Modes, PHASE, RegionError, Regions, SERVED, USED};
-use crate::bytes;
-use crate::conduit::regions::{RegionPlace, ServedRegions};
-use crate::prim::Ordering;
 use core::ops::Range;
 use gasnet_sys::memory::{read_process, write_process};
+use gasnet_wire::bytes;
+use gasnet_wire::conduit::regions::{RegionPlace, ServedRegions};
+use gasnet_wire::prim::Ordering;
 
 impl Regions {
     /// Begins an access of the NIC. With a guard, to be dropped after it: of memory that may go away.

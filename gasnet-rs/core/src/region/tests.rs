@@ -87,7 +87,7 @@ fn of_many_threads_one_makes_the_one_access() {
         assert_eq!(access(&all, &key, Modes::WRITE, 0, 1), Err(RegionError::Revoked));
     }
     let key = open(&all, 0, 1 << 20, Modes::WRITE | Modes::ONCE);
-    let more = crate::am::MAX_MEDIUM + 1;
+    let more = gasnet_wire::am::MAX_MEDIUM + 1;
     assert_eq!(access(&all, &key, Modes::WRITE, 0, more), Err(RegionError::Range), "more than a message");
 }
 
@@ -109,7 +109,7 @@ fn nobody_touches_memory_after_its_revocation() {
                     for key in old.iter().rev().take(4) {
                         if let Ok(access) = all.access(key.grant(), Modes::WRITE, own * 16, 16) {
                             // SAFETY: the access holds the memory, and each thread has a place of its own.
-                            unsafe { crate::bytes::fill(access.at, 1, 16) };
+                            unsafe { gasnet_wire::bytes::fill(access.at, 1, 16) };
                         }
                     }
                     std::thread::yield_now();
@@ -139,7 +139,7 @@ fn every_refusal_has_a_code() {
 /// What a NIC asks for is checked as a message is.
 #[test]
 fn reg_07_a_nic_reaches_what_it_may() {
-    use crate::conduit::regions::{RegionPlace, ServedRegions};
+    use gasnet_wire::conduit::regions::{RegionPlace, ServedRegions};
     let all = regions();
     let mut memory = vec![7u8; 100];
     let base = memory.as_mut_ptr() as usize;
@@ -170,7 +170,7 @@ fn reg_07_a_nic_reaches_what_it_may() {
 /// Memory that the owner has not said a NIC can reach is out of reach whatever a key says.
 #[test]
 fn reg_07_no_forged_key_makes_a_nic_reach_more() {
-    use crate::conduit::regions::{RegionPlace, ServedRegions};
+    use gasnet_wire::conduit::regions::{RegionPlace, ServedRegions};
     let all = regions();
     let mut memory = vec![7u8; 100];
     let key = open(&all, memory.as_mut_ptr() as usize, 100, Modes::ALL);

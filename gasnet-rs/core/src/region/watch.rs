@@ -14,10 +14,10 @@
 
 use super::{Modes, Region, RegionError};
 use crate::Rank;
-use crate::prim::{AtomicU32, AtomicU64, Ordering, fence};
-use crate::slots::{Slot, Slots};
 use core::cell::Cell;
 use core::ops::Range;
+use gasnet_wire::prim::{AtomicU32, AtomicU64, Ordering, fence};
+use gasnet_wire::slots::{Slot, Slots};
 
 /// How often a tripwire goes off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,7 @@ impl<'r> Home<'r> {
     /// What the line holds at first: an empty queue, and a value.
     pub(super) fn first(rank: &Rank, value: u64) -> [u64; 8] {
         let mut words = [0; 8];
-        match rank.nic_port() {
+        match rank.wire.nic_port() {
             Some(_) => words[VALUE_AT / 2] = value,
             None => words[0] = QueueWord { value, ..QueueWord::default() }.pack(),
         }
@@ -56,13 +56,13 @@ impl<'r> Home<'r> {
 
     /// An operation of the home's NIC, where there is one.
     pub(super) fn ask(&self, word: usize, op: HomeOp, args: [u32; 2]) -> u32 {
-        let port = self.rank.nic_port().expect("made where NICs work by themselves");
+        let port = self.rank.wire.nic_port().expect("made where NICs work by themselves");
         self.nic(port, word, op, args)[0]
     }
 
     /// Wakes one, or adds one to a value that was just taken from. Where there is a NIC.
     pub(super) fn put_back(&self) -> Signal {
-        let port = self.rank.nic_port().expect("made where NICs work by themselves");
+        let port = self.rank.wire.nic_port().expect("made where NICs work by themselves");
         let [head, left, _] = self.nic(port, 0, HomeOp::SemV, [0; 2]);
         Home::signal(head, left)
     }
@@ -90,7 +90,7 @@ impl<'r> Home<'r> {
 
     /// As [`QueueWord::enqueue`].
     pub(super) fn enqueue(&self, process: u64) -> u64 {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.change(|line| line.enqueue(process)),
             Some(port) => self.nic(port, 0, HomeOp::Enqueue, [process as u32, 0])[0].into(),
         }
@@ -106,7 +106,7 @@ impl<'r> Home<'r> {
 
     /// As [`QueueWord::dequeue`].
     pub(super) fn dequeue(&self) -> Signal {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.change(QueueWord::dequeue),
             Some(port) => {
                 let [head, left, _] = self.nic(port, 0, HomeOp::Dequeue, [0; 2]);
@@ -117,7 +117,7 @@ impl<'r> Home<'r> {
 
     /// As [`QueueWord::new_head`].
     pub(super) fn new_head(&self, process: u64) -> Option<u64> {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.change(|line| line.new_head(process)),
             Some(port) => {
                 let [woken, left, _] = self.nic(port, 0, HomeOp::NewHead, [process as u32, 0]);
@@ -128,7 +128,7 @@ impl<'r> Home<'r> {
 
     /// As [`QueueWord::take`].
     pub(super) fn take(&self, process: u64) -> Option<u64> {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.change(|line| line.take(process)),
             Some(port) => {
                 let [before, value, _] = self.nic(port, 0, HomeOp::SemP, [process as u32, 0]);
@@ -139,7 +139,7 @@ impl<'r> Home<'r> {
 
     /// Takes one from the value if there is one.
     pub(super) fn try_take(&self) -> bool {
-        let Some(port) = self.rank.nic_port() else {
+        let Some(port) = self.rank.wire.nic_port() else {
             return self.change(|line| {
                 let there = line.value > 0;
                 line.value -= u64::from(there);
@@ -159,7 +159,7 @@ impl<'r> Home<'r> {
 
     /// As [`QueueWord::give`]; `None`: the value is as large as it may be.
     pub(super) fn give(&self) -> Option<Signal> {
-        let Some(port) = self.rank.nic_port() else {
+        let Some(port) = self.rank.wire.nic_port() else {
             return self.change(|line| (line.value < VALUE).then(|| line.give()));
         };
         // NICs count on: looked at before, so a value that many give to at a time may go beyond by as many.
@@ -172,7 +172,7 @@ impl<'r> Home<'r> {
 
     /// Processes that wait and have no wake-up promised, or a few more.
     pub(super) fn waiting(&self) -> u64 {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.change(|line| line.count - line.promised),
             Some(_) => self.word(COUNT_AT).into(),
         }
@@ -180,7 +180,7 @@ impl<'r> Home<'r> {
 
     /// A semaphore's value.
     pub(super) fn value(&self) -> u64 {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.change(|line| line.value),
             Some(_) => self.word(VALUE_AT).into(),
         }
@@ -188,7 +188,7 @@ impl<'r> Home<'r> {
 
     /// The last in a lock's line; sets it.
     pub(super) fn swap(&self, process: u64) -> u64 {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.rank.swap_word(self.at, process),
             Some(port) => self.nic(port, 0, HomeOp::Swap, [process as u32, 0])[0].into(),
         }
@@ -196,7 +196,7 @@ impl<'r> Home<'r> {
 
     /// The same, if it is `expected`.
     pub(super) fn compare_swap(&self, expected: u64, process: u64) -> u64 {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.rank.compare_swap(self.at, expected, process),
             Some(port) => self.nic(port, 0, HomeOp::CompareSwap, [expected as u32, process as u32])[0].into(),
         }
@@ -204,7 +204,7 @@ impl<'r> Home<'r> {
 
     /// The last in a lock's line.
     pub(super) fn last(&self) -> u64 {
-        match self.rank.nic_port() {
+        match self.rank.wire.nic_port() {
             None => self.rank.load_word(self.at),
             Some(_) => self.word(0).into(),
         }
@@ -213,7 +213,7 @@ impl<'r> Home<'r> {
 
 /// Writes a word of a process's cell, after all that this rank did before.
 pub(super) fn tell(rank: &Rank, cell: GlobalPtr<u64>, word: u64) {
-    match rank.nic_port() {
+    match rank.wire.nic_port() {
         None => rank.set_word(cell, word),
         // By the NICs; what came before is in place, since blocking puts are.
         Some(_) => rank.write(cell, word),

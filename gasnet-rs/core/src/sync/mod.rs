@@ -30,7 +30,7 @@ mod lock;
 mod near;
 mod nic;
 mod placed;
-pub mod port;
+pub use gasnet_wire::port;
 mod queue;
 
 pub use atomics::Atomics;

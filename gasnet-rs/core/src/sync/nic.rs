@@ -7,7 +7,7 @@ use core::ops::Range;
 impl Rank {
     /// The operations that the conduit's NIC carries out, if it has a processor. Requests are checked.
     pub fn nic(&self) -> Option<Nic<'_>> {
-        Some(Nic { rank: self, port: self.nic_port()? })
+        Some(Nic { rank: self, port: self.wire.nic_port()? })
     }
 }
 

@@ -29,7 +29,7 @@ pub struct PlacedLock<'r> {
 impl<'r> PlacedLock<'r> {
     /// The lock at this place. `None`: NICs do nothing by themselves here.
     pub fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells) -> Option<PlacedLock<'r>> {
-        rank.nic_port()?;
+        rank.wire.nic_port()?;
         Some(PlacedLock { rank, line: McsLine::new(rank, home, cells), cells })
     }
 
@@ -74,7 +74,7 @@ impl<'r> PlacedSemaphore<'r> {
 
     /// The semaphore at this place. `None`: NICs do nothing by themselves here.
     pub fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells) -> Option<PlacedSemaphore<'r>> {
-        rank.nic_port()?;
+        rank.wire.nic_port()?;
         Some(PlacedSemaphore { waiters: Waiters::new(rank, home, cells), cells })
     }
 

@@ -17,10 +17,10 @@
 use super::runs::{self, Even};
 use super::side::{self, Addresses, Boxes, Fault, Grid, Side, are_inside, is_inside};
 use super::{DATA, GET, PUT, Piece, Shapes, Way};
-use crate::am::{MAX_MEDIUM, Token, nonsense};
 use crate::amref;
-use crate::transfer::{Answer, Away, Plan};
 use crate::{Error, Rank};
+use gasnet_wire::am::{MAX_MEDIUM, Token, nonsense};
+use gasnet_wire::transfer::{Answer, Away, Plan};
 
 /// Runs of this size are not packed.
 pub(super) const MIN_UNPACKED_BYTES: usize = 4096;
@@ -394,10 +394,10 @@ impl Rank {
     /// # Safety
     /// As [`Rank::put_shape`] or [`Rank::get_shape`], until the op is complete, or its sources are.
     pub(super) unsafe fn far_shapes(&self, all: &Shapes<'_>, op: u32) {
-        let size = self.segments.get(all.rank).map_or(0, |segment| all.room(segment));
+        let size = self.wire.segments.get(all.rank).map_or(0, |segment| all.room(segment));
         let (mut there, mut here, mut left) =
             cursors(all, size).unwrap_or_else(|fault| self.wrong_shapes(all, fault));
-        let most = self.max_frame(all.rank, 8).min(MAX_MEDIUM);
+        let most = self.wire.max_frame(all.rank, 8).min(MAX_MEDIUM);
         let mut head = Vec::new();
         while left > 0 {
             let (remote, local) = (there.ahead(), here.ahead());
@@ -534,7 +534,7 @@ fn parse(form: u32, entries: u32, n: usize, payload: &[u8], size: usize) -> Opti
 /// The own segment's first address and length, with its kept memory, for a rank that asks for pieces of it.
 /// That rank has looked whether it may reach the kept memory.
 fn own_segment(rank: &Rank) -> (usize, usize) {
-    match rank.segments.get(rank.id()) {
+    match rank.wire.segments.get(rank.id()) {
         Some(own) if !own.local.is_null() => (own.local.expose_provenance(), own.whole),
         _ => (0, 0),
     }
@@ -550,7 +550,7 @@ pub(super) fn serve_put(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &
         _ => None,
     };
     let Some((name, mut to, data)) = parsed else {
-        nonsense(rank, token, "a put of pieces that its message does not hold, or not to this segment");
+        nonsense(token, "a put of pieces that its message does not hold, or not to this segment");
     };
     // SAFETY: `parse` looked at all places. The payload is only read.
     unsafe { to.copy(Direction::Unpack, data.as_ptr().cast_mut(), data.len(), at) };
@@ -569,7 +569,7 @@ pub(super) fn serve_get(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &
         _ => None,
     };
     let Some((name, mut from, n)) = parsed else {
-        nonsense(rank, token, "a get of pieces that no message holds, or not of this segment");
+        nonsense(token, "a get of pieces that no message holds, or not of this segment");
     };
     let mut answer = token.prepare_medium(n, name.len(), false)?.expect("it waits for room");
     // SAFETY: `parse` looked at all places; the message has as many bytes.

@@ -8,7 +8,7 @@
 use super::runs::{self, Even, Level};
 use super::side::{self, Addresses, Boxes, Fault, Grid, MAX_BYTES, Side};
 use super::{Piece, Shape, matched};
-use crate::prim::{Ordering, fence};
+use gasnet_wire::prim::{Ordering, fence};
 
 /// Lists of fewer places are not searched for equal distances.
 const MIN_ROW_RUNS: usize = 16;

@@ -7,7 +7,7 @@
 //! are read once and written once.
 #![expect(unsafe_code, reason = "copies raw memory")]
 
-use crate::bytes;
+use gasnet_wire::bytes;
 
 /// Where runs begin.
 pub(super) trait Places: Copy {

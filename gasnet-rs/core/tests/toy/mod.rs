@@ -1,10 +1,10 @@
 //! Whole jobs in one process, a thread per rank, over a toy network with one-sided operations.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use gasnet::boot::Exchange;
-use gasnet::conduit::*;
 use gasnet::{Boot, Config, Error, Rank, RankId, Threading};
 use gasnet_sys::fd::{duplicate, memory_file};
+use gasnet_wire::boot::Exchange;
+use gasnet_wire::conduit::*;
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;

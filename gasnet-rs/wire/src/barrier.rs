@@ -1,0 +1,151 @@
+//! The split-phase barrier: names, consensus, and the two ways to run it.
+//!
+//! A rank *notifies* with a name (`id`) or anonymously, then *waits* with one. All notifications of a phase
+//! are merged into a [`Consensus`]; merging is commutative, associative and idempotent, so it may happen in
+//! any order and more than once. Completion with the consensus is the same on all ranks; whether a rank's own
+//! wait agrees with it is decided locally.
+//!
+//! Neighbours use a [`CentralBarrier`](central::CentralBarrier) in shared memory: one atomic add per rank,
+//! one line that all waiters watch. With several neighbourhoods the last rank that arrives hands the
+//! consensus of its neighbourhood to the rank that leads it; the leaders run a dissemination barrier over
+//! active messages (module [`rounds`]), and each publishes what comes out of it. Or NICs do it by themselves,
+//! once segments are attached, as the barrier of a team ([`crate::coll::nic`]).
+
+pub mod central;
+pub mod rounds;
+
+use crate::Wire;
+use crate::boot::MeetingPlace;
+use crate::prim::Ordering;
+use central::BarrierByNics;
+
+pub use central::{ANONYMOUS, Consensus, MISMATCH};
+
+/// How a phase ended for this rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All names agree, the wait's among them.
+    Agreed,
+    /// They do not.
+    Mismatched,
+}
+
+impl Wire {
+    /// Set in `barrier_look` from a notify to the end of its phase, which is in the low half.
+    const LOOKS: u64 = 1 << 32;
+
+    /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
+    ///
+    /// # Collective
+    /// Once per rank and phase, then [`Wire::barrier_wait`] or [`Wire::barrier_try`] until it is over.
+    ///
+    /// # Panics
+    /// Ends the job on a second notify in one phase.
+    #[inline]
+    pub fn barrier_notify(&self, id: i32, flags: u32) {
+        self.check_context("enter a barrier");
+        let nics = self.barrier_by_nics();
+        let phase = {
+            let mut p = self.phases.take();
+            if p.notified {
+                self.fatal("barrier: two notifies without a wait between them");
+            }
+            p.notified = true;
+            p.by_nics = nics.is_some();
+            p.phase
+        };
+        if let Some(nics) = nics {
+            return nics.notify(id, flags);
+        }
+        // Relaxed: a hint; that it is there tells that a phase goes on, in which nobody else changes it.
+        self.barrier_look.store(Self::LOOKS | u64::from(phase), Ordering::Relaxed);
+        if let Some(presence) = self.presence {
+            presence.watch_nobody();
+        }
+        let (barrier, mine) = (&self.leader_block().barrier, Consensus::of(id, flags));
+        if self.neighbourhood.is_whole_job() {
+            barrier.notify(phase, self.neighbourhood.len(), mine);
+        } else if let Some(all) = barrier.arrive(phase, self.neighbourhood.len(), mine) {
+            self.rounds_begin(all);
+        }
+    }
+
+    /// [`Wire::barrier_try`] without polling.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    #[inline]
+    pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
+        // Waits test after each poll, and most tests find nothing: they take no lock.
+        // Relaxed: a hint.
+        let look = self.barrier_look.load(Ordering::Relaxed);
+        if look & Self::LOOKS != 0 && self.leader_block().barrier.goes_on(look as u32) {
+            return None;
+        }
+        let mut p = self.phases.take();
+        if !p.notified {
+            self.fatal("barrier: a wait without a notify");
+        }
+        let result = match self.barrier_by_nics().filter(|_| p.by_nics) {
+            Some(nics) => nics.test(id, flags)?,
+            None => {
+                let result = self.leader_block().barrier.done(p.phase)?;
+                p.phase = p.phase.wrapping_add(1);
+                // Relaxed: as where it is read.
+                self.barrier_look.store(0, Ordering::Relaxed);
+                result
+            }
+        };
+        p.notified = false;
+        p.result = Some(result);
+        Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
+    }
+
+    /// Polls once; if all ranks have entered the phase it ends, and the result says how.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    pub fn barrier_try(&self, id: i32, flags: u32) -> Option<Outcome> {
+        self.poll();
+        let outcome = self.barrier_test(id, flags);
+        if outcome.is_some() {
+            self.poll_arrived();
+        }
+        outcome
+    }
+
+    /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on
+    /// return.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    #[inline]
+    pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
+        let mut outcome = None;
+        self.meet_until(Some(MeetingPlace::Barrier), "a barrier", || {
+            outcome = self.barrier_test(id, flags);
+            outcome.is_some()
+        });
+        outcome.unwrap_or(Outcome::Mismatched)
+    }
+
+    /// The consensus of the last phase that ended; `None` before the first, or between notify and wait.
+    pub fn barrier_result(&self) -> Option<Consensus> {
+        let p = self.phases.take();
+        if p.notified { None } else { p.result }
+    }
+
+    /// An anonymous barrier: returns when every rank is in it.
+    ///
+    /// # Collective
+    #[inline]
+    pub fn barrier(&self) {
+        self.barrier_notify(0, ANONYMOUS);
+        self.barrier_wait(0, ANONYMOUS);
+    }
+
+    /// The barrier of the job's NICs as soon as they can be used: of a phase, all ranks say the same.
+    fn barrier_by_nics(&self) -> Option<&dyn BarrierByNics> {
+        self.nic_barrier.get().filter(|_| self.has_attached()).map(|nics| nics.as_ref())
+    }
+}

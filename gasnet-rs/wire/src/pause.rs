@@ -1,0 +1,86 @@
+//! One step of a wait: it spins, yields or sleeps, and says why the rank waits.
+
+use crate::conduit::Conduit;
+use crate::shm::map;
+use crate::wait::{WaitPolicy, Waiter};
+use crate::{RankId, Wire};
+use std::time::Duration;
+
+/// Longest sleep of a wait that only the conduit can end.
+const MAX_SLEEP_ON_CONDUIT: Duration = Duration::from_millis(50);
+
+impl Wire {
+    /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
+    #[inline]
+    pub fn idle(&self, what: &'static str) -> bool {
+        self.conduit.as_ref().is_some_and(|c| c.idle(what))
+    }
+
+    /// One step of a wait for `what` that found nothing to do.
+    #[inline]
+    pub fn pause(&self, waiter: &mut Waiter, what: &'static str) {
+        self.pause_for(waiter, what, None);
+    }
+
+    /// [`Wire::pause`] of a wait for a known peer.
+    #[inline]
+    pub fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+        match &self.conduit {
+            None => waiter.step_or(|sleep| self.nap(sleep)),
+            Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),
+        }
+        if waiter.has_slept() {
+            self.explain_wait(waiter, what, peer);
+            if waiter.should_look() {
+                self.check_outstanding(what, waiter.collective, peer);
+            }
+        }
+    }
+
+    fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter, what: &'static str) {
+        if conduit.idle(what) {
+            return;
+        }
+        let mut woken = false;
+        waiter.step_or(|sleep| match conduit.descriptor() {
+            // Only the network can end the wait.
+            Some(fd) if self.alone => woken = map::wait_readable(fd, MAX_SLEEP_ON_CONDUIT),
+            Some(fd) => woken = map::wait_readable(fd, sleep),
+            None => self.nap(sleep),
+        });
+        if woken {
+            // Puts and gets of other ranks may need this rank, and polls do not report that they served them.
+            // More of them are likely.
+            waiter.progressed();
+        }
+    }
+
+    /// The policy of this rank's waits.
+    #[inline]
+    pub fn wait_policy(&self) -> WaitPolicy {
+        self.policy
+    }
+
+    /// A wait of this rank that begins now, with the given policy.
+    #[inline]
+    pub fn begin_wait(&self, policy: WaitPolicy) -> Waiter {
+        Waiter::new(policy, self.presence)
+    }
+
+    /// Sleeps in a wait for a while. With very many ranks for each processor one that has entered a barrier
+    /// sleeps until that is over: if all of them looked again and again, nobody else would get anywhere.
+    #[cold]
+    pub fn nap(&self, length: Duration) {
+        let barrier = (self.policy.many() && self.neighbourhood.is_whole_job())
+            .then(|| self.phases.take())
+            .filter(|p| p.notified && !p.by_nics)
+            .map(|p| p.phase);
+        let slept = barrier.is_some_and(|phase| {
+            let longest = length.max(self.policy.longest);
+            self.leader_block().barrier.sleep(phase, self.neighbourhood.len(), longest)
+        });
+        if !slept {
+            std::thread::sleep(length);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The [`Wire`]: what moves messages between ranks, and what waits for them.
+
+use crate::above::Above;
+use crate::am::aside::Progress;
+use crate::am::{self, Handler};
+use crate::barrier::central::{BarrierByNics, Phases};
+use crate::barrier::rounds::Rounds;
+use crate::conduit::Conduit;
+use crate::config::Config;
+use crate::context::Forgotten;
+use crate::event::Ops;
+use crate::lock::Turns;
+use crate::meeting::Meeting;
+use crate::neighbourhood::Neighbourhood;
+use crate::prim::{AtomicU32, AtomicU64};
+use crate::report::Beside;
+use crate::segment::SegmentTable;
+use crate::shm::grid::Grid;
+use crate::shm::{HostHeader, RankBlock};
+use crate::transfer::Transfers;
+use crate::wait::{Presence, WaitPolicy};
+use crate::{Boot, RankId};
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Mutex, OnceLock};
+
+/// A rank as far as messages, waits and meetings go. [`Rank`](crate::Rank) is built on it, and derefs to it.
+pub struct Wire {
+    /// What is built on the wire, once the rank has its address.
+    pub above: OnceLock<&'static dyn Above>,
+    /// Whether operations that the conduit carries out may complete.
+    pub has_completions: AtomicBool,
+    /// Number of operations in the background that want turns.
+    pub turns_wanted: AtomicUsize,
+    /// Number of messages that are no progress: ranks that wait in vain send such.
+    pub questions: AtomicUsize,
+    /// A rank to which a message of a collective operation could not be sent, since it has left, plus 1; else
+    /// 0.
+    pub lost_to: AtomicU32,
+    pub id: RankId,
+    pub size: u32,
+    pub config: Config,
+    pub boot: Boot,
+    pub pid: u32,
+    pub policy: WaitPolicy,
+    pub presence: Option<&'static Presence>,
+    /// Whether only the conduit can end a wait: the rank has one thread and no neighbours.
+    pub alone: bool,
+    pub neighbourhood: Neighbourhood,
+    pub leader: &'static RankBlock,
+    pub header: &'static HostHeader,
+    /// Blocks of the ranks of this host, in ascending order.
+    pub blocks: &'static [RankBlock],
+    pub meeting: Meeting,
+    pub grid: Option<Grid>,
+    pub conduit: Option<Box<dyn Conduit>>,
+    /// Properties of the conduit.
+    pub polls_both: bool,
+    /// State of the progress thread, if there is one.
+    pub progress: Option<Progress>,
+    /// Whether the program may call from any number of threads.
+    pub parallel: bool,
+    /// Threads that were created while this rank started.
+    pub own_threads: OnceLock<Box<[u32]>>,
+    pub beside: Beside,
+    pub forgotten: Forgotten,
+    pub segments: SegmentTable,
+    pub handlers: Box<[OnceLock<Handler>]>,
+    pub serve: am::Serve,
+    pub ops: Ops,
+    pub transfers: Transfers,
+    pub parts: am::parts::Parts,
+    pub phases: Turns<Phases>,
+    /// A hint for waits in a barrier: [`Wire::barrier_test`].
+    pub barrier_look: AtomicU64,
+    pub rounds: Rounds,
+    /// The job's barrier, if NICs carry it out.
+    pub nic_barrier: OnceLock<Box<dyn BarrierByNics>>,
+    /// Whether this rank has a segment: see `segments.rs`.
+    pub attaching: AtomicU32,
+    /// Address and length of mappings that only [`Rank::dismantle`](crate::Rank::dismantle) removes.
+    pub mappings: Mutex<Vec<(usize, usize)>>,
+}
+
+/// A panic leaves nothing half done: the runtime's locks guard steps that do not panic, and what a handler or
+/// a function of a reduction has begun when it panics ends the job.
+impl std::panic::UnwindSafe for Wire {}
+impl std::panic::RefUnwindSafe for Wire {}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rank({} of {})", self.id, self.size)
+    }
+}
