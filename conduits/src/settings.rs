@@ -1,8 +1,8 @@
 //! The settings of all crates in one table, for the documentation and for warnings about unknown names.
 
 use gasnet::Error;
-use gasnet_wire::config::{Reader, Setting, setting};
 use gasnet_settings::{c, caf, ofi, upc};
+use gasnet_wire::config::{Reader, Setting, setting};
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[

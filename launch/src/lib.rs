@@ -11,9 +11,9 @@
 //! are state machines without system calls. The poll loop around them is [`monitor`], and the system calls
 //! are those of `gasnet_sys`.
 //!
-//! A rank is connected to its monitor by a *link*: a socket on which it announces that it joins, leaves or
-//! ends the job ([`gasnet_wire::boot::ToMonitor`]). The ranks of a host share two memory files. No object of a job
-//! has a name in the file system.
+//! A rank is connected to its monitor by a *link*: a socket on which it announces that it joins, leaves
+//! or ends the job ([`gasnet_wire::boot::ToMonitor`]). The ranks of a host share two memory files. No
+//! object of a job has a name in the file system.
 
 mod agent;
 mod allocation;

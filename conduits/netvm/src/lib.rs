@@ -18,7 +18,8 @@
 //! - *side*: the rank's half of its port: the user library, and the transfers under way.
 //! - *mail*: frames of active messages, appended to queues of their receivers.
 //! - *attend*: to do the NIC's work in a thread of the rank that polls.
-//! - *region*: exported memory of the program ([`gasnet_wire::region`]), which the NIC accesses (`exports.rs`).
+//! - *region*: exported memory of the program (`gasnet::region`), which the NIC accesses
+//!   (`exports.rs`).
 //! - *lending*: memory of a rank for the pages of others; *donor*, *borrower*: its owner, its user.
 //! - *news*: a change that a sleeping rank must be woken for.
 //!

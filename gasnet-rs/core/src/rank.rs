@@ -70,18 +70,6 @@ impl fmt::Debug for Rank {
     }
 }
 
-impl Rank {
-    /// The rank that is built on a wire.
-    #[inline]
-    #[expect(unsafe_code, reason = "every wire is a part of a rank")]
-    pub(crate) fn of(wire: &Wire) -> &'static Rank {
-        let above: *const dyn Above = wire.above().expect("a rank has settled before it handles messages");
-        // SAFETY: `settle` alone says what is above a wire, and says the rank that the wire is a part of. The
-        // rank lives until it is dismantled, and nobody has its wire then.
-        unsafe { &*above.cast::<Rank>() }
-    }
-}
-
 impl Above for Rank {
     fn poll(&self, budget: usize) -> usize {
         self.poll_native(budget)

@@ -34,7 +34,7 @@ mod refusal;
 mod served;
 pub mod watch;
 
-pub use gasnet_wire::error::RegionError;
+pub use gasnet_wire::RegionError;
 pub use ops::RegionOp;
 
 use crate::{Rank, RankId};

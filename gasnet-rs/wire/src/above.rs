@@ -11,7 +11,7 @@ use crate::event::Refused;
 use crate::{Error, RankId, Wire};
 use std::time::Duration;
 
-/// Implemented by [`Rank`](crate::Rank).
+/// Implemented by the layer above (`gasnet::Rank`).
 pub trait Above: Send + Sync {
     /// Takes up to `budget` completions of operations that the conduit carries out; returns how many. Called
     /// by polls once [`Wire::has_completions`] is set.

@@ -30,10 +30,10 @@
 //! can send to these, so a library's handler trusts no argument.
 #![expect(unsafe_code, reason = "copies payloads between user memory, links and segments; calls C handlers")]
 
-pub mod aside;
-pub mod frame;
-pub mod own;
-pub mod parts;
+pub(crate) mod aside;
+pub(crate) mod frame;
+pub(crate) mod own;
+pub(crate) mod parts;
 mod prepared;
 mod token;
 
@@ -50,7 +50,8 @@ use std::time::Duration;
 
 pub use frame::Outgoing;
 pub use frame::{FIRST_CLIENT_HANDLER, FIRST_LIBRARY_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM};
-pub use own::{Serve, Served, UNSERVED, hi, join, lo, nonsense};
+pub(crate) use own::{Serve, UNSERVED};
+pub use own::{Served, hi, join, lo, nonsense};
 pub use prepared::Prepared;
 pub use token::EndOnPanic;
 pub use token::{Handler, Message, RawHandler, Token};
@@ -80,7 +81,7 @@ pub fn not_yours(handler: u8) -> Error {
 }
 
 /// Where a message goes.
-pub enum Route {
+pub(crate) enum Route {
     Own,
     /// Its number in the neighbourhood.
     Neighbour(u32),
@@ -89,10 +90,7 @@ pub enum Route {
 
 impl Wire {
     /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it:
-    /// register, then [`Rank::attach`](crate::Rank::attach) or a barrier.
-    ///
-    /// # Errors
-    /// The index is the runtime's, or taken.
+    /// register, then `Rank::attach` or a barrier.
     pub fn register(&self, index: u8, handler: Handler) -> Result<(), Error> {
         if index < FIRST_CLIENT_HANDLER {
             return Err(Error::op(format!(
@@ -109,9 +107,6 @@ impl Wire {
 
     /// [`Wire::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
     /// clients'.
-    ///
-    /// # Errors
-    /// The index is outside that range, or taken.
     pub fn register_library(&self, index: u8, handler: Handler) -> Result<(), Error> {
         if !(FIRST_LIBRARY_HANDLER..FIRST_CLIENT_HANDLER).contains(&index) {
             return Err(Error::op(format!("handler index {index} is not a library's")));
@@ -140,13 +135,6 @@ impl Wire {
     }
 
     /// Sends a short request: runs `handler` on `to` with up to 16 arguments. May run handlers here.
-    ///
-    /// # One-sided
-    /// Returns when the message is on its way.
-    ///
-    /// # Errors
-    /// A rank, handler or number of arguments out of range: handlers below [`FIRST_LIBRARY_HANDLER`] are the
-    /// runtime's own.
     #[inline]
     pub fn request_short(&self, to: RankId, handler: u8, args: &[u32]) -> Result<(), Error> {
         let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
@@ -155,9 +143,6 @@ impl Wire {
     }
 
     /// Sends a medium request with a payload of up to [`MAX_MEDIUM`] bytes, which may be reused on return.
-    ///
-    /// # Errors
-    /// As [`Wire::request_short`], and a payload that is too long.
     #[inline]
     pub fn request_medium(&self, to: RankId, handler: u8, args: &[u32], payload: &[u8]) -> Result<(), Error> {
         // SAFETY: a slice is valid for its length.
@@ -168,9 +153,6 @@ impl Wire {
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As [`Wire::request_medium`].
     #[inline]
     pub unsafe fn request_medium_raw(
         &self,
@@ -188,9 +170,6 @@ impl Wire {
 
     /// Sends a long request: the payload, up to [`Wire::max_long`] bytes, is placed at byte `dst` of the
     /// target's segment, then the handler runs. The payload may be reused on return.
-    ///
-    /// # Errors
-    /// As [`Wire::request_medium`], and a destination outside the segment.
     pub fn request_long(
         &self,
         to: RankId,
@@ -207,9 +186,6 @@ impl Wire {
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As [`Wire::request_long`].
     pub unsafe fn request_long_raw(
         &self,
         to: RankId,
@@ -225,12 +201,6 @@ impl Wire {
 
     /// [`Wire::request_short`], or nothing at all where it would have to wait for room; it runs no handlers
     /// but those of a message to oneself.
-    ///
-    /// # One-sided
-    /// Returns when the message is on its way, or refused.
-    ///
-    /// # Errors
-    /// As [`Wire::request_short`].
     pub fn request_short_immediate(
         &self,
         to: RankId,
@@ -246,9 +216,6 @@ impl Wire {
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As [`Wire::request_medium`].
     pub unsafe fn request_medium_immediate(
         &self,
         to: RankId,
@@ -267,9 +234,6 @@ impl Wire {
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As [`Wire::request_long`].
     pub unsafe fn request_long_immediate(
         &self,
         to: RankId,
@@ -300,7 +264,7 @@ impl Wire {
     /// A request to oneself polls before it is sent: it never waits for room, so a rank that asks only itself
     /// would never serve the others.
     #[inline]
-    pub fn poll_if_own(&self, to: RankId) {
+    pub(crate) fn poll_if_own(&self, to: RankId) {
         if to == self.id() {
             self.poll();
         }
@@ -321,7 +285,7 @@ impl Wire {
 
     /// The locality decision of messages.
     #[inline]
-    pub fn route(&self, to: RankId) -> Route {
+    pub(crate) fn route(&self, to: RankId) -> Route {
         if to == self.id() {
             return Route::Own;
         }
@@ -593,13 +557,13 @@ impl Wire {
 
     /// Handles replies that have arrived, a bounded number; returns how many. Their handlers send nothing.
     #[inline]
-    pub fn poll_replies(&self) -> usize {
+    pub(crate) fn poll_replies(&self) -> usize {
         self.poll_links(Channel::Reply) + self.poll_conduit(Channel::Reply)
     }
 
     /// Handles messages of both kinds.
     #[inline]
-    pub fn poll_messages(&self) -> usize {
+    pub(crate) fn poll_messages(&self) -> usize {
         let mut done = self.poll_links(Channel::Reply);
         if !self.polls_both {
             done += self.poll_conduit(Channel::Reply);
@@ -610,7 +574,7 @@ impl Wire {
     /// Handles what comes beside messages from the network: completions, and messages that a progress thread
     /// took in.
     #[inline]
-    pub fn poll_rest(&self) -> usize {
+    pub(crate) fn poll_rest(&self) -> usize {
         let mut done = 0;
         // Relaxed: set before anything is started that may complete.
         if self.has_completions.load(Relaxed) {
@@ -689,6 +653,7 @@ impl Wire {
         self.run_handler(f.from, f.channel, head.handler, &message);
     }
 
+    /// Runs the handler of a message that has arrived, or that a rank sends to itself.
     #[inline]
     pub fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
         let token = Token { wire: self, from, channel, replied: Cell::new(false) };

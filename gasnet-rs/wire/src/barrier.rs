@@ -12,7 +12,7 @@
 //! once segments are attached, as the barrier of a team ([`crate::coll::nic`]).
 
 pub mod central;
-pub mod rounds;
+pub(crate) mod rounds;
 
 use crate::Wire;
 use crate::boot::MeetingPlace;
@@ -35,12 +35,6 @@ impl Wire {
     const LOOKS: u64 = 1 << 32;
 
     /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
-    ///
-    /// # Collective
-    /// Once per rank and phase, then [`Wire::barrier_wait`] or [`Wire::barrier_try`] until it is over.
-    ///
-    /// # Panics
-    /// Ends the job on a second notify in one phase.
     #[inline]
     pub fn barrier_notify(&self, id: i32, flags: u32) {
         self.check_context("enter a barrier");
@@ -71,9 +65,6 @@ impl Wire {
     }
 
     /// [`Wire::barrier_try`] without polling.
-    ///
-    /// # Panics
-    /// Ends the job without a notify before it.
     #[inline]
     pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
         // Waits test after each poll, and most tests find nothing: they take no lock.
@@ -102,9 +93,6 @@ impl Wire {
     }
 
     /// Polls once; if all ranks have entered the phase it ends, and the result says how.
-    ///
-    /// # Panics
-    /// Ends the job without a notify before it.
     pub fn barrier_try(&self, id: i32, flags: u32) -> Option<Outcome> {
         self.poll();
         let outcome = self.barrier_test(id, flags);
@@ -116,9 +104,6 @@ impl Wire {
 
     /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on
     /// return.
-    ///
-    /// # Panics
-    /// Ends the job without a notify before it.
     #[inline]
     pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;

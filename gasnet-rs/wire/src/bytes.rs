@@ -204,7 +204,7 @@ const PREFETCH_BYTES: usize = 512;
 /// Asks for the lines of a piece of memory that this processor will probably read, at an address that may be
 /// any: they come from the processor that wrote them while this one does something else.
 #[inline]
-pub fn prefetch(at: *const u8, len: usize) {
+pub(crate) fn prefetch(at: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len <= PREFETCH_BYTES {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

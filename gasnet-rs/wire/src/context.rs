@@ -59,7 +59,7 @@ thread_local! {
 }
 
 /// Number of requests that threads have prepared in frames of the conduit, and forgotten when they ended.
-pub type Forgotten = Arc<AtomicU32>;
+pub(crate) type Forgotten = Arc<AtomicU32>;
 
 /// Looks at the end of the thread for a request that it has prepared and forgotten, and counts it for the
 /// rank that it has prepared one for first.
@@ -124,6 +124,7 @@ pub fn set_reading(reading: Option<Reading>) -> Option<Reading> {
 #[derive(Debug)]
 pub struct Entered(Inside);
 
+/// Notes that the calling thread enters such a function.
 pub fn enter(inside: Inside) -> Entered {
     Entered(INSIDE.replace(inside))
 }
@@ -135,7 +136,7 @@ impl Drop for Entered {
 }
 
 /// [`enter`] after a request was prepared in a frame of the conduit.
-pub fn prepared(forgotten: &Forgotten) -> Entered {
+pub(crate) fn prepared(forgotten: &Forgotten) -> Entered {
     // Not from the destructors of a thread that ends.
     let _ = END.try_with(|end| _ = end.0.get_or_init(|| forgotten.clone()));
     enter(Inside::Prepared)
@@ -147,13 +148,13 @@ pub fn in_program() -> bool {
 }
 
 /// Whether the thread has prepared a request and not sent it yet.
-pub fn is_preparing() -> bool {
+pub(crate) fn is_preparing() -> bool {
     INSIDE.get() == Inside::Prepared
 }
 
 /// Why a function that the runtime has called may not do what only the program may, in words; `None` if the
 /// program itself is running.
-pub fn objection(what: &str) -> Option<String> {
+pub(crate) fn objection(what: &str) -> Option<String> {
     Some(match INSIDE.get() {
         Inside::Program => return None,
         Inside::Reduction => format!(

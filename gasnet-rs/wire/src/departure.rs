@@ -41,7 +41,7 @@ impl Wire {
 
     /// Time since a rank left, if that is known.
     #[cold]
-    pub fn left_for(&self, rank: RankId) -> Option<Duration> {
+    pub(crate) fn left_for(&self, rank: RankId) -> Option<Duration> {
         match self.boot.host_ranks.binary_search(&rank.0) {
             Ok(index) => {
                 // ORDER: Acquire; pairs with Release in say_goodbye.
@@ -68,7 +68,7 @@ impl Wire {
 
     /// A message cannot be sent because its target has left. The module lists the messages that are dropped.
     #[cold]
-    pub fn send_to_nobody(&self, channel: Channel, to: RankId, handler: u8) -> Result<(), Error> {
+    pub(crate) fn send_to_nobody(&self, channel: Channel, to: RankId, handler: u8) -> Result<(), Error> {
         match self.serve.get(usize::from(handler)) {
             _ if channel == Channel::Reply => {}
             Some(served) => (served.lost)(self, to, handler),
@@ -96,7 +96,7 @@ impl Wire {
     /// Called at steps of a wait that sleeps: ends the job if something is outstanding with a rank that has
     /// left. `collective`: the wait may be for a collective operation.
     #[cold]
-    pub fn check_outstanding(&self, what: &str, collective: bool, peer: Option<RankId>) {
+    pub(crate) fn check_outstanding(&self, what: &str, collective: bool, peer: Option<RankId>) {
         let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > MAX_TIME_TO_LAST_ANSWER);
         let needed = peer.or_else(|| self.lost_to().filter(|_| collective));
         if let Some(peer) = needed.filter(gone) {

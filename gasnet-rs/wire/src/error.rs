@@ -63,6 +63,7 @@ pub enum RegionError {
 }
 
 impl RegionError {
+    /// All reasons.
     pub const ALL: [RegionError; 8] = [
         RegionError::Revoked,
         RegionError::Used,

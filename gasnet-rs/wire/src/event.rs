@@ -9,7 +9,7 @@
 //! **Local completion.** The word of an op counts two things: in its low half fragments that are not complete
 //! ([`REMOTE`]), in its high half sources that may not be written yet ([`LOCAL`]). The op is complete when
 //! both are zero. Its *leaf* is the event of the high half alone
-//! ([`Rank::query_leaf`](crate::Rank::query_leaf)). A leaf can be tested any number of times, and ends with
+//! (`Rank::query_leaf`). A leaf can be tested any number of times, and ends with
 //! its op: waiting for the op's own event, the *root*, retires both. Which sources count there is the choice
 //! of whoever starts a put ([`Local`]).
 //!
@@ -269,7 +269,7 @@ impl Table {
 }
 
 impl Ops {
-    pub fn new() -> Ops {
+    pub(crate) fn new() -> Ops {
         let (left_behind, ending) = (Mutex::default(), Mutex::default());
         Ops { table: Arc::new(Table { all: Slots::new(NUMBER_BITS), left_behind, ending }) }
     }
@@ -292,6 +292,7 @@ impl Ops {
         index
     }
 
+    /// The op of that number.
     pub fn op(&self, index: u32) -> &Op {
         self.table.op(index)
     }

@@ -15,14 +15,14 @@ use std::os::fd::AsRawFd;
 const PRINTING: std::time::Duration = std::time::Duration::from_secs(5);
 
 impl Wire {
-    pub fn tell(&self, packet: &ToMonitor) {
+    pub(crate) fn tell(&self, packet: &ToMonitor) {
         // A child of this rank that inherited the object by fork is not the rank.
         if std::process::id() == self.pid {
             tell(&self.boot, packet);
         }
     }
 
-    pub fn tell_attached(&self) {
+    pub(crate) fn tell_attached(&self) {
         self.tell(&ToMonitor::Attached);
     }
 
@@ -177,7 +177,7 @@ fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text:
 
 /// Ends the whole job because it cannot start: as [`Wire::fatal`] before there is a rank. What the program
 /// has printed so far comes out.
-pub fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
+pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     let text = why.to_string();
     // SAFETY: a null pointer means all of C's output streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };
@@ -195,7 +195,7 @@ pub fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
 
 /// [`refuse`] while there is no memory yet in which ranks agree who speaks; returns where nobody watches over
 /// this rank who would.
-pub fn refuse_early(boot: &Boot, why: Error) -> Error {
+pub(crate) fn refuse_early(boot: &Boot, why: Error) -> Error {
     if boot.link.is_none() {
         return why;
     }

@@ -10,7 +10,7 @@ pub fn say(text: &str) {
     unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
 }
 
-pub fn leave(code: i32) -> ! {
+pub(crate) fn leave(code: i32) -> ! {
     // SAFETY: ends the process without running anything else.
     unsafe { libc::_exit(code) }
 }

@@ -1,6 +1,44 @@
-//! wire
+//! The wire: how the ranks of a job start, send each other active messages, wait, meet in a barrier, and
+//! leave.
+//!
+//! The wire does not know what the messages are for. A layer above it, the crate `gasnet`, gives memory and
+//! collective operations their meaning. It says when it starts which of its functions serve which messages
+//! ([`AboveSays`]), and implements [`Above`] for what polls and long waits do for it.
+//!
+//! # Who uses it
+//! - **A conduit** implements [`conduit::Conduit`], and needs no other crate of this project; one that is
+//!   loaded at run time exports it by [`export_conduit!`]. `docs/adding-a-conduit.md` follows one through.
+//! - **A launcher** makes a [`Boot`] for each rank, and listens to what ranks tell it ([`boot::ToMonitor`]).
+//! - **The layer above** owns the [`Wire`]. Programs never see it: it has functions that only a layer
+//!   that keeps their rules may call, so it is `unsafe` to make one ([`Wire::start`]), and the layer
+//!   gives nobody a reference to it.
+//!
+//! Everything else here is for all: [`Error`], [`Event`], [`GlobalPtr`], [`RankId`], and how to wait.
+//!
+//! # Layers
+//! Imports go down; `docs/architecture.md` has the whole table, and a test holds it.
+//! ```text
+//! wire                              the state of what follows
+//! progress  spins                   a thread that polls; the program's own waiting loops
+//! barrier  waiting  am              the job's barrier; polls, and waits that poll; active messages
+//! pause  departure  report          a step of a wait; ranks that have left; why a rank is blocked
+//! reach  job  above  who            ranges of segments; how a rank leaves; the layer above; who is who
+//! shm  plugin                       rings and links of neighbours; conduits that are loaded at run time
+//! conduit  meeting                  the seam to networks; start
+//! wait  config                      how to wait; settings
+//! bytes  neighbourhood  boot        words and copies of what others may touch; who shares memory; what a rank is told
+//! segment  event  transfer  port    where data is; what is outstanding, and which answers count; NICs that compute
+//! ids  slots  narrow  context  threads  question  last_words  error   small things that all of them use
+//! ```
+//!
+//! # One message, followed
+//! `am.rs` decides by the target where it goes. *To oneself*: the handler runs at once. *To a
+//! neighbour*: into a link in shared memory (`shm/link.rs`), whose reader a bell wakes (`shm/bell.rs`).
+//! *To anyone else*: as a frame (`am/frame.rs`) through the conduit. A poll of the target (`waiting.rs`)
+//! takes it out and runs the handler: one of the program or a library, or, by the numbers of
+//! `am/own.rs`, one of the layer above.
 
-pub mod above;
+mod above;
 pub mod am;
 pub mod apply;
 pub mod barrier;
@@ -9,12 +47,12 @@ pub mod bytes;
 pub mod conduit;
 pub mod config;
 pub mod context;
-pub mod departure;
-pub mod error;
+mod departure;
+mod error;
 pub mod event;
-pub mod gathered;
-pub mod ids;
-pub mod job;
+mod gathered;
+mod ids;
+mod job;
 pub mod last_words;
 pub mod limits;
 pub mod lock;
@@ -22,25 +60,25 @@ pub mod meeting;
 pub mod narrow;
 pub mod neighbourhood;
 pub mod number;
-pub mod pause;
+mod pause;
 pub mod plugin;
 pub mod port;
 pub mod prim;
-pub mod progress;
-pub mod question;
+mod progress;
+mod question;
 pub mod reach;
 pub mod report;
 pub mod segment;
 pub mod shm;
 pub mod slots;
 pub mod spins;
-pub mod start;
-pub mod threads;
+mod start;
+mod threads;
 pub mod transfer;
 pub mod wait;
-pub mod waiting;
-pub mod who;
-pub mod wire;
+mod waiting;
+mod who;
+mod wire;
 
 pub use above::Above;
 pub use am::{Handler, Message, Token};

@@ -56,19 +56,19 @@ impl OneThread {
 
 /// The lock: 0 free, 1 taken.
 #[derive(Debug)]
-pub struct TurnLock {
+pub(crate) struct TurnLock {
     word: AtomicU32,
     serial: bool,
 }
 
 impl TurnLock {
-    pub fn new(threading: Threading) -> TurnLock {
+    pub(crate) fn new(threading: Threading) -> TurnLock {
         TurnLock { word: AtomicU32::new(0), serial: matches!(threading, Threading::Serial(_)) }
     }
 
     /// Takes the lock if it is free.
     #[inline]
-    pub fn try_lock(&self) -> bool {
+    pub(crate) fn try_lock(&self) -> bool {
         if self.word.load(Ordering::Relaxed) != 0 {
             return false;
         }
@@ -82,7 +82,7 @@ impl TurnLock {
 
     /// Takes the lock, waiting for a holder on another thread.
     #[inline]
-    pub fn lock(&self) {
+    pub(crate) fn lock(&self) {
         let mut tries = 0u32;
         while !self.try_lock() {
             tries += 1;
@@ -92,7 +92,7 @@ impl TurnLock {
 
     /// Gives the lock back.
     #[inline]
-    pub fn unlock(&self) {
+    pub(crate) fn unlock(&self) {
         // ORDER: Release; pairs with Acquire in try_lock.
         self.word.store(0, Ordering::Release);
     }

@@ -33,7 +33,7 @@ const YIELDS_BEFORE_SLEEP: u32 = 1000;
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 
 /// The ranks of a host at start.
-pub struct Meeting {
+pub(crate) struct Meeting {
     offset: u64,
     barrier: &'static CentralBarrier,
     me: u32,
@@ -46,12 +46,12 @@ pub struct Meeting {
 impl Meeting {
     /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of their
     /// control file.
-    pub fn new(offset: u64, barrier: &'static CentralBarrier, me: u32, count: u32) -> Meeting {
+    pub(crate) fn new(offset: u64, barrier: &'static CentralBarrier, me: u32, count: u32) -> Meeting {
         Meeting { offset, barrier, me, count, phase: AtomicU32::new(0), exchanges: AtomicU32::new(0) }
     }
 
     /// The exchange over the board in this file.
-    pub fn exchange<'a>(&'a self, board: BorrowedFd<'a>) -> OnBoard<'a> {
+    pub(crate) fn exchange<'a>(&'a self, board: BorrowedFd<'a>) -> OnBoard<'a> {
         OnBoard { meeting: self, board }
     }
 
@@ -62,14 +62,14 @@ impl Meeting {
     }
 
     /// Bytes of the board.
-    pub fn bytes(count: u32) -> u64 {
+    pub(crate) fn bytes(count: u32) -> u64 {
         let (table, area) = Meeting::parts(count);
         2 * (table + area)
     }
 
     /// Returns when all ranks of the host are here. It calls `idle` while it waits; if `idle` returns true,
     /// that replaces a step of the wait.
-    pub fn meet(&self, idle: &dyn Fn() -> bool) {
+    pub(crate) fn meet(&self, idle: &dyn Fn() -> bool) {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
         self.barrier.notify(phase, self.count, Consensus::Anonymous);
@@ -105,7 +105,7 @@ impl Meeting {
     }
 
     /// A number from every rank of the host, in order of rank.
-    pub fn gather_number(
+    pub(crate) fn gather_number(
         &self,
         board: BorrowedFd<'_>,
         mine: u64,
@@ -119,7 +119,7 @@ impl Meeting {
     }
 
     /// The contributions of all ranks of the host, in order of rank.
-    pub fn gather(
+    pub(crate) fn gather(
         &self,
         board: BorrowedFd<'_>,
         mine: &[u8],
@@ -171,7 +171,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// [`Meeting::gather`] as an [`Exchange`].
-pub struct OnBoard<'a> {
+pub(crate) struct OnBoard<'a> {
     meeting: &'a Meeting,
     board: BorrowedFd<'a>,
 }

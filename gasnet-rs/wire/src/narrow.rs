@@ -38,7 +38,7 @@ macro_rules! accesses {
         /// # Safety
         /// 1. `at` is valid for reads of the word, and aligned to it (owed by the caller).
         #[inline(always)]
-        pub unsafe fn $load(at: *const u8) -> $word {
+        pub(crate) unsafe fn $load(at: *const u8) -> $word {
             #[cfg(miri)]
             // SAFETY: (1).
             return unsafe { (*at.cast::<core::sync::atomic::$atomic>()).load(core::sync::atomic::Ordering::Relaxed) };
@@ -59,7 +59,7 @@ macro_rules! accesses {
         /// # Safety
         /// 1. `at` is valid for writes of the word, and aligned to it (owed by the caller).
         #[inline(always)]
-        pub unsafe fn $store(at: *mut u8, word: $word) {
+        pub(crate) unsafe fn $store(at: *mut u8, word: $word) {
             #[cfg(miri)]
             // SAFETY: (1).
             unsafe {
@@ -118,7 +118,7 @@ accesses!(
 /// # Safety
 /// 1. `at` is valid for reads and writes of the word, and aligned to it (owed by the caller).
 #[inline]
-pub unsafe fn compare_exchange_4(at: *mut u8, expected: u32, new: u32) -> u32 {
+pub(crate) unsafe fn compare_exchange_4(at: *mut u8, expected: u32, new: u32) -> u32 {
     #[cfg(miri)]
     {
         use core::sync::atomic::{
@@ -159,7 +159,7 @@ pub unsafe fn compare_exchange_4(at: *mut u8, expected: u32, new: u32) -> u32 {
 /// # Safety
 /// As [`compare_exchange_4`].
 #[inline]
-pub unsafe fn swap_4(at: *mut u8, new: u32) -> u32 {
+pub(crate) unsafe fn swap_4(at: *mut u8, new: u32) -> u32 {
     #[cfg(all(not(miri), target_arch = "x86_64"))]
     {
         let was: u32;
@@ -182,7 +182,7 @@ pub unsafe fn swap_4(at: *mut u8, new: u32) -> u32 {
 /// # Safety
 /// As [`compare_exchange_4`].
 #[inline]
-pub unsafe fn add_4(at: *mut u8, n: u32) -> u32 {
+pub(crate) unsafe fn add_4(at: *mut u8, n: u32) -> u32 {
     #[cfg(all(not(miri), target_arch = "x86_64"))]
     {
         let was: u32;
@@ -205,7 +205,7 @@ pub unsafe fn add_4(at: *mut u8, n: u32) -> u32 {
 /// # Safety
 /// As [`compare_exchange_4`].
 #[inline]
-pub unsafe fn update_4(at: *mut u8, f: impl Fn(u32) -> Option<u32>) -> u32 {
+pub(crate) unsafe fn update_4(at: *mut u8, f: impl Fn(u32) -> Option<u32>) -> u32 {
     // SAFETY: owed by the caller.
     let mut seen = unsafe { load_4(at) };
     loop {

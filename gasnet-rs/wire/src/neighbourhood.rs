@@ -23,9 +23,9 @@ pub struct Neighbourhood {
     /// first to the last of them.
     index: Box<[u32]>,
     /// Number of this rank in `members`.
-    pub me: u32,
+    pub(crate) me: u32,
     /// Which of the host's neighbourhoods this is, and ranks in a full one.
-    pub part: (u32, u32),
+    pub(crate) part: (u32, u32),
     all: Arc<Everybody>,
 }
 
@@ -70,7 +70,7 @@ impl Neighbourhood {
     /// The neighbourhoods of a job as `rank` sees them: `host` are the ranks of its host, `limit` is the
     /// largest neighbourhood. `all_gather` tells all ranks what each says; it is called only if somebody is
     /// away.
-    pub fn new(
+    pub(crate) fn new(
         rank: u32,
         size: u32,
         host: &[u32],
@@ -138,22 +138,22 @@ impl Neighbourhood {
 
     /// Whether this rank leads a neighbourhood among several.
     #[inline]
-    pub fn leads(&self) -> bool {
+    pub(crate) fn leads(&self) -> bool {
         self.me == 0 && !self.is_whole_job()
     }
 
     /// Leaders of all neighbourhoods, and which of them is this one's.
-    pub fn leaders(&self) -> (&[u32], usize) {
+    pub(crate) fn leaders(&self) -> (&[u32], usize) {
         (&self.all.leaders, self.all.of[self.members[0] as usize] as usize)
     }
 
     /// Number of the neighbourhood of a rank.
-    pub fn of(&self, rank: RankId) -> Option<u32> {
+    pub(crate) fn of(&self, rank: RankId) -> Option<u32> {
         self.all.of.get(rank.0 as usize).copied()
     }
 
     /// Number of the host of a rank.
-    pub fn host_of(&self, rank: RankId) -> Option<u32> {
+    pub(crate) fn host_of(&self, rank: RankId) -> Option<u32> {
         self.all.hosts.get(rank.0 as usize).copied()
     }
 }

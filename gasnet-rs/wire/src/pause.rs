@@ -12,7 +12,7 @@ const MAX_SLEEP_ON_CONDUIT: Duration = Duration::from_millis(50);
 impl Wire {
     /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
     #[inline]
-    pub fn idle(&self, what: &'static str) -> bool {
+    pub(crate) fn idle(&self, what: &'static str) -> bool {
         self.conduit.as_ref().is_some_and(|c| c.idle(what))
     }
 
@@ -24,7 +24,7 @@ impl Wire {
 
     /// [`Wire::pause`] of a wait for a known peer.
     #[inline]
-    pub fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+    pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
             None => waiter.step_or(|sleep| self.nap(sleep)),
             Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),
@@ -70,7 +70,7 @@ impl Wire {
     /// Sleeps in a wait for a while. With very many ranks for each processor one that has entered a barrier
     /// sleeps until that is over: if all of them looked again and again, nobody else would get anywhere.
     #[cold]
-    pub fn nap(&self, length: Duration) {
+    pub(crate) fn nap(&self, length: Duration) {
         let barrier = (self.policy.many() && self.neighbourhood.is_whole_job())
             .then(|| self.phases.take())
             .filter(|p| p.notified && !p.by_nics)

@@ -13,7 +13,7 @@
 //! The core's collectives ([`crate::coll`], `GASNET_COLL=nic`) are made of these.
 //!
 //! A NIC reaches more than boards, and raises more events than the core's: what conduits keep for themselves
-//! is next to them. So whatever a program asks for is [checked](Limits) first; [`crate::Rank::nic`] ends the
+//! is next to them. So whatever a program asks for is [checked](Limits) first; `Rank::nic` ends the
 //! job with a message about what is wrong.
 
 use crate::RankId;

@@ -86,7 +86,7 @@ fn processor_in(stat: &[u8]) -> Option<usize> {
 
 impl Wire {
     /// Starts the thread.
-    pub fn start_progress(&'static self) {
+    pub(crate) fn start_progress(&'static self) {
         let Some(progress) = &self.progress else { return };
         let free = progress.follows && !crate::wait::has_own_processors();
         let program = if free { Program::here() } else { None };

@@ -14,12 +14,12 @@ pub fn question() -> i32 {
     libc::SIGRTMIN() + 6
 }
 
-pub fn asked() -> u32 {
+pub(crate) fn asked() -> u32 {
     ASKED.load(Relaxed)
 }
 
 /// Has this process take the question, unless the program has a use of its own for the signal.
-pub fn listen() {
+pub(crate) fn listen() {
     if cfg!(miri) {
         // No signals come there.
         return;

@@ -4,14 +4,15 @@ use crate::prim::Ordering;
 use crate::segment::{Place, SegmentEntry, SegmentTable};
 use crate::{Error, RankId, Wire};
 
-/// Values of [`Wire::attaching`] beside 0: a segment was bound, or [`Rank::attach`](crate::Rank::attach) has
+/// Values of [`Wire::attaching`] beside 0: a segment was bound, or `Rank::attach` has
 /// begun; it is done.
 pub const BOUND: u32 = 1;
+/// See [`BOUND`].
 pub const ATTACHED: u32 = 2;
 
 impl Wire {
     /// Whether this rank has come to attach its segment.
-    pub fn is_attaching(&self) -> bool {
+    pub(crate) fn is_attaching(&self) -> bool {
         // Relaxed: only this rank changes it.
         self.attaching.load(Ordering::Relaxed) != 0
     }
@@ -22,7 +23,7 @@ impl Wire {
         self.attaching.load(Ordering::Relaxed) == ATTACHED
     }
 
-    /// The segment of a rank, if it is known: after [`Rank::attach`](crate::Rank::attach), or after it was
+    /// The segment of a rank, if it is known: after `Rank::attach`, or after it was
     /// bound or announced.
     #[inline]
     pub fn segment_of(&self, rank: RankId) -> Option<&SegmentEntry> {
@@ -30,14 +31,13 @@ impl Wire {
     }
 
     /// The segments of all ranks.
-    ///
-    /// # Panics
-    /// Before [`Rank::attach`](crate::Rank::attach), and before any segment was bound.
     #[inline]
     pub fn table(&self) -> &SegmentTable {
         self.segments.known().expect("Rank::attach comes before any use of segments")
     }
 
+    /// # Errors
+    /// The range is outside the segment; the message calls the access `what`.
     pub fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
         if self.segments.mapped_at(rank, offset, len).is_some() {
             return Ok(());
@@ -46,7 +46,7 @@ impl Wire {
     }
 
     #[cold]
-    pub fn outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> String {
+    pub(crate) fn outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> String {
         match self.table().get(rank) {
             None => format!("{what} to rank {rank}: the job has {} ranks", self.size()),
             Some(e) => format!(
@@ -61,13 +61,14 @@ impl Wire {
         }
     }
 
+    /// Ends the job for an access outside a segment.
     #[cold]
     pub fn fatal_outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> ! {
         self.fatal(&self.outside(what, rank, offset, len))
     }
 
     /// The address of a byte of the own segment, as a long message names it.
-    pub fn own_address(&self, offset: u64) -> *mut u8 {
+    pub(crate) fn own_address(&self, offset: u64) -> *mut u8 {
         match self.segments.known().and_then(|t| t.get(self.id())) {
             Some(e) => e.local.wrapping_add(offset as usize),
             // Without a segment an address is what its sender said.

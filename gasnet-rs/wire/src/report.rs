@@ -42,7 +42,7 @@ pub struct Awaited {
 
 /// What a rank adds to its answers.
 #[derive(Default)]
-pub struct Beside {
+pub(crate) struct Beside {
     awaited: OnceLock<Box<dyn Fn() -> Vec<Awaited> + Send + Sync>>,
     /// The question that was answered last.
     answered: AtomicU32,
@@ -100,7 +100,7 @@ pub fn place_in_program() -> Option<String> {
 impl Wire {
     /// Called at steps of a wait that sleeps: reports if the monitor asks, or if the wait takes too long.
     #[cold]
-    pub fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+    pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         self.tell_wait(waiter, what, peer);
         self.answer_monitor();
         if waiter.asked == asked() && (waiter.reported || self.config.wait_report.is_none()) {

@@ -21,7 +21,7 @@ pub struct SegmentEntry {
     pub size: usize,
     /// First byte in this process, or null where it is not mapped.
     pub local: *mut u8,
-    /// Bytes from the start to the end of its [kept memory](crate::Rank::attach_and_keep); `size` without.
+    /// Bytes from the start to the end of its kept memory; `size` without.
     pub whole: usize,
 }
 
@@ -90,7 +90,7 @@ pub enum Place {
 
 impl SegmentTable {
     /// Of a job of so many ranks whose segments are not known yet.
-    pub fn new(ranks: u32) -> SegmentTable {
+    pub(crate) fn new(ranks: u32) -> SegmentTable {
         SegmentTable {
             entries: AtomicPtr::default(),
             len: ranks as usize,
@@ -217,7 +217,7 @@ impl<T: bytemuck::Pod + Send> Shared for T {}
 
 /// The address of a `T` in some rank's segment. It is plain data and can be sent to other ranks.
 ///
-/// Reading and writing through it goes through [`crate::Rank`]; there is no reference to memory a peer can
+/// Reading and writing through it goes through `gasnet::Rank`; there is no reference to memory a peer can
 /// write.
 pub struct GlobalPtr<T> {
     rank: RankId,

@@ -7,12 +7,12 @@
 //! sparse, so only touched pages cost.
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
-pub mod bell;
-pub mod frames;
-pub mod grid;
-pub mod link;
+pub(crate) mod bell;
+pub(crate) mod frames;
+pub(crate) mod grid;
+pub(crate) mod link;
 pub mod map;
-pub mod ring;
+pub(crate) mod ring;
 
 use crate::barrier::central::CentralBarrier;
 use crate::boot::HostFile;
@@ -32,46 +32,46 @@ pub fn grow(file: &HostFile, bytes: u64) -> Result<(), Error> {
 
 /// Start of the control file.
 #[repr(C, align(128))]
-pub struct HostHeader {
-    pub start: CentralBarrier,
+pub(crate) struct HostHeader {
+    pub(crate) start: CentralBarrier,
     /// A mark of the last error that a rank began to print, and of the last one that was printed.
-    pub saying: AtomicU64,
-    pub said: AtomicU64,
+    pub(crate) saying: AtomicU64,
+    pub(crate) said: AtomicU64,
     /// The processors on which the ranks of the host may run, together. A bound rank knows its own only, and
     /// all must agree whether ranks outnumber processors.
     processors: [AtomicU64; map::SET_WORDS],
-    pub left: Left,
+    pub(crate) left: Left,
 }
 
 /// How many ranks have left, on a line of its own: who sends looks at it.
 #[repr(C, align(128))]
-pub struct Left {
-    pub count: AtomicU64,
+pub(crate) struct Left {
+    pub(crate) count: AtomicU64,
 }
 
 /// What a rank tells the others of its host.
 #[repr(C, align(128))]
-pub struct RankBlock {
+pub(crate) struct RankBlock {
     /// The barrier of the neighbourhood that this rank leads.
-    pub barrier: CentralBarrier,
+    pub(crate) barrier: CentralBarrier,
     /// What that neighbourhood says in the barrier among leaders, once all of it has arrived; else 0.
-    pub gathered: AtomicU64,
+    pub(crate) gathered: AtomicU64,
     /// When it left, in milliseconds of the host's clock; 0 while it is there.
-    pub left_at: AtomicU64,
+    pub(crate) left_at: AtomicU64,
 }
 
 /// The control file, mapped.
-pub struct Host {
+pub(crate) struct Host {
     /// Address and length.
-    pub mapping: (usize, usize),
-    pub header: &'static HostHeader,
-    pub ranks: &'static [RankBlock],
-    pub stations: &'static [Station],
+    pub(crate) mapping: (usize, usize),
+    pub(crate) header: &'static HostHeader,
+    pub(crate) ranks: &'static [RankBlock],
+    pub(crate) stations: &'static [Station],
 }
 
 impl Host {
     /// Tells the others where this rank may run. A barrier makes it known.
-    pub fn tell_processors(&self) {
+    pub(crate) fn tell_processors(&self) {
         for (word, bits) in self.header.processors.iter().zip(map::processors()) {
             if bits != 0 {
                 word.fetch_or(bits, Ordering::Relaxed);
@@ -80,12 +80,12 @@ impl Host {
     }
 
     /// Processors on which the ranks of the host may run, together.
-    pub fn processors(&self) -> [u64; map::SET_WORDS] {
+    pub(crate) fn processors(&self) -> [u64; map::SET_WORDS] {
         core::array::from_fn(|w| self.header.processors[w].load(Ordering::Relaxed))
     }
 
     /// Bytes of header and blocks: where the grid starts.
-    pub fn bytes(size: u32) -> u64 {
+    pub(crate) fn bytes(size: u32) -> u64 {
         let each = size_of::<RankBlock>() + size_of::<Station>();
         (size_of::<HostHeader>() + size as usize * each).next_multiple_of(map::PAGE_BYTES) as u64
     }

@@ -121,6 +121,10 @@ impl Wire {
     /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of
     ///    that job, each of which starts once (owed by the launcher: a second rank of the same number would
     ///    send and receive on the same links).
+    /// 2. The caller gives references to the wire to nobody who does not keep the rules of what it calls
+    ///    there: numbers of ops and transfers are used as [`event`](crate::event) and
+    ///    [`transfer`](crate::transfer) say, entries of the segment table are memory that is there, and
+    ///    addresses in [`Outgoing`](crate::am::Outgoing) are valid (owed by the layer above).
     ///
     /// If the conduit cannot be opened, the job ends, and one of the ranks prints the reason.
     ///

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// The runtime's threads, by the names the kernel shows, and what each kind does. Threads that libraries of
 /// networks start have names of their own choice; they are known by having been made while the rank started.
-pub const KINDS: [(&str, &str); 7] = [
+pub(crate) const KINDS: [(&str, &str); 7] = [
     ("gasnet-progress", "the progress thread: handles messages while the program computes"),
     ("gasnet-attach", "waits for the other ranks to attach, while the program's thread serves messages"),
     ("gasnet-udp", "the udp conduit's keeper: acknowledges for a rank that computes"),
@@ -19,13 +19,13 @@ pub const KINDS: [(&str, &str); 7] = [
 ];
 
 /// The threads of this process, by number.
-pub fn all() -> Vec<u32> {
+pub(crate) fn all() -> Vec<u32> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// How many of them are the program's; `started` are those that were made while the rank started.
-pub fn of_program(started: &[u32]) -> usize {
+pub(crate) fn of_program(started: &[u32]) -> usize {
     let name = |task: u32| std::fs::read_to_string(Path::new("/proc/self/task").join(format!("{task}/comm")));
     let of_runtime = |task: &u32| {
         started.contains(task)

@@ -33,8 +33,11 @@ const NO_PIECE_LEFT: u64 = u32::MAX as u64;
 pub struct Away {
     /// The op it counts in.
     pub op: u32,
+    /// Whose memory it accesses.
     pub peer: RankId,
+    /// Where, in that rank's segment.
     pub offset: u64,
+    /// Bytes.
     pub len: usize,
     /// Whether it is refused where it would have to wait for room. A long one that has begun goes on.
     pub immediate: bool,
@@ -61,9 +64,11 @@ pub enum Answer {
 /// What a transfer is; see the module.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
+    /// Who answers.
     pub peer: RankId,
     /// The op that is finished with it.
     pub op: u32,
+    /// What the answers bring.
     pub answer: Answer,
     /// Where data goes.
     pub at: *mut u8,
@@ -106,6 +111,7 @@ fn spread(number: u32) -> u32 {
 #[derive(Debug)]
 pub struct AnsweredPiece {
     number: u32,
+    /// The op that it counts in.
     pub op: u32,
     /// Where its data goes: all of it, where the answer brings as much as was asked for.
     pub at: *mut u8,
@@ -204,7 +210,7 @@ impl Transfer {
 pub struct Transfers(Slots<Transfer>);
 
 impl Transfers {
-    pub fn new() -> Transfers {
+    pub(crate) fn new() -> Transfers {
         Transfers(Slots::new(NUMBER_BITS))
     }
 
@@ -226,7 +232,7 @@ impl Transfers {
 
     /// A rank with which something is under way, and how many pieces, of those that `which` says. For
     /// reports: others go on meanwhile.
-    pub fn outstanding(&self, which: impl Fn(&RankId) -> bool) -> Option<(RankId, u32)> {
+    pub(crate) fn outstanding(&self, which: impl Fn(&RankId) -> bool) -> Option<(RankId, u32)> {
         let under_way = |number: u32| {
             let transfer = self.0.get(number)?;
             // ORDER: Acquire; pairs with Release in start: the peer is that of the pieces.

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 /// The word of a rank in shared memory: the processor it runs on plus one, or 0 while it has given it up.
 #[repr(C, align(128))]
-pub struct Station(AtomicU32);
+pub(crate) struct Station(AtomicU32);
 
 /// Which ranks of the host are running, and for which peer this rank waits. Each rank has one if ranks
 /// outnumber processors.
@@ -55,7 +55,7 @@ const WATCH_NETWORK: u32 = 16;
 
 impl Presence {
     /// Of the rank with station number `me`.
-    pub fn new(me: usize, stations: &'static [Station], processors: usize) -> Presence {
+    pub(crate) fn new(me: usize, stations: &'static [Station], processors: usize) -> Presence {
         let (watched, others) = (AtomicU32::new(NOBODY), processors > 1);
         let presence = Presence { me, stations, watched, others };
         presence.arrive();
@@ -64,7 +64,7 @@ impl Presence {
 
     /// Watches this peer: messages that this rank will wait for come from it.
     #[inline]
-    pub fn watch(&self, station: u32) {
+    pub(crate) fn watch(&self, station: u32) {
         // Threads of a rank overwrite each other's value: it is a hint.
         self.watched.store(station, Relaxed);
     }
@@ -152,7 +152,7 @@ fn among_strangers() -> bool {
 }
 
 /// Says on which processors the ranks of this host run, together.
-pub fn share(processors: Set) {
+pub(crate) fn share(processors: Set) {
     let own = map::processors();
     if own != processors && own != [0; map::SET_WORDS] {
         COMMON.get_or_init(|| processors);
@@ -160,7 +160,7 @@ pub fn share(processors: Set) {
 }
 
 /// Whether this rank was given processors of its own, and its peers other ones.
-pub fn has_own_processors() -> bool {
+pub(crate) fn has_own_processors() -> bool {
     COMMON.get().is_some()
 }
 
@@ -247,7 +247,7 @@ const TIME_BETWEEN_WAKE_UPS: Duration = Duration::from_micros(50);
 impl WaitPolicy {
     /// Whether so many ranks share a processor that waiting ranks should leave it to the others.
     #[inline]
-    pub fn many(&self) -> bool {
+    pub(crate) fn many(&self) -> bool {
         self.longest > self.sleep
     }
 
@@ -258,7 +258,7 @@ impl WaitPolicy {
     }
 
     /// The same for a rank whose polls look at a network.
-    pub fn over_network(self) -> WaitPolicy {
+    pub(crate) fn over_network(self) -> WaitPolicy {
         WaitPolicy { watched: WATCH_NETWORK, ..self }
     }
 }
@@ -281,11 +281,11 @@ fn first_step(policy: WaitPolicy) -> u32 {
 
 /// What the monitor was told about a wait.
 #[derive(Clone, Copy)]
-pub struct Told {
+pub(crate) struct Told {
     /// Time of the next note, in seconds of the host's clock.
-    pub due: u32,
+    pub(crate) due: u32,
     /// The number of the wait at the monitor, or 0 if something has happened since.
-    pub number: u32,
+    pub(crate) number: u32,
 }
 
 /// One wait in progress.
@@ -304,18 +304,18 @@ pub struct Waiter {
     /// All ranks have to reach this place before it ends.
     pub meeting: Option<MeetingPlace>,
     /// Whether it may be for a collective operation.
-    pub collective: bool,
+    pub(crate) collective: bool,
     /// Set when the wait has taken a while.
-    pub told: Option<Told>,
+    pub(crate) told: Option<Told>,
     /// The last question that the wait has answered ([`crate::report`]), and whether it has reported without
     /// a question.
-    pub asked: u32,
-    pub reported: bool,
+    pub(crate) asked: u32,
+    pub(crate) reported: bool,
 }
 
 impl Waiter {
     /// A wait that begins now.
-    pub fn new(policy: WaitPolicy, presence: Option<&'static Presence>) -> Waiter {
+    pub(crate) fn new(policy: WaitPolicy, presence: Option<&'static Presence>) -> Waiter {
         Waiter {
             policy,
             presence,
@@ -341,7 +341,7 @@ impl Waiter {
 
     /// [`Waiter::step`] that sleeps in its own way.
     #[inline]
-    pub fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
+    pub(crate) fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
         if self.steps < self.policy.spins {
             self.steps += 1;
             // The poll between two steps is a pause in itself, and the instruction takes long, especially in
@@ -406,19 +406,19 @@ impl Waiter {
 
     /// Number of times that this wait has given up the processor since something happened.
     #[inline]
-    pub fn turns(&self) -> u32 {
+    pub(crate) fn turns(&self) -> u32 {
         self.steps.saturating_sub(self.policy.spins)
     }
 
     /// Whether it is time to check that the ranks that this wait needs have not left.
     #[inline]
-    pub fn should_look(&self) -> bool {
+    pub(crate) fn should_look(&self) -> bool {
         self.turns().is_multiple_of(TURNS_PER_LOOK_AT_PEERS)
     }
 
     /// Whether this wait has taken a while.
     #[inline]
-    pub fn has_slept(&self) -> bool {
+    pub(crate) fn has_slept(&self) -> bool {
         self.since.is_some()
     }
 

@@ -52,7 +52,7 @@ impl Wire {
     }
 
     /// [`Wire::poll`] without collectives, which may call functions of the program.
-    pub fn poll_beside_program(&self) -> usize {
+    pub(crate) fn poll_beside_program(&self) -> usize {
         let done = self.poll_messages() + self.poll_rest();
         if self.neighbourhood.leads() {
             self.advance_rounds();
@@ -61,9 +61,6 @@ impl Wire {
     }
 
     /// Polls until `condition` holds. `what` names the wait in reports.
-    ///
-    /// The condition may become true by a handler, by another thread, or by a store of a peer into shared
-    /// memory.
     #[inline]
     pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.wait_for(what, None, condition);
@@ -117,7 +114,7 @@ impl Wire {
     /// others have sent before it, which many programs expect to be handled. As others may be sending on, it
     /// ends after as many messages as fit into all rings.
     #[inline]
-    pub fn poll_arrived(&self) {
+    pub(crate) fn poll_arrived(&self) {
         let mut left = MAX_SLOTS * self.size() as usize;
         while self.poll_messages() >= POLL_BUDGET && left > 0 {
             left = left.saturating_sub(POLL_BUDGET);

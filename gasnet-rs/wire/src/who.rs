@@ -48,7 +48,7 @@ impl Wire {
 
     /// The block of the rank that leads this neighbourhood.
     #[inline]
-    pub fn leader_block(&self) -> &'static RankBlock {
+    pub(crate) fn leader_block(&self) -> &'static RankBlock {
         self.leader
     }
 
@@ -85,7 +85,7 @@ impl Wire {
     }
 
     /// Whether somebody watches over this rank who can be told things.
-    pub fn has_monitor(&self) -> bool {
+    pub(crate) fn has_monitor(&self) -> bool {
         self.boot.link.is_some()
     }
 

@@ -24,7 +24,8 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
-/// A rank as far as messages, waits and meetings go. [`Rank`](crate::Rank) is built on it, and derefs to it.
+/// A rank as far as messages, waits and meetings go. The layer above owns it, and gives no reference to it to
+/// programs ([`Wire::start`]).
 pub struct Wire {
     /// What is built on the wire, once the rank has its address.
     pub above: OnceLock<&'static dyn Above>,
@@ -36,49 +37,57 @@ pub struct Wire {
     pub questions: AtomicUsize,
     /// A rank to which a message of a collective operation could not be sent, since it has left, plus 1; else
     /// 0.
-    pub lost_to: AtomicU32,
-    pub id: RankId,
-    pub size: u32,
-    pub config: Config,
+    pub(crate) lost_to: AtomicU32,
+    pub(crate) id: RankId,
+    pub(crate) size: u32,
+    pub(crate) config: Config,
+    /// What the launcher told this rank.
     pub boot: Boot,
-    pub pid: u32,
+    pub(crate) pid: u32,
+    /// How waits of this rank spin and sleep.
     pub policy: WaitPolicy,
+    /// Who of this host runs now, if there are more ranks than processors.
     pub presence: Option<&'static Presence>,
     /// Whether only the conduit can end a wait: the rank has one thread and no neighbours.
-    pub alone: bool,
+    pub(crate) alone: bool,
+    /// The ranks that share memory with this one.
     pub neighbourhood: Neighbourhood,
-    pub leader: &'static RankBlock,
-    pub header: &'static HostHeader,
+    pub(crate) leader: &'static RankBlock,
+    pub(crate) header: &'static HostHeader,
     /// Blocks of the ranks of this host, in ascending order.
-    pub blocks: &'static [RankBlock],
-    pub meeting: Meeting,
-    pub grid: Option<Grid>,
+    pub(crate) blocks: &'static [RankBlock],
+    pub(crate) meeting: Meeting,
+    pub(crate) grid: Option<Grid>,
+    /// The network, if there are ranks that are not neighbours.
     pub conduit: Option<Box<dyn Conduit>>,
     /// Properties of the conduit.
-    pub polls_both: bool,
+    pub(crate) polls_both: bool,
     /// State of the progress thread, if there is one.
     pub progress: Option<Progress>,
     /// Whether the program may call from any number of threads.
-    pub parallel: bool,
+    pub(crate) parallel: bool,
     /// Threads that were created while this rank started.
-    pub own_threads: OnceLock<Box<[u32]>>,
-    pub beside: Beside,
-    pub forgotten: Forgotten,
+    pub(crate) own_threads: OnceLock<Box<[u32]>>,
+    pub(crate) beside: Beside,
+    pub(crate) forgotten: Forgotten,
+    /// Where the segments of all ranks are.
     pub segments: SegmentTable,
-    pub handlers: Box<[OnceLock<Handler>]>,
-    pub serve: am::Serve,
+    pub(crate) handlers: Box<[OnceLock<Handler>]>,
+    pub(crate) serve: am::Serve,
+    /// Operations whose completion the program has not seen.
     pub ops: Ops,
+    /// Requests of the layer above that are not answered.
     pub transfers: Transfers,
-    pub parts: am::parts::Parts,
-    pub phases: Turns<Phases>,
+    pub(crate) parts: am::parts::Parts,
+    pub(crate) phases: Turns<Phases>,
     /// A hint for waits in a barrier: [`Wire::barrier_test`].
-    pub barrier_look: AtomicU64,
-    pub rounds: Rounds,
+    pub(crate) barrier_look: AtomicU64,
+    pub(crate) rounds: Rounds,
     /// The job's barrier, if NICs carry it out.
     pub nic_barrier: OnceLock<Box<dyn BarrierByNics>>,
     /// Whether this rank has a segment: see `segments.rs`.
     pub attaching: AtomicU32,
-    /// Address and length of mappings that only [`Rank::dismantle`](crate::Rank::dismantle) removes.
+    /// Address and length of mappings that only `Rank::dismantle` removes.
     pub mappings: Mutex<Vec<(usize, usize)>>,
 }
 

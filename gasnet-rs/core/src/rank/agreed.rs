@@ -6,7 +6,7 @@
 
 use super::segments::no_room;
 use super::{Heap, Rank, lock};
-use gasnet_wire::error::Error;
+use gasnet_wire::Error;
 use gasnet_wire::segment::SegmentEntry;
 
 /// Which memory, and what of it is used.

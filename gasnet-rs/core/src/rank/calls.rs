@@ -12,6 +12,16 @@ use gasnet_wire::report::Awaited;
 use std::time::Duration;
 
 impl Rank {
+    /// The rank that is built on a wire.
+    #[inline]
+    pub(crate) fn of(wire: &gasnet_wire::Wire) -> &'static Rank {
+        let above: *const dyn gasnet_wire::Above =
+            wire.above().expect("a rank has settled before it handles messages");
+        // SAFETY: `settle` alone says what is above a wire, and says the rank that the wire is a part of. The
+        // rank lives until it is dismantled, and nobody has its wire then.
+        unsafe { &*above.cast::<Rank>() }
+    }
+
     /// This rank's number.
     #[inline]
     pub fn id(&self) -> RankId {

@@ -2,8 +2,9 @@
 //! segments of neighbours that are memory of their programs.
 //!
 //! The payload travels in medium messages of the core's own, on the channel of the message, each with a
-//! [head](PartHead) that says where it belongs and which handler waits for it. The receiver places the parts
-//! as they come and runs the handler, once, when all are there: as [`gasnet_wire::am::parts`] does for frames.
+//! [head](PartHead) that says where it belongs and which handler waits for it. The receiver places the
+//! parts as they come and runs the handler, once, when all are there: as [`gasnet_wire::am::parts`] does
+//! for frames.
 #![expect(unsafe_code, reason = "copies payloads to regions and segments")]
 
 use super::{Grant, Modes, RegionKey};

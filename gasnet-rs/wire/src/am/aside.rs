@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// The calling thread is a progress thread from now on.
-pub fn begin_work() {
+pub(crate) fn begin_work() {
     AT_WORK.set(true);
 }
 
@@ -36,20 +36,20 @@ struct Aside {
 /// State of a rank's progress thread.
 pub struct Progress {
     /// Whether handlers of the program may run on the thread.
-    pub parallel: bool,
+    pub(crate) parallel: bool,
     /// Whether the thread moves to the program's processor, unless the rank was given processors of its own.
-    pub follows: bool,
+    pub(crate) follows: bool,
     /// Number of polls by the program.
-    pub polls: AtomicU32,
+    pub(crate) polls: AtomicU32,
     /// Messages put aside, and their number.
     aside: Mutex<VecDeque<Aside>>,
-    pub waiting: AtomicU32,
-    pub stop: AtomicU32,
+    pub(crate) waiting: AtomicU32,
+    pub(crate) stop: AtomicU32,
 }
 
 impl Progress {
     /// The state for a host with `ranks` ranks and `processors` processors.
-    pub fn new(parallel: bool, ranks: usize, processors: usize) -> Progress {
+    pub(crate) fn new(parallel: bool, ranks: usize, processors: usize) -> Progress {
         Progress {
             parallel,
             follows: ranks <= processors && processors < 2 * ranks,
@@ -61,16 +61,16 @@ impl Progress {
     }
 
     /// Asks the thread to end.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stop.store(1, Ordering::Relaxed);
     }
 
     /// Whether a message for a handler of the program has to be put aside now.
-    pub fn puts_aside(&self) -> bool {
+    pub(crate) fn puts_aside(&self) -> bool {
         !self.parallel && AT_WORK.get()
     }
 
-    pub fn put_aside(&self, from: RankId, channel: Channel, handler: u8, m: &Message<'_>) {
+    pub(crate) fn put_aside(&self, from: RankId, channel: Channel, handler: u8, m: &Message<'_>) {
         let mut medium = Vec::new();
         if m.kind == Kind::Medium {
             medium.resize(m.len.div_ceil(16).max(1), 0u128);
@@ -88,7 +88,7 @@ impl Progress {
 impl Wire {
     /// Called by polls of the program: handles the messages that were put aside.
     #[cold]
-    pub fn poll_beside(&self, progress: &Progress) -> usize {
+    pub(crate) fn poll_beside(&self, progress: &Progress) -> usize {
         if AT_WORK.get() {
             return 0;
         }

@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn from_u8(v: u8) -> Option<Kind> {
+    pub(crate) fn from_u8(v: u8) -> Option<Kind> {
         match v {
             0 => Some(Kind::Short),
             1 => Some(Kind::Medium),
@@ -45,11 +45,17 @@ pub const FIRST_LIBRARY_HANDLER: u8 = 96;
 /// A message on its way out.
 #[derive(Clone, Copy)]
 pub struct Outgoing<'a> {
+    /// Short, medium or long.
     pub kind: Kind,
+    /// Number of the handler.
     pub handler: u8,
+    /// The arguments.
     pub args: &'a [u32],
+    /// First byte of the payload.
     pub src: *const u8,
+    /// Bytes of payload.
     pub len: usize,
+    /// Where the payload of a long message is placed: an offset in the target's segment.
     pub dst: u64,
 }
 
@@ -62,29 +68,29 @@ const PART: u8 = 1;
 const PADDED: u8 = 2;
 
 /// Where the payload starts in a frame with this many arguments.
-pub const fn payload_at(nargs: usize) -> usize {
+pub(crate) const fn payload_at(nargs: usize) -> usize {
     (HEAD_BYTES + nargs * 4).next_multiple_of(16)
 }
 
 /// The arguments of a frame, as handlers see them.
-pub type Arguments = [u32; MAX_ARGUMENTS];
+pub(crate) type Arguments = [u32; MAX_ARGUMENTS];
 
 /// What a frame says, arguments and payload aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FrameHead {
-    pub kind: Kind,
-    pub handler: u8,
-    pub nargs: usize,
-    pub len: usize,
-    pub dst: u64,
-    pub part: bool,
+pub(crate) struct FrameHead {
+    pub(crate) kind: Kind,
+    pub(crate) handler: u8,
+    pub(crate) nargs: usize,
+    pub(crate) len: usize,
+    pub(crate) dst: u64,
+    pub(crate) part: bool,
 }
 
 impl FrameHead {
     /// Writes everything before the payload; `out` has [`payload_at`]`(nargs)` bytes, `args` as many as the
     /// head says.
     #[inline]
-    pub fn emit(&self, args: &[u32], out: &mut [u8]) {
+    pub(crate) fn emit(&self, args: &[u32], out: &mut [u8]) {
         let word = self.kind as u64
             | u64::from(self.handler) << 8
             | (self.nargs as u64) << 16
@@ -103,13 +109,13 @@ impl FrameHead {
 
     /// Marks the frame that begins with this head as longer than its message.
     #[inline]
-    pub fn mark_padded(head: &mut [u8]) {
+    pub(crate) fn mark_padded(head: &mut [u8]) {
         head[3] = PADDED;
     }
 
     /// Reads a frame's head, and its arguments into `args`; `None` if the frame is not one.
     #[inline]
-    pub fn parse(frame: &[u8], args: &mut Arguments) -> Option<FrameHead> {
+    pub(crate) fn parse(frame: &[u8], args: &mut Arguments) -> Option<FrameHead> {
         let (head, rest) = frame.split_at_checked(HEAD_BYTES)?;
         let word = u64::from_le_bytes(head[..8].try_into().ok()?);
         let kind = Kind::from_u8(word as u8)?;
@@ -136,23 +142,23 @@ impl FrameHead {
 }
 
 /// Bytes of a [`PartHead`].
-pub const PART_HEAD_BYTES: usize = 16;
+pub(crate) const PART_HEAD_BYTES: usize = 16;
 
 /// What the payload of a part begins with. Little endian, u32 each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartHead {
+pub(crate) struct PartHead {
     /// Counts the long messages of a sender that go in parts.
-    pub number: u32,
+    pub(crate) number: u32,
     /// Bytes before this part.
-    pub at: u32,
+    pub(crate) at: u32,
     /// Bytes of the whole.
-    pub total: u32,
+    pub(crate) total: u32,
     /// Bytes of every part but the last.
-    pub step: u32,
+    pub(crate) step: u32,
 }
 
 impl PartHead {
-    pub fn emit(&self) -> [u8; PART_HEAD_BYTES] {
+    pub(crate) fn emit(&self) -> [u8; PART_HEAD_BYTES] {
         let mut bytes = [0; PART_HEAD_BYTES];
         for (b, word) in bytes.chunks_exact_mut(4).zip([self.number, self.at, self.total, self.step]) {
             b.copy_from_slice(&word.to_le_bytes());
@@ -161,7 +167,7 @@ impl PartHead {
     }
 
     /// Reads the head of a part, and what follows it.
-    pub fn parse(payload: &[u8]) -> Option<(PartHead, &[u8])> {
+    pub(crate) fn parse(payload: &[u8]) -> Option<(PartHead, &[u8])> {
         let (head, data) = payload.split_at_checked(PART_HEAD_BYTES)?;
         let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         Some((PartHead { number: word(0), at: word(4), total: word(8), step: word(12) }, data))

@@ -21,10 +21,10 @@ pub struct Served {
 }
 
 /// Who serves the core's own messages, by their numbers.
-pub type Serve = [Served; FIRST_LIBRARY_HANDLER as usize];
+pub(crate) type Serve = [Served; FIRST_LIBRARY_HANDLER as usize];
 
 /// Who serves numbers that no module has.
-pub const UNSERVED: Served = Served {
+pub(crate) const UNSERVED: Served = Served {
     handle: |_, token, index, _| nonsense(token, &format!("message {index}, which no module sends")),
     lost: |wire, to, _| wire.fatal_started("a message of the runtime", to),
 };

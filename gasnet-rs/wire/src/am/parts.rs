@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 /// Largest payload of a long message that goes in frames.
-pub const MAX_LONG_IN_PARTS: usize = 4 << 20;
+pub(crate) const MAX_LONG_IN_PARTS: usize = 4 << 20;
 /// Least bytes of every part but the last: every frame has room for more.
 const MIN_PART_BYTES: usize = MAX_MEDIUM / 2;
 /// A bit for each part.
@@ -52,7 +52,7 @@ struct Assembly {
 
 /// Messages in parts, on their way out and in.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub(crate) struct Parts {
     arriving: Mutex<HashMap<MessageName, Assembly>>,
     /// Sent so far.
     sent: AtomicU32,

@@ -58,15 +58,6 @@ impl core::fmt::Debug for Prepared<'_> {
 impl Wire {
     /// Prepares a medium request of up to `len` bytes with `nargs` arguments. With `immediate`, `Ok(None)`
     /// where it would have to wait for room. May run handlers here otherwise.
-    ///
-    /// # One-sided
-    /// Nothing is sent before [`Prepared::commit`].
-    ///
-    /// # Errors
-    /// A rank, a length or a number of arguments out of range.
-    ///
-    /// # Panics
-    /// Ends the job when this thread has prepared a message already.
     pub fn prepare_medium(
         &self,
         to: RankId,
@@ -79,9 +70,6 @@ impl Wire {
     }
 
     /// [`Wire::prepare_medium`] of a long request.
-    ///
-    /// # Errors
-    /// As [`Wire::prepare_medium`].
     pub fn prepare_long(
         &self,
         to: RankId,
@@ -238,9 +226,6 @@ impl Room {
 impl Token<'_> {
     /// Prepares the reply, a medium message of up to `len` bytes with `nargs` arguments. Another reply can be
     /// sent only if this one is dropped.
-    ///
-    /// # Errors
-    /// As [`Token::reply_medium`].
     pub fn prepare_medium(
         &self,
         len: usize,
@@ -251,9 +236,6 @@ impl Token<'_> {
     }
 
     /// [`Token::prepare_medium`] of a long reply.
-    ///
-    /// # Errors
-    /// As [`Token::reply_long`].
     pub fn prepare_long(
         &self,
         len: usize,

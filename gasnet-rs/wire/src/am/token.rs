@@ -105,7 +105,7 @@ impl Drop for EndOnPanic<'_> {
 /// The handle a handler has on the message it serves.
 #[derive(Debug)]
 pub struct Token<'a> {
-    pub wire: &'a Wire,
+    pub(crate) wire: &'a Wire,
     pub(super) from: RankId,
     pub(super) channel: Channel,
     pub(super) replied: Cell<bool>,

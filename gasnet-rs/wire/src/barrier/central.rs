@@ -73,7 +73,7 @@ impl Consensus {
         }
     }
 
-    pub fn encode(self) -> u64 {
+    pub(crate) fn encode(self) -> u64 {
         match self {
             Consensus::Anonymous => 0,
             Consensus::Named(id) => 1 << 32 | u64::from(id as u32),
@@ -81,7 +81,7 @@ impl Consensus {
         }
     }
 
-    pub fn decode(word: u64) -> Consensus {
+    pub(crate) fn decode(word: u64) -> Consensus {
         match word >> 32 {
             0 => Consensus::Anonymous,
             1 => Consensus::Named(word as u32 as i32),
@@ -134,7 +134,7 @@ const _: () = assert!(cfg!(loom) || size_of::<Arrived>() == 64 && size_of::<Phas
 impl CentralBarrier {
     /// Joins phase `phase` (counted by the rank from 0); `size` ranks take part, all of them by this call.
     #[inline]
-    pub fn notify(&self, phase: u32, size: u32, mine: Consensus) {
+    pub(crate) fn notify(&self, phase: u32, size: u32, mine: Consensus) {
         if let Some((all, sleepers)) = self.join(phase, size, mine) {
             self.publish(phase, all);
             if sleepers {
@@ -146,7 +146,7 @@ impl CentralBarrier {
     /// Sleeps until phase `phase` may be over, at most so long; whether it slept. For ranks that joined it by
     /// [`CentralBarrier::notify`].
     #[cold]
-    pub fn sleep(&self, phase: u32, size: u32, longest: Duration) -> bool {
+    pub(crate) fn sleep(&self, phase: u32, size: u32, longest: Duration) -> bool {
         // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the
         // bit, or we see here that it has come. (The bit may then stay for the next phase but one, whose end
         // wakes nobody for it.)
@@ -161,7 +161,7 @@ impl CentralBarrier {
     /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be
     /// published. Nobody sleeps in it.
     #[inline]
-    pub fn arrive(&self, phase: u32, size: u32, mine: Consensus) -> Option<u64> {
+    pub(crate) fn arrive(&self, phase: u32, size: u32, mine: Consensus) -> Option<u64> {
         self.join(phase, size, mine).map(|(all, _)| all)
     }
 
@@ -235,7 +235,7 @@ impl CentralBarrier {
 
     /// Whether phase `phase` goes on: a hint.
     #[inline]
-    pub fn goes_on(&self, phase: u32) -> bool {
+    pub(crate) fn goes_on(&self, phase: u32) -> bool {
         // Relaxed: `done` looks again.
         self.phase.0.number.load(Ordering::Relaxed) == phase
     }
@@ -253,20 +253,20 @@ impl CentralBarrier {
 
 /// Where this rank is in the sequence of barriers.
 #[derive(Debug, Default)]
-pub struct Phases {
+pub(crate) struct Phases {
     /// Phases completed by hosts.
-    pub phase: u32,
+    pub(crate) phase: u32,
     /// Whether this rank has notified and not yet waited.
-    pub notified: bool,
+    pub(crate) notified: bool,
     /// Whether NICs carry this phase out.
-    pub by_nics: bool,
+    pub(crate) by_nics: bool,
     /// The last completed phase's consensus.
-    pub result: Option<Consensus>,
+    pub(crate) result: Option<Consensus>,
 }
 
 impl Phases {
     /// Number of barriers of hosts that this rank has joined.
-    pub fn joined(&self) -> u32 {
+    pub(crate) fn joined(&self) -> u32 {
         self.phase.wrapping_add(u32::from(self.notified && !self.by_nics))
     }
 }

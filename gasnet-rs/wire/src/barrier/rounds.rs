@@ -9,10 +9,10 @@ use crate::{RankId, Wire};
 use std::sync::Mutex;
 
 /// Number of this module's messages among the core's own.
-pub const ROUND: u8 = 8;
+pub(crate) const ROUND: u8 = 8;
 
 /// Who serves them. A round to a rank that has left out the barrier is dropped: the monitor reports that.
-pub const MESSAGES: Served = Served { handle, lost: |_, _, _| () };
+pub(crate) const MESSAGES: Served = Served { handle, lost: |_, _, _| () };
 
 fn handle(wire: &Wire, token: &Token<'_>, _: u8, m: &Message<'_>) {
     match (m.kind, m.args) {
@@ -29,7 +29,7 @@ fn handle(wire: &Wire, token: &Token<'_>, _: u8, m: &Message<'_>) {
 const ARRIVED: u64 = 1 << 63;
 
 /// The state of the dissemination barrier.
-pub struct Rounds {
+pub(crate) struct Rounds {
     inbox: [Vec<AtomicU64>; 2],
     state: Mutex<State>,
     /// Whether a barrier is under way, for polls that have nothing to do.
@@ -46,7 +46,7 @@ struct State {
 
 impl Rounds {
     /// The rounds among this many leaders.
-    pub fn new(leaders: usize) -> Rounds {
+    pub(crate) fn new(leaders: usize) -> Rounds {
         let rounds = leaders.next_power_of_two().trailing_zeros() as usize;
         let inbox = [(); 2].map(|()| (0..rounds).map(|_| AtomicU64::new(0)).collect());
         Rounds { inbox, state: Mutex::default(), active: AtomicU64::new(0) }
@@ -64,7 +64,7 @@ impl Rounds {
 
 impl Wire {
     /// All of the neighbourhood have joined a phase with this consensus: has the leader go on.
-    pub fn rounds_begin(&self, all: u64) {
+    pub(crate) fn rounds_begin(&self, all: u64) {
         // ORDER: Release; pairs with Acquire in advance_rounds: what all of the neighbourhood did before
         // their notify is visible.
         self.leader_block().gathered.store(all | ARRIVED, Ordering::Release);
@@ -97,7 +97,7 @@ impl Wire {
     }
 
     /// On a leader: takes the rounds that have arrived and sends the next ones.
-    pub fn advance_rounds(&self) {
+    pub(crate) fn advance_rounds(&self) {
         let own = self.leader_block();
         // Hints: what they miss now they see at a later poll.
         if own.gathered.load(Ordering::Relaxed) == 0 && self.rounds.active.load(Ordering::Relaxed) == 0 {

@@ -78,7 +78,7 @@ impl Bells {
 
 /// The word, alone on its cache lines.
 #[repr(C, align(128))]
-pub struct Bell(AtomicU32);
+pub(crate) struct Bell(AtomicU32);
 
 /// As zero-filled memory says: nobody will ever sleep here.
 const NOBODY: u32 = 0;
@@ -87,18 +87,18 @@ const ASLEEP: u32 = 2;
 
 impl Bell {
     /// From now on somebody may sleep here.
-    pub fn hang(&self) {
+    pub(crate) fn hang(&self) {
         self.0.store(AWAKE, Ordering::Relaxed);
     }
 
     /// Whether somebody may sleep here.
-    pub fn hangs(&self) -> bool {
+    pub(crate) fn hangs(&self) -> bool {
         self.0.load(Ordering::Relaxed) != NOBODY
     }
 
     /// For who has published a message: wakes the receiver if it sleeps.
     #[inline]
-    pub fn ring(&self) {
+    pub(crate) fn ring(&self) {
         if self.hangs() && self.must_wake() {
             self.wake();
         }
@@ -125,7 +125,7 @@ impl Bell {
 
     /// Sleeps until somebody rings, unless there is a message; at most so long. Whether it is for a message
     /// that the sleep ended.
-    pub fn sleep(&self, there_is_one: impl FnOnce() -> bool, longest: Duration) -> bool {
+    pub(crate) fn sleep(&self, there_is_one: impl FnOnce() -> bool, longest: Duration) -> bool {
         self.lie_down();
         let seen = there_is_one();
         if !seen {

@@ -40,7 +40,7 @@ const MAX_RANKS_SCANNED: u32 = 16;
 
 /// Where the links of a host lie in its shared memory file.
 #[derive(Debug, Clone, Copy)]
-pub struct GridLayout {
+pub(crate) struct GridLayout {
     size: u32,
     scan: bool,
     shape: Shape,
@@ -48,7 +48,7 @@ pub struct GridLayout {
 }
 
 impl GridLayout {
-    pub fn new(size: u32, max_payload: usize, offset: u64) -> GridLayout {
+    pub(crate) fn new(size: u32, max_payload: usize, offset: u64) -> GridLayout {
         GridLayout {
             size,
             scan: size <= MAX_RANKS_SCANNED,
@@ -58,7 +58,7 @@ impl GridLayout {
     }
 
     /// The same for ranks that outnumber the host's `processors`, or not; all ranks must say the same.
-    pub fn on(self, processors: usize) -> GridLayout {
+    pub(crate) fn on(self, processors: usize) -> GridLayout {
         GridLayout { scan: self.scan && self.size as usize <= processors, ..self }
     }
 
@@ -72,13 +72,13 @@ impl GridLayout {
     }
 
     /// Total bytes in the shared memory file.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let n = u64::from(self.size);
         self.pending_total() as u64 + n * n * 2 * self.shape.bytes() as u64
     }
 
     /// The first byte behind it in that file.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.offset + self.bytes()
     }
 
@@ -216,7 +216,7 @@ impl Full {
 }
 
 /// One rank's ends of its links.
-pub struct Grid {
+pub(crate) struct Grid {
     me: u32,
     layout: GridLayout,
     base: Base,
@@ -243,7 +243,7 @@ struct Inboxes {
 }
 
 /// Exclusive use of an outbox. Dropping it without sending costs nothing.
-pub struct Sending<'a> {
+pub(crate) struct Sending<'a> {
     grid: &'a Grid,
     link: &'a OutLink,
     to: u32,
@@ -301,14 +301,14 @@ impl Grid {
     /// Whether a message was refused for want of room, and one with `len` payload bytes and `nargs` arguments
     /// would be now. It takes no lock.
     #[inline]
-    pub fn is_full(&self, to: u32, channel: Channel, len: usize, nargs: usize) -> bool {
+    pub(crate) fn is_full(&self, to: u32, channel: Channel, len: usize, nargs: usize) -> bool {
         let link = self.out[channel as usize][to as usize].get();
         link.is_some_and(|l| l.full.refuses(|| l.ring.head(), link::arena_bytes(len, nargs)))
     }
 
     /// Takes the outbox to `to`; waits for another thread of this rank that has it.
     #[inline]
-    pub fn sending(&self, to: u32, channel: Channel) -> Sending<'_> {
+    pub(crate) fn sending(&self, to: u32, channel: Channel) -> Sending<'_> {
         let link = self.out_link(to, channel);
         if !link.outbox.lock.try_lock() {
             link.wait();
@@ -320,7 +320,7 @@ impl Grid {
     /// `take` answers `false` stays. Returns how many were taken. Does nothing while another thread (or a
     /// handler further up this stack) polls the same channel.
     #[inline]
-    pub fn poll(
+    pub(crate) fn poll(
         &self,
         channel: Channel,
         budget: usize,
@@ -372,13 +372,13 @@ impl Grid {
         done
     }
 
-    pub fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.layout.size
     }
 
     /// Whether a message of any channel waits for this rank: a hint, but a message that was there before the
     /// call is seen.
-    pub fn has_message(&self) -> bool {
+    pub(crate) fn has_message(&self) -> bool {
         let bit = |w: &AtomicU64| w.load(Ordering::Relaxed) != 0;
         self.rings.iter().flatten().any(Ring::has_message)
             || self.pending.iter().flatten().any(|own| own.iter().any(bit))
@@ -471,7 +471,7 @@ impl Sending<'_> {
 
     /// See [`Outbox::claim`].
     #[inline]
-    pub fn claim(&mut self, len: usize, nargs: usize) -> Option<Claim> {
+    pub(crate) fn claim(&mut self, len: usize, nargs: usize) -> Option<Claim> {
         let claim = self.outbox().claim(len, nargs);
         match claim {
             Some(_) => self.link.full.clear(),
@@ -484,7 +484,7 @@ impl Sending<'_> {
     }
 
     /// See [`Outbox::reclaim`].
-    pub fn reclaim(&mut self, payload: *mut u8, end: u64) -> Claim {
+    pub(crate) fn reclaim(&mut self, payload: *mut u8, end: u64) -> Claim {
         self.outbox().reclaim(payload, end)
     }
 
@@ -493,7 +493,7 @@ impl Sending<'_> {
     /// # Safety
     /// As [`Outbox::publish`].
     #[inline]
-    pub unsafe fn publish(
+    pub(crate) unsafe fn publish(
         &mut self,
         claim: Claim,
         kind: u8,
@@ -519,7 +519,7 @@ impl Sending<'_> {
     }
 
     /// Keeps the outbox taken beyond this guard's life, for a reservation; ends with [`Grid::resume`].
-    pub fn suspend(self) {
+    pub(crate) fn suspend(self) {
         // Relaxed, also where it ends: a hint for those who wait for the outbox.
         self.link.preparing.store(thread::number(), Ordering::Relaxed);
         core::mem::forget(self);
@@ -531,7 +531,7 @@ impl Grid {
     ///
     /// # Safety
     /// 1. Exactly one `resume` per [`Sending::suspend`], with the same peer and channel (owed by the caller).
-    pub unsafe fn resume(&self, to: u32, channel: Channel) -> Sending<'_> {
+    pub(crate) unsafe fn resume(&self, to: u32, channel: Channel) -> Sending<'_> {
         let link = self.out_link(to, channel);
         link.preparing.store(0, Ordering::Relaxed);
         Sending { grid: self, link, to, channel }

@@ -28,9 +28,9 @@ use crate::am::frame::MAX_ARGUMENTS;
 use core::ptr::{addr_of, addr_of_mut};
 
 /// Payload bytes that fit in a message head with at most [`INLINE_ARGS`] arguments.
-pub const INLINE_BYTES: usize = 64;
+pub(crate) const INLINE_BYTES: usize = 64;
 /// Arguments that lie in the first cache line.
-pub const INLINE_ARGS: usize = 12;
+pub(crate) const INLINE_ARGS: usize = 12;
 /// Bytes of small payloads after which an idle link restarts at 0.
 const WARM_BYTES: u64 = 16 << 10;
 /// Longer payloads are large.
@@ -45,14 +45,14 @@ const AT_INLINE: u32 = u32::MAX;
 /// A message head as it lies in a ring slot (behind the 4-byte stamp).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Msg {
+pub(crate) struct Msg {
     /// What the receiver does with it: the layer above defines the values.
-    pub kind: u8,
-    pub handler: u8,
-    pub nargs: u8,
-    pub flags: u8,
+    pub(crate) kind: u8,
+    pub(crate) handler: u8,
+    pub(crate) nargs: u8,
+    pub(crate) flags: u8,
     /// Payload bytes.
-    pub len: u32,
+    pub(crate) len: u32,
     at: u32,
     args: [u32; INLINE_ARGS],
     tail: [u32; 16],
@@ -75,7 +75,7 @@ fn word_at(nargs: usize) -> usize {
 
 /// What travels besides the arguments.
 #[derive(Debug, Clone, Copy)]
-pub enum Body {
+pub(crate) enum Body {
     /// Nothing.
     Empty,
     /// Payload to be copied into the head: address and length, the claim having no arena space.
@@ -88,20 +88,20 @@ pub enum Body {
 
 /// The shape of every link of a job, a function of the number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    pub slots: usize,
+pub(crate) struct Shape {
+    pub(crate) slots: usize,
     /// Bytes of the part for large payloads that may be in flight, from the first to the last.
-    pub window: usize,
+    pub(crate) window: usize,
     /// Bytes of the arena's part for large payloads.
-    pub large: usize,
+    pub(crate) large: usize,
 }
 
 /// Most messages that one link holds.
-pub const MAX_SLOTS: usize = 256;
+pub(crate) const MAX_SLOTS: usize = 256;
 
 impl Shape {
     /// Rings shrink as ranks multiply: their number grows with the square. Untouched pages cost nothing.
-    pub fn for_ranks(ranks: u32, max_payload: usize) -> Shape {
+    pub(crate) fn for_ranks(ranks: u32, max_payload: usize) -> Shape {
         let slots = match ranks {
             0..=16 => MAX_SLOTS,
             17..=64 => 128,
@@ -124,7 +124,7 @@ impl Shape {
     }
 
     /// Bytes of shared memory one link takes, a multiple of the page size.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.ring_bytes() + self.small() + self.large
     }
 
@@ -213,7 +213,7 @@ impl Part {
 }
 
 /// The sending end of a link.
-pub struct Outbox {
+pub(crate) struct Outbox {
     ring: Producer<Msg>,
     arena: *mut u8,
     /// Parts of the arena: [`SMALL`] and [`LARGE`].
@@ -238,14 +238,14 @@ unsafe impl Send for Outbox {}
 /// Arena bytes of a message with `len` payload bytes and `nargs` arguments. A message that finds no room
 /// leaves none for one with as many or more.
 #[inline]
-pub fn arena_bytes(len: usize, nargs: usize) -> usize {
+pub(crate) fn arena_bytes(len: usize, nargs: usize) -> usize {
     if len <= INLINE_BYTES && nargs <= INLINE_ARGS { 0 } else { len }
 }
 
 /// Room for one message: where its payload goes (dangling for none), and the private bookkeeping.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim {
-    pub payload: *mut u8,
+pub(crate) struct Claim {
+    pub(crate) payload: *mut u8,
     at: u32,
     /// Position behind the payload in its part; of no meaning without one.
     end: u64,
@@ -253,7 +253,7 @@ pub struct Claim {
 
 impl Claim {
     /// The part of the bookkeeping that [`Outbox::reclaim`] needs.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.end
     }
 }
@@ -261,14 +261,14 @@ impl Claim {
 impl Outbox {
     /// A claim with arena space, put together again from its parts while nothing has been sent since it was
     /// made.
-    pub fn reclaim(&self, payload: *mut u8, end: u64) -> Claim {
+    pub(crate) fn reclaim(&self, payload: *mut u8, end: u64) -> Claim {
         Claim { payload, at: (payload as usize - self.arena as usize) as u32, end }
     }
 
     /// # Safety
     /// 1. As [`Shape::ring`]. 2. The only outbox of this link in any process, made before any message was
     ///    sent.
-    pub unsafe fn new(shape: Shape, base: *mut u8) -> Outbox {
+    pub(crate) unsafe fn new(shape: Shape, base: *mut u8) -> Outbox {
         // SAFETY: (1), (2).
         let (ring, arena) = unsafe { shape.ring(base) };
         Outbox {
@@ -288,7 +288,7 @@ impl Outbox {
     /// Room for a message with `len` payload bytes and `nargs` arguments, or `None` when the peer has to
     /// release some first. `len` must not exceed [`Shape::window`].
     #[inline]
-    pub fn claim(&mut self, len: usize, nargs: usize) -> Option<Claim> {
+    pub(crate) fn claim(&mut self, len: usize, nargs: usize) -> Option<Claim> {
         if !self.ring.has_room() {
             return None;
         }
@@ -299,13 +299,13 @@ impl Outbox {
     }
 
     /// The ring, to see from outside where the receiver is.
-    pub fn ring(&self) -> Ring<Msg> {
+    pub(crate) fn ring(&self) -> Ring<Msg> {
         self.ring.ring()
     }
 
     /// The receiver's position as last seen, and whether no slot was free then. A claim that found no room
     /// has just looked.
-    pub fn receiver_seen(&self) -> (u64, bool) {
+    pub(crate) fn receiver_seen(&self) -> (u64, bool) {
         (self.ring.head_seen(), self.ring.is_full())
     }
 
@@ -348,7 +348,7 @@ impl Outbox {
     /// 2. `Body::Inline` is valid for its length and used only when `claim.payload` is null; `Body::Arena`
     ///    otherwise.
     #[inline]
-    pub unsafe fn publish(&mut self, claim: Claim, kind: u8, handler: u8, args: &[u32], body: Body) {
+    pub(crate) unsafe fn publish(&mut self, claim: Claim, kind: u8, handler: u8, args: &[u32], body: Body) {
         let nargs = args.len();
         debug_assert!(nargs <= MAX_ARGUMENTS);
         let slot = self.ring.tail() as usize & (self.ends.len() - 1);
@@ -396,7 +396,7 @@ impl Outbox {
 }
 
 /// The receiving end of a link.
-pub struct Inbox {
+pub(crate) struct Inbox {
     ring: Consumer<Msg>,
     arena: *mut u8,
 }
@@ -405,28 +405,28 @@ pub struct Inbox {
 unsafe impl Send for Inbox {}
 
 /// A received message, valid until [`Inbox::release`].
-pub struct Received {
-    pub msg: *const Msg,
-    pub args: [u32; MAX_ARGUMENTS],
-    pub nargs: usize,
-    pub kind: u8,
-    pub handler: u8,
-    pub len: usize,
+pub(crate) struct Received {
+    pub(crate) msg: *const Msg,
+    pub(crate) args: [u32; MAX_ARGUMENTS],
+    pub(crate) nargs: usize,
+    pub(crate) kind: u8,
+    pub(crate) handler: u8,
+    pub(crate) len: usize,
     /// The payload's bytes (for a message that carries them).
-    pub payload: *mut u8,
+    pub(crate) payload: *mut u8,
 }
 
 impl Inbox {
     /// An inbox without payloads, for models.
     #[cfg(all(test, loom))]
-    pub fn model(ring: Consumer<Msg>) -> Inbox {
+    pub(crate) fn model(ring: Consumer<Msg>) -> Inbox {
         Inbox { ring, arena: core::ptr::null_mut() }
     }
 
     /// # Safety
     /// 1. As [`Shape::ring`]. 2. The only inbox of this link in any process, made before any message was
     ///    received.
-    pub unsafe fn new(shape: Shape, base: *mut u8) -> Inbox {
+    pub(crate) unsafe fn new(shape: Shape, base: *mut u8) -> Inbox {
         // SAFETY: (1), (2).
         let (ring, arena) = unsafe { shape.ring(base) };
         // SAFETY: (2).
@@ -434,13 +434,13 @@ impl Inbox {
     }
 
     /// The link's ring, to look for messages without exclusive use of the inbox.
-    pub fn ring(&self) -> Ring<Msg> {
+    pub(crate) fn ring(&self) -> Ring<Msg> {
         self.ring.ring()
     }
 
     /// The oldest message, if any. It stays in place until [`Inbox::release`].
     #[inline]
-    pub fn front(&self) -> Option<Received> {
+    pub(crate) fn front(&self) -> Option<Received> {
         self.ring.front(|m| {
             // SAFETY: front hands out a published slot, read-only until release; field pointers stay inside
             // it.
@@ -470,13 +470,13 @@ impl Inbox {
     /// Done with the oldest message: its space goes back to the sender by the next [`Inbox::flush`] at the
     /// latest.
     #[inline]
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.ring.release();
     }
 
     /// Gives the space of all released messages back.
     #[inline]
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.ring.flush();
     }
 }
@@ -484,7 +484,7 @@ impl Inbox {
 impl Received {
     /// The 64-bit word of the head.
     #[inline]
-    pub fn word(&self) -> u64 {
+    pub(crate) fn word(&self) -> u64 {
         // SAFETY: the message is valid until released, and releasing needs the Inbox that lent it; inside the
         // head.
         unsafe {

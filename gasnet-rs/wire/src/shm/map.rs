@@ -9,9 +9,9 @@ use std::os::fd::BorrowedFd;
 
 pub use gasnet_sys::clock::{last_tick, monotonic};
 pub use gasnet_sys::limits::physical_memory;
-pub use gasnet_sys::poll::wait_readable;
+pub(crate) use gasnet_sys::poll::wait_readable;
 pub use gasnet_sys::processors::{SET_WORDS, allowed as processors, current as this_processor, run_on};
-pub use sleep::{sleep_while, wake_sleepers};
+pub(crate) use sleep::{sleep_while, wake_sleepers};
 
 /// Bytes in a page.
 pub const PAGE_BYTES: usize = 4096;
@@ -22,27 +22,27 @@ fn not_mapped(len: usize) -> impl Fn(io::Error) -> Error {
 
 /// Makes a memory file at least `len` bytes long; never shorter, also when another rank makes it longer at
 /// the same time.
-pub fn grow(fd: BorrowedFd<'_>, len: u64) -> Result<(), Error> {
+pub(crate) fn grow(fd: BorrowedFd<'_>, len: u64) -> Result<(), Error> {
     crate::limits::check_file_size(len)?;
     gasnet_sys::fd::grow(fd, len)
         .map_err(|e| Error::job(format!("cannot give shared memory a length of {len} bytes: {e}")))
 }
 
 /// Writes into a memory file, which grows as needed.
-pub fn write_at(fd: BorrowedFd<'_>, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn write_at(fd: BorrowedFd<'_>, offset: u64, bytes: &[u8]) -> Result<(), Error> {
     gasnet_sys::fd::write_at(fd, offset, bytes)
         .map_err(|e| Error::job(format!("cannot write to shared memory: {e}")))
 }
 
 /// Reads from a memory file exactly as many bytes as `bytes` has.
-pub fn read_at(fd: BorrowedFd<'_>, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn read_at(fd: BorrowedFd<'_>, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
     gasnet_sys::fd::read_at(fd, offset, bytes)
         .map_err(|e| Error::job(format!("cannot read shared memory: {e}")))
 }
 
 /// Maps `len` bytes of a memory file from `offset`, shared, lazily, anywhere. The mapping lives as long as
 /// the process.
-pub fn map_shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> Result<*mut u8, Error> {
+pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> Result<*mut u8, Error> {
     Mapping::shared(fd, offset, len).map(Mapping::leak).map_err(not_mapped(len))
 }
 
@@ -78,7 +78,7 @@ pub unsafe fn give_back((at, len): (usize, usize)) {
 
 /// Moves this thread to the processor that is number `n` (modulo their count) of those it may run on, and
 /// lets the system move it again. Does nothing where the system refuses.
-pub fn go_to_processor(n: u32) {
+pub(crate) fn go_to_processor(n: u32) {
     let allowed = processors();
     let count = gasnet_sys::processors::numbers(&allowed).count();
     let Some(cpu) = gasnet_sys::processors::numbers(&allowed).nth(n as usize % count.max(1)) else { return };
@@ -86,14 +86,14 @@ pub fn go_to_processor(n: u32) {
 }
 
 /// Moves this thread to a processor, and lets it run on those that are `allowed` again.
-pub fn move_to(cpu: usize, allowed: &gasnet_sys::processors::Set) {
+pub(crate) fn move_to(cpu: usize, allowed: &gasnet_sys::processors::Set) {
     run_on(&gasnet_sys::processors::set_of([cpu]));
     run_on(allowed);
 }
 
 #[cfg(not(loom))]
 mod sleep {
-    pub use gasnet_sys::futex::{sleep_while, wake_all as wake_sleepers};
+    pub(crate) use gasnet_sys::futex::{sleep_while, wake_all as wake_sleepers};
 }
 
 /// In a model a sleep is a turn for others: it ends without a reason, as sleeps may.
@@ -101,9 +101,9 @@ mod sleep {
 mod sleep {
     use crate::prim::AtomicU32;
 
-    pub fn sleep_while(_: &AtomicU32, _: u32, _: std::time::Duration) {
+    pub(crate) fn sleep_while(_: &AtomicU32, _: u32, _: std::time::Duration) {
         loom::thread::yield_now();
     }
 
-    pub fn wake_sleepers(_: &AtomicU32) {}
+    pub(crate) fn wake_sleepers(_: &AtomicU32) {}
 }

@@ -27,17 +27,17 @@ use crate::prim::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
 /// A slot: the stamp and the message share the first cache line.
 #[repr(C, align(128))]
-pub struct Slot<T> {
+pub(crate) struct Slot<T> {
     stamp: AtomicU32,
     body: UnsafeCell<T>,
 }
 
 /// The consumer's published position, alone on its cache lines.
 #[repr(C, align(128))]
-pub struct ReadPosition(AtomicU64);
+pub(crate) struct ReadPosition(AtomicU64);
 
 /// Where a ring lies: `slots.len()` is a power of two.
-pub struct Ring<T: 'static> {
+pub(crate) struct Ring<T: 'static> {
     slots: &'static [Slot<T>],
     head: &'static ReadPosition,
     mask: u64,
@@ -59,7 +59,7 @@ unsafe impl<T: Send> Sync for Ring<T> {}
 
 impl<T> Ring<T> {
     /// A ring in zero-filled (or already used) shared memory.
-    pub fn new(slots: &'static [Slot<T>], head: &'static ReadPosition) -> Ring<T> {
+    pub(crate) fn new(slots: &'static [Slot<T>], head: &'static ReadPosition) -> Ring<T> {
         assert!(slots.len().is_power_of_two());
         Ring { slots, head, mask: slots.len() as u64 - 1, shift: slots.len().trailing_zeros() }
     }
@@ -68,14 +68,14 @@ impl<T> Ring<T> {
     /// A message that was there before the call is seen; what it says is to be read through
     /// [`Consumer::front`].
     #[inline]
-    pub fn has_message(&self) -> bool {
+    pub(crate) fn has_message(&self) -> bool {
         let head = self.head();
         self.slot(head).stamp.load(Ordering::Relaxed) == self.stamp(head)
     }
 
     /// The consumer's position, as it published it: a hint.
     #[inline]
-    pub fn head(&self) -> u64 {
+    pub(crate) fn head(&self) -> u64 {
         self.head.0.load(Ordering::Relaxed)
     }
 
@@ -92,7 +92,7 @@ impl<T> Ring<T> {
 }
 
 /// The sending half; private to one process, used by one thread at a time.
-pub struct Producer<T: 'static> {
+pub(crate) struct Producer<T: 'static> {
     ring: Ring<T>,
     tail: u64,
     head_seen: u64,
@@ -102,28 +102,28 @@ impl<T> Producer<T> {
     /// # Safety
     /// 1. The only producer of this ring in any process (owed by the caller). 2. No message was ever sent on
     ///    it.
-    pub unsafe fn new(ring: Ring<T>) -> Producer<T> {
+    pub(crate) unsafe fn new(ring: Ring<T>) -> Producer<T> {
         Producer { ring, tail: 0, head_seen: 0 }
     }
 
     /// The ring, to see from outside where the consumer is.
-    pub fn ring(&self) -> Ring<T> {
+    pub(crate) fn ring(&self) -> Ring<T> {
         self.ring
     }
 
     /// The position the next message will have.
-    pub fn tail(&self) -> u64 {
+    pub(crate) fn tail(&self) -> u64 {
         self.tail
     }
 
     /// The consumer's head as last seen.
-    pub fn head_seen(&self) -> u64 {
+    pub(crate) fn head_seen(&self) -> u64 {
         self.head_seen
     }
 
     /// Looks at the consumer's head again.
     #[cold]
-    pub fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         // ORDER: Acquire; pairs with Release in Consumer::flush; the consumer's reads of the slots below it
         // are over.
         self.head_seen = self.ring.head.0.load(Ordering::Acquire);
@@ -131,7 +131,7 @@ impl<T> Producer<T> {
 
     /// Whether a slot is free, after at most one look at the shared head.
     #[inline]
-    pub fn has_room(&mut self) -> bool {
+    pub(crate) fn has_room(&mut self) -> bool {
         if self.is_full() {
             self.refresh();
         }
@@ -140,13 +140,13 @@ impl<T> Producer<T> {
 
     /// Whether no slot was free when the consumer's head was last seen.
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.tail - self.head_seen > self.ring.mask
     }
 
     /// Fills the next slot through `f` and publishes it. Without room (see [`Producer::has_room`]) it panics.
     #[inline]
-    pub fn push(&mut self, f: impl FnOnce(*mut T)) {
+    pub(crate) fn push(&mut self, f: impl FnOnce(*mut T)) {
         assert!(!self.is_full(), "push into a full ring");
         let slot = self.ring.slot(self.tail);
         slot.body.with_mut(f);
@@ -158,7 +158,7 @@ impl<T> Producer<T> {
 }
 
 /// The receiving half; private to one process, used by one thread at a time.
-pub struct Consumer<T: 'static> {
+pub(crate) struct Consumer<T: 'static> {
     ring: Ring<T>,
     head: u64,
 }
@@ -171,18 +171,18 @@ impl<T> Consumer<T> {
     /// # Safety
     /// 1. The only consumer of this ring in any process (owed by the caller). 2. Nothing was ever received
     ///    from it.
-    pub unsafe fn new(ring: Ring<T>) -> Consumer<T> {
+    pub(crate) unsafe fn new(ring: Ring<T>) -> Consumer<T> {
         Consumer { ring, head: 0 }
     }
 
     /// The ring, to look for messages from outside.
-    pub fn ring(&self) -> Ring<T> {
+    pub(crate) fn ring(&self) -> Ring<T> {
         self.ring
     }
 
     /// The oldest message, in place, if there is one. It stays valid until [`Consumer::release`].
     #[inline]
-    pub fn front<R>(&self, f: impl FnOnce(*const T) -> R) -> Option<R> {
+    pub(crate) fn front<R>(&self, f: impl FnOnce(*const T) -> R) -> Option<R> {
         let slot = self.ring.slot(self.head);
         // ORDER: Acquire; pairs with Release in Producer::push; the slot's body and payload are visible.
         if slot.stamp.load(Ordering::Acquire) != self.ring.stamp(self.head) {
@@ -194,7 +194,7 @@ impl<T> Consumer<T> {
     /// Done with the oldest message; its slot goes back to the producer now or, at the latest, by
     /// [`Consumer::flush`].
     #[inline]
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.head += 1;
         if self.head.is_multiple_of(SLOTS_PER_HEAD_UPDATE.min(self.ring.mask)) {
             self.flush();
@@ -203,7 +203,7 @@ impl<T> Consumer<T> {
 
     /// Gives the slots of all released messages back. Comes after the last [`Consumer::release`] of a poll.
     #[inline]
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         // ORDER: Release; pairs with Acquire in Producer::refresh; our reads of the slot and payload come
         // before.
         self.ring.head.0.store(self.head, Ordering::Release);
@@ -212,7 +212,7 @@ impl<T> Consumer<T> {
 
 #[cfg(test)]
 impl<T: Default> Slot<T> {
-    pub fn leak_ring(capacity: usize) -> Ring<T> {
+    pub(crate) fn leak_ring(capacity: usize) -> Ring<T> {
         let slots: Vec<Slot<T>> = (0..capacity)
             .map(|_| Slot { stamp: AtomicU32::new(0), body: UnsafeCell::new(T::default()) })
             .collect();

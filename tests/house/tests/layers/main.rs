@@ -169,6 +169,8 @@ fn crates_import_downwards() {
 fn modules_import_downwards() {
     let rows = table("Crate");
     let mut wrong = Vec::new();
+    let all: BTreeMap<String, Modules> =
+        crates().iter().map(|of| (of.name.clone(), Modules::read(&root_file(of)))).collect();
     for of in crates() {
         let Some(row) = rows.iter().find(|row| names(&row[0]).next().as_ref() == Some(&of.name)) else {
             wrong.push(format!("the crate {} has no row", of.name));
@@ -176,9 +178,10 @@ fn modules_import_downwards() {
         };
         let spine: BTreeSet<String> = names(&row[1]).collect();
         let layer = layers(&row[2]);
-        let modules = Modules::read(&root_file(&of));
+        let modules = &all[&of.name];
         let mut imports = modules.imports();
-        for (from, targets) in modules.spine_calls(&spine) {
+        let elsewhere = of.needs.iter().flat_map(|name| all[name].methods_of_traits()).collect();
+        for (from, targets) in modules.spine_calls(&spine, &elsewhere) {
             for (to, names) in targets {
                 imports.entry(from.clone()).or_default().entry(to).or_default().extend(names);
             }

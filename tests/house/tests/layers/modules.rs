@@ -220,10 +220,18 @@ impl Modules {
         Some((at, Some(first.clone())))
     }
 
-    /// Which node calls methods of the spine types that another node defines, and which methods.
-    pub fn spine_calls(&self, spine: &BTreeSet<String>) -> Imports {
+    /// Names of methods that traits ask for.
+    pub fn methods_of_traits(&self) -> BTreeSet<String> {
+        let all = self.modules.iter().flat_map(|module| &module.methods);
+        all.filter(|(of, _)| of.is_empty()).map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Which node calls methods of the spine types that another node defines, and which methods. `elsewhere`:
+    /// names of methods that traits of other crates ask for. A call of one says nothing.
+    pub fn spine_calls(&self, spine: &BTreeSet<String>, elsewhere: &BTreeSet<String>) -> Imports {
         // The one node that defines a method of this name, if its type is a spine.
-        let mut homes: BTreeMap<&str, Option<&str>> = STD.iter().map(|name| (*name, None)).collect();
+        let common = STD.iter().copied().chain(elsewhere.iter().map(String::as_str));
+        let mut homes: BTreeMap<&str, Option<&str>> = common.map(|name| (name, None)).collect();
         for module in &self.modules {
             for (of, name) in &module.methods {
                 let home = spine.contains(of).then_some(module.node.as_str());
