@@ -52,10 +52,31 @@
 //! its own, with the [`Context`] that it was made for; expressions whose value or address the context has are
 //! known by their [`NodeId`].
 
-use crate::front::ast::{self, DeclId, Expr, ExprKind, ForInit, NodeId, Stmt};
+use crate::front::ast::{self, DeclId, Expr, ExprKind, ForInit, FuncDef, NodeId, Stmt};
 use crate::front::types::{RecordId, TypeId};
 use std::collections::HashSet;
 use std::rc::Rc;
+
+/// Bytes in a page of memory, as far ahead as loops touch what they will use.
+pub const PAGE: u64 = 4096;
+
+/// The program in this form, as the emitter asks for it part by part: what is nowhere else at the same time need not
+/// be kept. Whoever makes it decides which passes see it.
+pub trait Program {
+    /// The context of a function's statements.
+    fn function(&self, f: &FuncDef) -> Rc<Context>;
+    /// The place of a shared lvalue.
+    fn place<'e>(&self, lv: &'e Expr) -> Place<'e>;
+    /// The place that a pointer-to-shared points to.
+    fn pointed_to<'e>(&self, e: &'e Expr) -> Place<'e>;
+    /// The code of statements that follow each other.
+    fn sequence<'e>(&'e self, stmts: &'e [Stmt], around: &Rc<Context>) -> Vec<Code<'e>>;
+
+    /// The code of the statements of a statement expression.
+    fn inside_expression<'e>(&'e self, stmts: &'e [Stmt], around: &Context) -> Vec<Code<'e>> {
+        self.sequence(stmts, &Rc::new(Context { in_order: true, ..around.clone() }))
+    }
+}
 
 /// How the elements that a pointer-to-shared counts are dealt out to the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

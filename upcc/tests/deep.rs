@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use upcc::emit::{EmitOptions, emit};
 use upcc::front::{ast::FrontOptions, check, on_big_stack};
-use upcc::opt::Passes;
+use upcc::opt::{Optimiser, Passes};
 
 const DEPTH: usize = 60;
 /// Only what never ends takes so long.
@@ -36,7 +36,11 @@ fn translate(text: &str) -> (Option<String>, Vec<String>) {
                 extern_main: false,
                 iso_inline: true,
             };
-            let c = if result.failed() { None } else { Some(emit(&result.unit, &how).0) };
+            let c = if result.failed() {
+                None
+            } else {
+                Some(emit(&result.unit, &Optimiser::new(&result.unit, how.passes), &how).0)
+            };
             (c, said)
         });
         drop(done.send(both));

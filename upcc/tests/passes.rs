@@ -4,7 +4,7 @@ use std::path::Path;
 use upcc::dump;
 use upcc::emit::{EmitOptions, emit};
 use upcc::front::{ast::FrontOptions, check};
-use upcc::opt::Passes;
+use upcc::opt::{Optimiser, Passes};
 
 /// The emitted C, from the first function on, and the lines of `--explain`.
 fn translated(name: &str, text: &str, passes: Passes) -> (String, String) {
@@ -27,7 +27,7 @@ fn translated(name: &str, text: &str, passes: Passes) -> (String, String) {
         extern_main: false,
         iso_inline: true,
     };
-    let (c, remarks) = emit(&result.unit, &how);
+    let (c, remarks) = emit(&result.unit, &Optimiser::new(&result.unit, how.passes), &how);
     (c, remarks.iter().map(|(file, line, text)| format!("{file}:{line}: {text}\n")).collect())
 }
 

@@ -12,6 +12,7 @@ use crate::cc::{self, Cc};
 use crate::emit::abi::{LINKED, PTS_STRUCT, STATIC_THREADS};
 use crate::front::ast::{FrontOptions, Warnings};
 use crate::front::types::PtsLayout;
+use crate::opt::Optimiser;
 use crate::{dump, emit, front, link, plain};
 use layout::Layout;
 use options::{Form, Info, Input, InputKind, LinkItem, Options, Stage};
@@ -301,7 +302,7 @@ impl Driver<'_> {
                 }
                 return Ok(None);
             }
-            let (mut text, remarks) = emit::emit(&r.unit, &how);
+            let (mut text, remarks) = emit::emit(&r.unit, &Optimiser::new(&r.unit, how.passes), &how);
             // The process ends soon, and takes less time over the tree than we would.
             std::mem::forget(r);
             let neutral = !text.contains(link::SECTION);

@@ -8,11 +8,10 @@ use crate::front::ast::{
 use crate::front::types::Scalar;
 use crate::ir::{Code, Form};
 use crate::lower;
-use crate::opt::demands;
 
 impl Emitter<'_> {
     pub(super) fn directed(&mut self, s: &Stmt, pragmas: &[Directive], code: &Code<'_>) {
-        let asked = demands(pragmas);
+        let asked = lower::demands(pragmas);
         self.at(s.toks);
         // Other threads do not know that a `upc_forall` is around, nor does a loop that has to be kept.
         let forall = asked.loops > 0 && matches!(&code.stmt.kind, StmtKind::Forall(f) if !always(f));

@@ -42,8 +42,8 @@ pub(crate) use out::string_literal;
 use crate::front::ast::{DeclId, DeclKind, ItemKind, NodeId, TranslationUnit};
 use crate::front::token::Sym;
 use crate::front::types::{ExprId, RecordId, TypeKind};
-use crate::ir::{Context, Style};
-use crate::opt::Optimiser;
+use crate::ir::{Context, Program, Style};
+use crate::passes::Passes;
 use out::Out;
 use pointers::Pointers;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -73,8 +73,8 @@ pub struct EmitOptions {
     /// Threads of OpenMP run: what one has written the others may read after a synchronisation of theirs, of
     /// which the runtime learns nothing.
     pub openmp: bool,
-    /// The UPC optimisations to make.
-    pub passes: crate::opt::Passes,
+    /// The UPC optimisations that are on, some of which are choices between forms of C.
+    pub passes: Passes,
     /// Shared heap asked for at compile time, 0 if not.
     pub heap_bytes: u64,
     /// The directory of our headers.
@@ -86,10 +86,10 @@ pub struct EmitOptions {
 }
 
 /// The translation of a unit that was accepted without errors, and the shared accesses that remain in it.
-pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> (String, BTreeSet<Remark>) {
+pub fn emit(u: &TranslationUnit, program: &dyn Program, o: &EmitOptions) -> (String, BTreeSet<Remark>) {
     let mut tags = if o.iso_inline { inline::make_static(u) } else { HashMap::new() };
     loop {
-        let mut e = Emitter::new(u, o, tags.clone());
+        let mut e = Emitter::new(u, program, o, tags.clone());
         e.items();
         // A record without tag was named in text made anew: emit again, with a tag given to it where it is
         // defined.
@@ -144,7 +144,7 @@ pub struct Emitter<'a> {
     laid_out: BTreeSet<RecordId>,
     anonymous: HashSet<RecordId>,
     own_files: Vec<bool>,
-    opt: Optimiser<'a>,
+    program: &'a dyn Program,
     /// What holds around the code being emitted.
     context: Rc<Context>,
     /// The functions of this file that accesses go through.
@@ -157,7 +157,7 @@ pub struct Emitter<'a> {
     /// Why the loops being emitted keep their accesses; innermost last, empty if they do not.
     pub loops: Vec<&'static str>,
     /// The optimisations to make.
-    pub passes: crate::opt::Passes,
+    pub passes: Passes,
     /// Shared accesses that remain: file, line, what and why.
     pub remarks: BTreeSet<Remark>,
     /// What is emitted now is another form of what has been remarked upon, or will be.
@@ -194,7 +194,12 @@ fn shadowed_tags(u: &TranslationUnit) -> HashSet<Sym> {
 pub type Remark = (String, u32, String);
 
 impl<'a> Emitter<'a> {
-    fn new(u: &'a TranslationUnit, o: &'a EmitOptions, tags: HashMap<u32, String>) -> Self {
+    fn new(
+        u: &'a TranslationUnit,
+        program: &'a dyn Program,
+        o: &'a EmitOptions,
+        tags: HashMap<u32, String>,
+    ) -> Self {
         let shadowed = shadowed(u);
         let mut record_typedef = HashMap::new();
         for (n, d) in u.decls.iter().enumerate() {
@@ -250,7 +255,7 @@ impl<'a> Emitter<'a> {
             laid_out: BTreeSet::new(),
             anonymous,
             own_files,
-            opt: Optimiser::new(u, o.passes),
+            program,
             context: Rc::default(),
             pointers: Pointers::default(),
             known: HashMap::new(),

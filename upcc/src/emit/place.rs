@@ -69,14 +69,14 @@ impl Emitter<'_> {
 
     /// The place of a shared lvalue.
     pub fn place(&mut self, e: &Expr) -> At {
-        let opt = self.opt;
-        self.at_place(&opt.place(e))
+        let program = self.program;
+        self.at_place(&program.place(e))
     }
 
     /// The place that a pointer-to-shared points to.
     pub fn pplace(&mut self, e: &Expr) -> At {
-        let opt = self.opt;
-        self.at_place(&opt.pointed_to(e))
+        let program = self.program;
+        self.at_place(&program.pointed_to(e))
     }
 
     /// Operands of a place are evaluated from the last to the first.

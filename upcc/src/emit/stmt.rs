@@ -234,8 +234,8 @@ impl Emitter<'_> {
         let flat = Out::new(false, 1, self.out.tags.clone());
         let saved = std::mem::replace(&mut self.out, flat);
         self.out.put("{");
-        let (opt, around) = (self.opt, self.context.clone());
-        let codes = opt.inside_expression(b, &around);
+        let (program, around) = (self.program, self.context.clone());
+        let codes = program.inside_expression(&b.stmts, &around);
         for (i, code) in codes.iter().enumerate() {
             match &code.stmt.kind {
                 StmtKind::Expr(e) if code.stmt.has_upc && i + 1 == codes.len() => {
@@ -322,8 +322,8 @@ impl Emitter<'_> {
             let start = if f.spec.toks.is_empty() { f.declarator.start } else { f.spec.toks.start };
             self.out.tokens(&u.tokens, TokRange::new(start.min(f.toks.start), f.body.toks.start));
         }
-        let opt = self.opt;
-        let around = std::mem::replace(&mut self.context, opt.function(f));
+        let program = self.program;
+        let around = std::mem::replace(&mut self.context, program.function(f));
         self.at(f.body.toks);
         self.out.put("{");
         if f.sig_upc {
@@ -331,7 +331,7 @@ impl Emitter<'_> {
             self.out.put(&s);
         }
         if f.body.has_upc {
-            let codes = opt.sequence(&f.body.stmts, &self.context);
+            let codes = program.sequence(&f.body.stmts, &self.context);
             self.sequence(&codes);
         } else {
             self.out

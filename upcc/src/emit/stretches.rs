@@ -6,8 +6,8 @@ use super::abi::{
     THREADS_LONG, TOUCH, local, nth,
 };
 use crate::front::ast::{Expr, ForInit};
+use crate::ir::PAGE;
 use crate::ir::{Code, Iterations, Loop, Pace, Run, Step, Stretches, Vectors};
-use crate::opt::PAGE;
 
 /// How the iterations of a loop are counted.
 pub(super) struct Counter {

@@ -1,6 +1,8 @@
 //! What code may do besides what is written in it.
 
-use crate::front::ast::{Conv, Definition, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, is_empty, walk};
+use crate::front::ast::{
+    Conv, Definition, Demands, Directive, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, is_empty, walk,
+};
 use crate::ir::Order;
 
 /// Functions of the C library that only compute.
@@ -55,4 +57,14 @@ pub fn may_nest(s: &Stmt, u: &TranslationUnit) -> bool {
         },
     );
     found || call
+}
+
+/// What several pragmas ask together.
+pub fn demands(pragmas: &[Directive]) -> Demands {
+    pragmas.iter().map(|p| p.demands).fold(Demands::default(), |a, b| Demands {
+        loops: a.loops.max(b.loops),
+        sections: a.sections || b.sections,
+        threads: a.threads || b.threads,
+        atomic: a.atomic || b.atomic,
+    })
 }

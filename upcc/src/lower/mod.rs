@@ -11,7 +11,7 @@ mod objects;
 mod places;
 
 pub use accesses::{accesses, order};
-pub use effects::{may_nest, only_waits, pure_call};
+pub use effects::{demands, may_nest, only_waits, pure_call};
 pub use objects::{bytes_per_thread, carrier, element_size};
 pub(crate) use places::phase_dies;
 pub use places::{declared_array, place, pointed, spread};

@@ -9,23 +9,13 @@
 
 use super::Optimiser;
 use super::outline;
-use crate::front::ast::{Demands, Directive, Stmt, StmtKind};
+use crate::front::ast::{Demands, Stmt, StmtKind};
 use crate::ir::{Code, Context, Form};
 use crate::lower;
 use std::rc::Rc;
 
 /// Why a loop stays as it is.
 const PRAGMA: &str = "a pragma is about the loop";
-
-/// What several pragmas ask together.
-pub(crate) fn demands(pragmas: &[Directive]) -> Demands {
-    pragmas.iter().map(|p| p.demands).fold(Demands::default(), |a, b| Demands {
-        loops: a.loops.max(b.loops),
-        sections: a.sections || b.sections,
-        threads: a.threads || b.threads,
-        atomic: a.atomic || b.atomic,
-    })
-}
 
 impl<'a> Optimiser<'a> {
     /// The code of a statement that pragmas ask this of.
@@ -55,7 +45,7 @@ impl<'a> Optimiser<'a> {
             }
             // A loop below a pragma of its own.
             StmtKind::Directed { pragmas, body } => {
-                let own = demands(pragmas);
+                let own = lower::demands(pragmas);
                 let loops = own.loops.max(asked.loops);
                 Form::Written(vec![self.directed(Demands { loops, ..own }, body, &context)])
             }

@@ -31,55 +31,13 @@ mod same;
 mod stream;
 mod vector;
 
-pub(crate) use directed::demands;
+pub use crate::passes::Passes;
 pub use stream::{BUFFER_BYTES, BUFFERS};
-pub(crate) use vector::PAGE;
 
-use crate::front::ast::{Block, Expr, FuncDef, Stmt, StmtKind, TranslationUnit};
-use crate::ir::{Code, Context, Form, Place};
+use crate::front::ast::{Expr, FuncDef, Stmt, StmtKind, TranslationUnit};
+use crate::ir::{Code, Context, Form, Place, Program};
 use crate::lower;
 use std::rc::Rc;
-
-macro_rules! passes {
-    ($($pass:ident: $name:literal $(| $spelling:literal)*),* $(,)?) => {
-        /// Which passes run.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "named in the table above")]
-        pub struct Passes {
-            $(pub $pass: bool),*
-        }
-
-        impl Passes {
-            /// Their names, as options have them.
-            pub const NAMES: &[&str] = &[$($name),*];
-
-            /// All or none.
-            pub fn all(on: bool) -> Passes {
-                Passes { $($pass: on),* }
-            }
-
-            /// Switches one; whether there is such a pass.
-            pub fn set(&mut self, name: &str, on: bool) -> bool {
-                match name {
-                    $($name $(| $spelling)* => self.$pass = on,)*
-                    _ => return false,
-                }
-                true
-            }
-        }
-    };
-}
-
-passes! {
-    forall: "forall",
-    privatise: "privatise" | "privatize",
-    coalesce: "coalesce",
-    split_phase: "split-phase",
-    arithmetic: "arithmetic",
-    hoist: "hoist",
-    outline: "outline",
-    vector: "vector",
-}
 
 /// Why a loop is as it was written.
 const LEFT_ALONE: &str = "such loops are left alone (-noopt or -fno-upc-...)";
@@ -91,6 +49,24 @@ const NO_FOR: &str = "the loop is no `for` loop that counts up by one";
 pub struct Optimiser<'a> {
     u: &'a TranslationUnit,
     passes: Passes,
+}
+
+impl Program for Optimiser<'_> {
+    fn function(&self, f: &FuncDef) -> Rc<Context> {
+        Optimiser::function(self, f)
+    }
+
+    fn place<'e>(&self, lv: &'e Expr) -> Place<'e> {
+        self.joined(lower::place(self.u, lv))
+    }
+
+    fn pointed_to<'e>(&self, e: &'e Expr) -> Place<'e> {
+        self.joined(lower::pointed(self.u, e))
+    }
+
+    fn sequence<'e>(&'e self, stmts: &'e [Stmt], around: &Rc<Context>) -> Vec<Code<'e>> {
+        Optimiser::sequence(self, stmts, around)
+    }
 }
 
 impl<'a> Optimiser<'a> {
@@ -116,7 +92,7 @@ impl<'a> Optimiser<'a> {
     }
 
     /// A place with its subscripts joined.
-    pub fn joined(&self, place: Place<'a>) -> Place<'a> {
+    pub fn joined<'e>(&self, place: Place<'e>) -> Place<'e> {
         if self.passes.hoist { rows::join(place) } else { place }
     }
 
@@ -134,12 +110,6 @@ impl<'a> Optimiser<'a> {
             all[at].ahead = Some(ahead);
         }
         all
-    }
-
-    /// The code of the statements of a statement expression.
-    pub fn inside_expression(&self, b: &'a Block, around: &Context) -> Vec<Code<'a>> {
-        let around = Rc::new(Context { in_order: true, ..around.clone() });
-        self.sequence(&b.stmts, &around)
     }
 
     /// The code of a statement that is part of another.
@@ -188,7 +158,7 @@ impl<'a> Optimiser<'a> {
                 }
             }
             StmtKind::Directed { pragmas, body: s } => {
-                Form::Written(vec![self.directed(demands(pragmas), s, context)])
+                Form::Written(vec![self.directed(lower::demands(pragmas), s, context)])
             }
             _ => Form::Written(Vec::new()),
         }

@@ -22,6 +22,7 @@ use super::facts::{Element, Facts, names};
 use super::stream::{Own, Stream};
 use crate::front::ast::{DeclId, ExprKind, NodeId, Stmt, walk};
 use crate::front::types::TypeId;
+use crate::ir::PAGE;
 use crate::ir::Vectors;
 use crate::lower;
 use std::collections::HashSet;
@@ -32,8 +33,6 @@ const SHORT_BODY: u32 = 120;
 const VECTOR: u64 = 64;
 /// Fewest iterations that are done together.
 const FEWEST: u64 = 8;
-/// Bytes in a strip.
-pub(crate) const PAGE: u64 = 4096;
 /// Arrays with more bytes than this on a thread are likely in memory.
 const LARGE: u64 = 8 << 20;
 
