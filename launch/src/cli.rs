@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use gasnet_options::{Command as Table, Found, Opt, Style, Word, Words, nearest, opt};
+use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, nearest, opt};
 
 use crate::allocation::{self, Allocation};
 use crate::bind::Bind;
@@ -17,7 +17,7 @@ use crate::{Error, MAX_RANKS};
 /// An option of `gasnetrun`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "described in the table below")]
-pub enum Key {
+pub enum LaunchOption {
     Ranks,
     Hosts,
     Nodes,
@@ -37,62 +37,62 @@ pub enum Key {
 }
 
 /// The options of `gasnetrun`.
-pub const OPTIONS: &[Opt<Key>] = &[
+pub const OPTIONS: &[Opt<LaunchOption>] = &[
     opt(
-        Key::Ranks,
+        LaunchOption::Ranks,
         "-n, --ranks N",
         "number of ranks (-np works too); default in a batch job: the number of its tasks",
     )
     .or(&["-np"]),
     opt(
-        Key::Hosts,
+        LaunchOption::Hosts,
         "-H, --hosts A,B:2",
         "hosts on which to start ranks, by ssh; HOST:N gives the host N slots for ranks, and without slots all \
          hosts get the same share (variable GASNET_HOSTS); default in a batch job: its hosts, if there are several",
     ),
-    opt(Key::Nodes, "--nodes N", "use only the first N of these hosts"),
+    opt(LaunchOption::Nodes, "--nodes N", "use only the first N of these hosts"),
     opt(
-        Key::HostFile,
+        LaunchOption::HostFile,
         "--hostfile FILE",
         "file with the hosts, one per line, each with an optional 'slots=N' (variable GASNET_HOSTFILE)",
     ),
     opt(
-        Key::Bind,
+        LaunchOption::Bind,
         "--bind[=core|none]",
         "placement: 'core' (default) binds each rank to a core of its own if there are enough cores; 'none' leaves \
          the placement to the system",
     ),
     opt(
-        Key::Conduit,
+        LaunchOption::Conduit,
         "--conduit NAME",
         "network: smp (default on one host), udp (default on several), mpi, ofi or netvm (sets GASNET_CONDUIT)",
     ),
-    opt(Key::Environment, "-e, --env NAME=VALUE", "set a variable for the ranks; may be repeated"),
+    opt(LaunchOption::Environment, "-e, --env NAME=VALUE", "set a variable for the ranks; may be repeated"),
     opt(
-        Key::Label,
+        LaunchOption::Label,
         "-l, --label",
         "write the number of the rank before each line, on a terminal in colour (unless NO_COLOR is set)",
     ),
     opt(
-        Key::Timeout,
+        LaunchOption::Timeout,
         "-t, --timeout SECS",
         "end the job after this time in seconds, with status 124 (default: no limit)",
     ),
-    opt(Key::Verbose, "-v, --verbose", "print the host, process and processor of each rank"),
-    opt(Key::DryRun, "--dry-run", "print what would be run where, and run nothing"),
+    opt(LaunchOption::Verbose, "-v, --verbose", "print the host, process and processor of each rank"),
+    opt(LaunchOption::DryRun, "--dry-run", "print what would be run where, and run nothing"),
     opt(
-        Key::Doctor,
+        LaunchOption::Doctor,
         "--doctor",
         "look for problems that prevent jobs from running here, and print what to do",
     ),
-    opt(Key::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
-    opt(Key::Help, "-h, --help", "print this text"),
-    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
-    opt(Key::Version, "-V, --version", "print the version"),
+    opt(LaunchOption::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
+    opt(LaunchOption::Help, "-h, --help", "print this text"),
+    opt(LaunchOption::Manual, "--manual", "print the manual page, in the language of man"),
+    opt(LaunchOption::Version, "-V, --version", "print the version"),
 ];
 
 /// The command `gasnetrun`.
-pub const COMMAND: Table<Key> = Table {
+pub const COMMAND: CommandTable<LaunchOption> = CommandTable {
     name: "gasnetrun",
     brief: "start the ranks of a PGAS program",
     about: "Runs a program on N ranks, on this host or on several.",
@@ -132,7 +132,7 @@ pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     surroundings: &Surroundings<'_>,
 ) -> Result<CommandLine, String> {
-    let mut words = Words::new(&COMMAND, arguments);
+    let mut words = Arguments::new(&COMMAND, arguments);
     let mut command = Command {
         ranks: 0,
         program: OsString::new(),
@@ -145,36 +145,38 @@ pub fn parse(
         hosts: None,
     };
     let (mut dry_run, mut doctor, mut nodes) = (false, false, None);
-    while let Some(word) = words.next_word()? {
+    while let Some(word) = words.next_argument()? {
         let found = match word {
-            Word::Option(found) => found,
-            Word::Operand(program) => {
+            Argument::Option(found) => found,
+            Argument::Operand(program) => {
                 command.program = program;
                 command.arguments = words.rest();
                 break;
             }
-            Word::Unknown(word) => return Err(COMMAND.unknown(&word.to_string_lossy())),
+            Argument::Unknown(word) => return Err(COMMAND.unknown(&word.to_string_lossy())),
         };
         match found.key {
-            Key::Ranks => command.ranks = parse_ranks("-n", &found.text()).map_err(|e| e.to_string())?,
-            Key::Bind => command.bind = binding(found.value, &mut words)?,
-            Key::Conduit => command.environment.push(("GASNET_CONDUIT".into(), found.value())),
-            Key::Environment => command.environment.push(variable(&found)?),
-            Key::Timeout => command.limit = Some(time_limit(&found)?),
-            Key::Hosts => {
+            LaunchOption::Ranks => {
+                command.ranks = parse_ranks("-n", &found.text()).map_err(|e| e.to_string())?
+            }
+            LaunchOption::Bind => command.bind = binding(found.value, &mut words)?,
+            LaunchOption::Conduit => command.environment.push(("GASNET_CONDUIT".into(), found.value())),
+            LaunchOption::Environment => command.environment.push(variable(&found)?),
+            LaunchOption::Timeout => command.limit = Some(time_limit(&found)?),
+            LaunchOption::Hosts => {
                 let hosts = place::parse_list(&found.text());
                 command.hosts = Some(hosts.map_err(|e| format!("--hosts: {e}"))?);
             }
-            Key::HostFile => command.hosts = Some(hosts_of(Path::new(&found.value()))?),
-            Key::Nodes => nodes = Some(number_of_hosts(&found)?),
-            Key::Label => command.label = true,
-            Key::DryRun => dry_run = true,
-            Key::Doctor => doctor = true,
-            Key::Verbose => command.verbose = true,
-            Key::Quiet => command.environment.push(("GASNET_QUIET".into(), "1".into())),
-            Key::Help => return Ok(CommandLine::Print(COMMAND.help())),
-            Key::Manual => return Ok(CommandLine::Print(COMMAND.manual(env!("CARGO_PKG_VERSION")))),
-            Key::Version => {
+            LaunchOption::HostFile => command.hosts = Some(hosts_of(Path::new(&found.value()))?),
+            LaunchOption::Nodes => nodes = Some(number_of_hosts(&found)?),
+            LaunchOption::Label => command.label = true,
+            LaunchOption::DryRun => dry_run = true,
+            LaunchOption::Doctor => doctor = true,
+            LaunchOption::Verbose => command.verbose = true,
+            LaunchOption::Quiet => command.environment.push(("GASNET_QUIET".into(), "1".into())),
+            LaunchOption::Help => return Ok(CommandLine::Print(COMMAND.help())),
+            LaunchOption::Manual => return Ok(CommandLine::Print(COMMAND.manual(env!("CARGO_PKG_VERSION")))),
+            LaunchOption::Version => {
                 return Ok(CommandLine::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
             }
         }
@@ -251,7 +253,7 @@ fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(
 }
 
 /// The value of `--bind`, which is optional: the next word counts only if it is a placement.
-fn binding(value: Option<OsString>, words: &mut Words<'_, Key>) -> Result<Bind, String> {
+fn binding(value: Option<OsString>, words: &mut Arguments<'_, LaunchOption>) -> Result<Bind, String> {
     let is_placement = |word: &std::ffi::OsStr| word.to_str().is_some_and(|word| Bind::parse(word).is_some());
     let Some(name) = value.or_else(|| words.next_if(is_placement)) else { return Ok(Bind::Core) };
     let name = name.to_string_lossy();
@@ -259,7 +261,7 @@ fn binding(value: Option<OsString>, words: &mut Words<'_, Key>) -> Result<Bind, 
 }
 
 /// `NAME=VALUE`
-fn variable(found: &Found<Key>) -> Result<(OsString, OsString), String> {
+fn variable(found: &FoundOption<LaunchOption>) -> Result<(OsString, OsString), String> {
     let value = found.text();
     match value.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
@@ -268,7 +270,7 @@ fn variable(found: &Found<Key>) -> Result<(OsString, OsString), String> {
 }
 
 /// Seconds.
-fn time_limit(found: &Found<Key>) -> Result<Duration, String> {
+fn time_limit(found: &FoundOption<LaunchOption>) -> Result<Duration, String> {
     let value = found.text();
     let limit = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
     limit
@@ -276,7 +278,7 @@ fn time_limit(found: &Found<Key>) -> Result<Duration, String> {
         .ok_or_else(|| format!("--timeout: '{value}' is not a number of seconds above 0"))
 }
 
-fn number_of_hosts(found: &Found<Key>) -> Result<usize, String> {
+fn number_of_hosts(found: &FoundOption<LaunchOption>) -> Result<usize, String> {
     let value = found.text();
     let number = value.parse::<usize>().ok().filter(|n| *n > 0);
     number.ok_or_else(|| format!("--nodes: '{value}' is not a number of hosts"))

@@ -33,9 +33,10 @@
 //! shared [8] double g[4 * THREADS][8];          source
 //! ... g[r + 1][c] ...
 //!
-//! element(start(element(start(g), [r + 1 of [8]shared[8] double], 8 x 8)), [c], 8 x 8)       lowered: an element of a row
-//! element(start(g), [r + 1 of [8]shared[8] double, c], 8 x 8)             after `hoist`: one walk from the first element
-//! __upc_elb(__upc_k_g.offset, (long)(r + 1) * (long)(8) + (long)(c), 8, 8) emitted
+//! element(start(element(start(g), [r + 1 of [8]shared[8] double], 8 x 8)), [c], 8 x 8)       lowered: an
+//! element of a row element(start(g), [r + 1 of [8]shared[8] double, c], 8 x 8)             after `hoist`:
+//! one walk from the first element __upc_elb(__upc_k_g.offset, (long)(r + 1) * (long)(8) + (long)(c), 8, 8)
+//! emitted
 //! ```
 //!
 //! # Code
@@ -60,9 +61,9 @@ use std::rc::Rc;
 /// Bytes in a page of memory, as far ahead as loops touch what they will use.
 pub const PAGE: u64 = 4096;
 
-/// The program in this form, as the emitter asks for it part by part: what is nowhere else at the same time need not
-/// be kept. Whoever makes it decides which passes see it.
-pub trait Program {
+/// The program in this form, as the emitter asks for it part by part: what is nowhere else at the same time
+/// need not be kept. Whoever makes it decides which passes see it.
+pub trait LoweredProgram {
     /// The context of a function's statements.
     fn function(&self, f: &FuncDef) -> Rc<Context>;
     /// The place of a shared lvalue.

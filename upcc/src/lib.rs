@@ -6,7 +6,7 @@
 //! | [`front`] | preprocessed text | the typed tree, or diagnostics |
 //! | [`lower`] | the typed tree | the [intermediate form](ir): where shared objects are, what is done to them |
 //! | [`opt`] | statements, places | the code of the intermediate form: what becomes of loops and accesses |
-//! | [`emit`] | that code, through the trait [`Program`](ir::Program) | C, against `upcc_abi.h` |
+//! | [`emit`] | that code, through the trait [`LoweredProgram`](ir::LoweredProgram) | C, against `upcc_abi.h` |
 //! | [`plain`] | tokens, where statements are | C that the C compiler's warnings are asked about |
 //!
 //! What uses no UPC is emitted as the tokens that were read. The rest, traced for `for (i = 0; i < n; i++) x

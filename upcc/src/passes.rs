@@ -1,5 +1,5 @@
-//! The names of the UPC optimisations, each of which can be switched off alone. [`opt`](crate::opt) has a table of
-//! them.
+//! The names of the UPC optimisations, each of which can be switched off alone. [`opt`](crate::opt) has a
+//! table of them.
 
 macro_rules! passes {
     ($($pass:ident: $name:literal $(| $spelling:literal)*),* $(,)?) => {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use gasnet_house::workspace::{self, Member};
-use gasnet_options::{Word, opt};
+use gasnet_options::{Argument, opt};
 
 use crate::sh;
 use crate::task::{Task, read, task};
@@ -43,8 +43,8 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let (mut since, mut chosen) = ("HEAD".to_string(), Vec::new());
     let going_on = read(&CHECK, words, |word, _| {
         match word {
-            Word::Option(found) => since = found.text(),
-            Word::Operand(name) | Word::Unknown(name) => {
+            Argument::Option(found) => since = found.text(),
+            Argument::Operand(name) | Argument::Unknown(name) => {
                 let name = name.to_string_lossy();
                 let member = members.iter().find(|member| member.name == name);
                 chosen.push(member.cloned().ok_or_else(|| {

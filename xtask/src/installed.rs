@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use gasnet_options::{Word, opt};
+use gasnet_options::{Argument, opt};
 
 use crate::files;
 use crate::task::{Task, read, surplus, task, with_help};
 
 #[derive(Clone, Copy)]
-enum Key {
+enum UninstallOption {
     Prefix,
     DestDir,
 }
 
-const UNINSTALL: Task<Key> = task(
+const UNINSTALL: Task<UninstallOption> = task(
     "cargo xtask uninstall",
     "Removes what 'cargo xtask install' has put under DIR, and nothing else: the files of the list \
      DIR/share/gasnet-rs/files, and folders that are empty then.",
     &["cargo xtask uninstall --prefix DIR [--destdir DIR]"],
     &[
-        opt(Key::Prefix, "--prefix DIR", "the directory that was given to install (required)"),
-        opt(Key::DestDir, "--destdir DIR", "the files are under DIR/PREFIX (default: no DIR)"),
+        opt(UninstallOption::Prefix, "--prefix DIR", "the directory that was given to install (required)"),
+        opt(UninstallOption::DestDir, "--destdir DIR", "the files are under DIR/PREFIX (default: no DIR)"),
     ],
     "",
 );
@@ -101,9 +101,11 @@ pub fn uninstall(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let (mut prefix, mut destdir) = (None::<PathBuf>, None::<PathBuf>);
     let going_on = read(&UNINSTALL, words, |word, _| {
         match word {
-            Word::Option(found) if matches!(found.key, Key::Prefix) => prefix = Some(found.value().into()),
-            Word::Option(found) => destdir = Some(found.value().into()),
-            Word::Operand(word) | Word::Unknown(word) => return Err(surplus(&word)),
+            Argument::Option(found) if matches!(found.key, UninstallOption::Prefix) => {
+                prefix = Some(found.value().into())
+            }
+            Argument::Option(found) => destdir = Some(found.value().into()),
+            Argument::Operand(word) | Argument::Unknown(word) => return Err(surplus(&word)),
         }
         Ok(())
     })?;

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use gasnet_options::{Word, opt};
+use gasnet_options::{Argument, opt};
 
 use task::{Task, read, surplus, task, with_help};
 
@@ -66,27 +66,35 @@ const STAGE: Task<()> = task(
 );
 
 #[derive(Clone, Copy)]
-enum Key {
+enum InstallOption {
     Prefix,
     CCompiler,
     CxxCompiler,
     DestDir,
 }
 
-const INSTALL: Task<Key> = task(
+const INSTALL: Task<InstallOption> = task(
     "cargo xtask install",
     "Builds and installs upcc, upcrun, gasnetrun, caf, cafrun, headers, libraries, manual pages, and files for the \
      builds of clients: pkg-config files, fragments for make, packages for CMake.",
     &["cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdir DIR]"],
     &[
-        opt(Key::Prefix, "--prefix DIR", "directory under which the files will be used (required)"),
+        opt(InstallOption::Prefix, "--prefix DIR", "directory under which the files will be used (required)"),
         opt(
-            Key::CCompiler,
+            InstallOption::CCompiler,
             "--cc PROGRAM",
             "C compiler for the builds of clients (default cc); one library serves all compilers",
         ),
-        opt(Key::CxxCompiler, "--cxx PROGRAM", "C++ compiler for the builds of clients (default c++)"),
-        opt(Key::DestDir, "--destdir DIR", "put the files under DIR/PREFIX, for packaging (default: no DIR)"),
+        opt(
+            InstallOption::CxxCompiler,
+            "--cxx PROGRAM",
+            "C++ compiler for the builds of clients (default c++)",
+        ),
+        opt(
+            InstallOption::DestDir,
+            "--destdir DIR",
+            "put the files under DIR/PREFIX, for packaging (default: no DIR)",
+        ),
     ],
     "\
 'cargo xtask uninstall --prefix DIR' removes what was installed. Environment modules: 'module use \
@@ -144,10 +152,10 @@ fn main() -> ExitCode {
 }
 
 /// Refuses an operand of a task that has none.
-fn no_operand<K>(word: Word<K>) -> Result<(), String> {
+fn no_operand<K>(word: Argument<K>) -> Result<(), String> {
     match word {
-        Word::Operand(word) | Word::Unknown(word) => Err(surplus(&word)),
-        Word::Option(_) => Ok(()),
+        Argument::Operand(word) | Argument::Unknown(word) => Err(surplus(&word)),
+        Argument::Option(_) => Ok(()),
     }
 }
 
@@ -161,12 +169,12 @@ fn install(words: Vec<OsString>) -> Result<(), String> {
         found.ok_or_else(|| format!("{}: there is no such compiler", path.display()))
     };
     let going_on = read(&INSTALL, words, |word, _| {
-        let Word::Option(found) = word else { return no_operand(word) };
+        let Argument::Option(found) = word else { return no_operand(word) };
         match found.key {
-            Key::Prefix => prefix = Some(found.value().into()),
-            Key::DestDir => destdir = Some(found.value().into()),
-            Key::CCompiler => cc = Some(compiler(found.value())?),
-            Key::CxxCompiler => cxx = Some(compiler(found.value())?),
+            InstallOption::Prefix => prefix = Some(found.value().into()),
+            InstallOption::DestDir => destdir = Some(found.value().into()),
+            InstallOption::CCompiler => cc = Some(compiler(found.value())?),
+            InstallOption::CxxCompiler => cxx = Some(compiler(found.value())?),
         }
         Ok(())
     })?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use gasnet_options::{Word, opt};
+use gasnet_options::{Argument, opt};
 
 use crate::clients::Site;
 use crate::stage::{self, Parts};
@@ -14,19 +14,19 @@ use crate::task::{Task, read, surplus, task, with_help};
 use crate::{files, installed, man, plugins, sh};
 
 #[derive(Clone, Copy)]
-enum Key {
+enum PackageOption {
     Output,
     NoPlugins,
 }
 
-const PACKAGE: Task<Key> = task(
+const PACKAGE: Task<PackageOption> = task(
     "cargo xtask package",
     "Makes a Debian package of the files that 'cargo xtask install' installs.",
     &["cargo xtask package deb [--output DIR] [--no-plugins]"],
     &[
-        opt(Key::Output, "--output DIR", "directory for the package (default target/package)"),
+        opt(PackageOption::Output, "--output DIR", "directory for the package (default target/package)"),
         opt(
-            Key::NoPlugins,
+            PackageOption::NoPlugins,
             "--no-plugins",
             "leave out the conduits mpi and ofi (default: include those that can be built here)",
         ),
@@ -44,10 +44,12 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let (mut output, mut with_plugins, mut kind) = (sh::target().join("package"), true, None);
     let going_on = read(&PACKAGE, words, |word, _| {
         match word {
-            Word::Option(found) if matches!(found.key, Key::Output) => output = found.value().into(),
-            Word::Option(_) => with_plugins = false,
-            Word::Operand(value) if kind.is_none() => kind = Some(value),
-            Word::Operand(word) | Word::Unknown(word) => return Err(surplus(&word)),
+            Argument::Option(found) if matches!(found.key, PackageOption::Output) => {
+                output = found.value().into()
+            }
+            Argument::Option(_) => with_plugins = false,
+            Argument::Operand(value) if kind.is_none() => kind = Some(value),
+            Argument::Operand(word) | Argument::Unknown(word) => return Err(surplus(&word)),
         }
         Ok(())
     })?;

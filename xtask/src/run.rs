@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use gasnet_options::{Word, opt};
+use gasnet_options::{Argument, opt};
 
 use crate::build;
 use crate::plugins;
@@ -14,18 +14,18 @@ use crate::stage::{self, Parts};
 use crate::task::{Task, read, task, with_help};
 
 #[derive(Clone, Copy)]
-enum Key {
+enum RunOption {
     Ranks,
     Conduit,
 }
 
-const RUN: Task<Key> = task(
+const RUN: Task<RunOption> = task(
     "cargo xtask run",
     "Builds a program and the tools that it needs, and runs it on N ranks of this host.",
     &["cargo xtask run [--conduit NAME] -n N FILE [arguments]"],
     &[
-        opt(Key::Ranks, "-n N", "number of ranks"),
-        opt(Key::Conduit, "--conduit NAME", "network: smp (default), udp, mpi, ofi or netvm"),
+        opt(RunOption::Ranks, "-n N", "number of ranks"),
+        opt(RunOption::Conduit, "--conduit NAME", "network: smp (default), udp, mpi, ofi or netvm"),
     ],
     "\
 FILE is one of
@@ -43,12 +43,14 @@ pub fn main(words: Vec<OsString>) -> Result<(), String> {
     let (mut ranks, mut conduit) = (None, None);
     let going_on = read(&RUN, words, |word, words| {
         match word {
-            Word::Option(found) if matches!(found.key, Key::Conduit) => conduit = Some(found.value()),
-            Word::Option(found) => {
+            Argument::Option(found) if matches!(found.key, RunOption::Conduit) => {
+                conduit = Some(found.value())
+            }
+            Argument::Option(found) => {
                 let count = found.text().parse::<u32>().ok().filter(|&n| n > 0);
                 ranks = Some(count.ok_or_else(|| format!("-n {}: not a number of ranks", found.text()))?);
             }
-            Word::Operand(file) | Word::Unknown(file) => {
+            Argument::Operand(file) | Argument::Unknown(file) => {
                 let ranks = ranks.ok_or("how many ranks? cargo xtask run -n 4 FILE")?;
                 let mut command = prepare(Path::new(&file), ranks, conduit.as_deref())?;
                 while let Some(argument) = words.next_if(|_| true) {

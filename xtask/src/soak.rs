@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gasnet_options::{Found, Word, opt};
+use gasnet_options::{Argument, FoundOption, opt};
 
 use crate::netvm;
 use crate::plugins;
@@ -31,7 +31,7 @@ use crate::stage::{self, Parts};
 use crate::task::{Task, read, surplus, task};
 
 #[derive(Clone, Copy)]
-enum Key {
+enum SoakOption {
     Minutes,
     Seed,
     Record,
@@ -40,28 +40,28 @@ enum Key {
     Giant,
 }
 
-const SOAK: Task<Key> = task(
+const SOAK: Task<SoakOption> = task(
     "cargo xtask soak",
     "Runs random and long tests. Inputs that fail are kept under target/soak.",
     &["cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant] [--record]"],
     &[
-        opt(Key::Minutes, "--minutes M", "duration in minutes (default 10)"),
-        opt(Key::Seed, "--seed S", "seed of the random numbers (default: from the clock)"),
-        opt(Key::Record, "--record", "add the result to docs/soak.md"),
+        opt(SoakOption::Minutes, "--minutes M", "duration in minutes (default 10)"),
+        opt(SoakOption::Seed, "--seed S", "seed of the random numbers (default: from the clock)"),
+        opt(SoakOption::Record, "--record", "add the result to docs/soak.md"),
         opt(
-            Key::Stale,
+            SoakOption::Stale,
             "--stale N",
             "instead of the random tests: N simulated accesses to pages whose mappings change (a million takes about \
              a second)",
         ),
         opt(
-            Key::Flood,
+            SoakOption::Flood,
             "--flood SECONDS",
             "instead of the random tests: floods of messages between all pairs of 16 ranks over udp for at least so \
              long, with the smallest windows; the job must not hang, and memory must not grow",
         ),
         opt(
-            Key::Giant,
+            SoakOption::Giant,
             "--giant",
             "instead of the random tests: a put, a get and a fill of more than 4 GiB over each conduit that is built; \
              needs 10 GiB of memory",
@@ -92,7 +92,9 @@ enum Only {
 }
 
 /// The number that an option is followed by.
-fn number<T: std::str::FromStr<Err: std::fmt::Display>>(found: &Found<Key>) -> Result<T, String> {
+fn number<T: std::str::FromStr<Err: std::fmt::Display>>(
+    found: &FoundOption<SoakOption>,
+) -> Result<T, String> {
     found.text().parse().map_err(|e| format!("{} {}: {e}", found.written, found.text()))
 }
 
@@ -103,16 +105,16 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
     let going_on = read(&SOAK, words, |word, _| {
         let found = match word {
-            Word::Option(found) => found,
-            Word::Operand(word) | Word::Unknown(word) => return Err(surplus(&word)),
+            Argument::Option(found) => found,
+            Argument::Operand(word) | Argument::Unknown(word) => return Err(surplus(&word)),
         };
         match found.key {
-            Key::Minutes => minutes = number(&found)?,
-            Key::Seed => seed = number(&found)?,
-            Key::Stale => only = Some(Only::Stale(number(&found)?)),
-            Key::Flood => only = Some(Only::Flood(number(&found)?)),
-            Key::Giant => only = Some(Only::Giant),
-            Key::Record => record = true,
+            SoakOption::Minutes => minutes = number(&found)?,
+            SoakOption::Seed => seed = number(&found)?,
+            SoakOption::Stale => only = Some(Only::Stale(number(&found)?)),
+            SoakOption::Flood => only = Some(Only::Flood(number(&found)?)),
+            SoakOption::Giant => only = Some(Only::Giant),
+            SoakOption::Record => record = true,
         }
         Ok(())
     })?;

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use gasnet_options::{Command, Style, Word, Words};
+use gasnet_options::{Argument, Arguments, CommandTable, Style};
 
 /// A task and its options. `--help` belongs to all and has no row.
-pub type Task<K> = Command<K>;
+pub type Task<K> = CommandTable<K>;
 
 /// A task, `name` being what is written on a command line. Its options follow.
 pub const fn task<K>(
@@ -15,7 +15,7 @@ pub const fn task<K>(
     options: &'static [gasnet_options::Opt<K>],
     notes: &'static str,
 ) -> Task<K> {
-    Command { name, brief: "", about, usage, options, notes, style: Style::Gnu }
+    CommandTable { name, brief: "", about, usage, options, notes, style: Style::Gnu }
 }
 
 /// Reads the command line of a task: `take` gets each option and operand, and may take the words behind it.
@@ -26,16 +26,16 @@ pub const fn task<K>(
 pub fn read<K: Copy>(
     task: &'static Task<K>,
     words: Vec<OsString>,
-    mut take: impl FnMut(Word<K>, &mut Words<'static, K>) -> Result<(), String>,
+    mut take: impl FnMut(Argument<K>, &mut Arguments<'static, K>) -> Result<(), String>,
 ) -> Result<bool, String> {
-    let mut words = Words::new(task, words);
-    while let Some(word) = words.next_word()? {
+    let mut words = Arguments::new(task, words);
+    while let Some(word) = words.next_argument()? {
         match word {
-            Word::Unknown(word) if word == "--help" || word == "-h" => {
+            Argument::Unknown(word) if word == "--help" || word == "-h" => {
                 print!("{}", task.help());
                 return Ok(false);
             }
-            Word::Unknown(word) => return Err(task.unknown(&word.to_string_lossy())),
+            Argument::Unknown(word) => return Err(task.unknown(&word.to_string_lossy())),
             word => take(word, &mut words)?,
         }
     }

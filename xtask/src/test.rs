@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gasnet_options::{Word, opt};
+use gasnet_options::{Argument, opt};
 
 use crate::build;
 use crate::cluster;
@@ -244,20 +244,24 @@ fn part(name: &str) -> End {
 }
 
 #[derive(Clone, Copy)]
-enum Key {
+enum TestOption {
     Quick,
     Skip,
     List,
 }
 
-const TEST: Task<Key> = task(
+const TEST: Task<TestOption> = task(
     "cargo xtask test",
     "Runs all tests, and says what it could not test.",
     &["cargo xtask test [--quick] [--skip STEP]... [--list] [STEP]..."],
     &[
-        opt(Key::Quick, "--quick", "fewer steps, and programs on 1 and 3 ranks with neighbourhood only"),
-        opt(Key::Skip, "--skip STEP", "all but this step; may be repeated"),
-        opt(Key::List, "--list", "print the names of the steps"),
+        opt(
+            TestOption::Quick,
+            "--quick",
+            "fewer steps, and programs on 1 and 3 ranks with neighbourhood only",
+        ),
+        opt(TestOption::Skip, "--skip STEP", "all but this step; may be repeated"),
+        opt(TestOption::List, "--list", "print the names of the steps"),
     ],
     "With a STEP: this step only, and what it needs.",
 );
@@ -289,12 +293,12 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let mut list = false;
     read(&TEST, words, |word, _| {
         match word {
-            Word::Option(found) => match found.key {
-                Key::Quick => quick = true,
-                Key::Skip => skip.push(step_name(found.value())?),
-                Key::List => list = true,
+            Argument::Option(found) => match found.key {
+                TestOption::Quick => quick = true,
+                TestOption::Skip => skip.push(step_name(found.value())?),
+                TestOption::List => list = true,
             },
-            Word::Operand(step) | Word::Unknown(step) => only.push(step_name(step)?),
+            Argument::Operand(step) | Argument::Unknown(step) => only.push(step_name(step)?),
         }
         Ok(())
     })?;

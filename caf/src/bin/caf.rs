@@ -1,6 +1,6 @@
 //! `caf`: compiles and links Fortran programs with coarrays by gfortran. See `caf --help`.
 
-use gasnet_options::{Command as Table, Opt, Style, Word, Words, opt};
+use gasnet_options::{Argument, Arguments, CommandTable, Opt, Style, opt};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 /// An option of `caf` itself.
 #[derive(Clone, Copy)]
-enum Key {
+enum CafOption {
     Compiler,
     Show,
     Wraps,
@@ -18,20 +18,20 @@ enum Key {
 }
 
 /// The options of `caf` itself.
-const OPTIONS: &[Opt<Key>] = &[
+const OPTIONS: &[Opt<CafOption>] = &[
     opt(
-        Key::Compiler,
+        CafOption::Compiler,
         "--compiler PROGRAM",
         "the gfortran to use (default: variable CAF_FC, then FC, then gfortran)",
     ),
-    opt(Key::Show, "--show", "print the command that would be run, and run nothing"),
-    opt(Key::Wraps, "--wraps", "print the path of the compiler"),
-    opt(Key::Version, "--version", "print the versions of caf and of the compiler"),
-    opt(Key::Help, "-h, --help", "print this text"),
-    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
+    opt(CafOption::Show, "--show", "print the command that would be run, and run nothing"),
+    opt(CafOption::Wraps, "--wraps", "print the path of the compiler"),
+    opt(CafOption::Version, "--version", "print the versions of caf and of the compiler"),
+    opt(CafOption::Help, "-h, --help", "print this text"),
+    opt(CafOption::Manual, "--manual", "print the manual page, in the language of man"),
 ];
 
-const COMMAND: Table<Key> = Table {
+const COMMAND: CommandTable<CafOption> = CommandTable {
     name: "caf",
     brief: "compile and link Fortran programs with coarrays",
     about: "Compiles and links Fortran programs with coarrays by gfortran.",
@@ -155,22 +155,22 @@ fn failed(error: std::io::Error, compiler: &Path) -> String {
 /// Takes the options of `caf` itself out of the command line.
 fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     let mut request = Request::default();
-    let mut words = Words::new(&COMMAND, arguments);
-    while let Some(word) = words.next_word()? {
+    let mut words = Arguments::new(&COMMAND, arguments);
+    while let Some(word) = words.next_argument()? {
         match word {
-            Word::Option(found) => match found.key {
-                Key::Compiler => request.compiler = Some(found.value()),
-                Key::Show => request.show = true,
-                Key::Wraps => request.print = Some(Print::Compiler),
-                Key::Version => request.print = Some(Print::Version),
-                Key::Help => request.print = Some(Print::Help),
-                Key::Manual => request.print = Some(Print::Manual),
+            Argument::Option(found) => match found.key {
+                CafOption::Compiler => request.compiler = Some(found.value()),
+                CafOption::Show => request.show = true,
+                CafOption::Wraps => request.print = Some(Print::Compiler),
+                CafOption::Version => request.print = Some(Print::Version),
+                CafOption::Help => request.print = Some(Print::Help),
+                CafOption::Manual => request.print = Some(Print::Manual),
             },
-            Word::Unknown(word) if WITH_VALUE.iter().any(|option| word == *option) => {
+            Argument::Unknown(word) if WITH_VALUE.iter().any(|option| word == *option) => {
                 request.words.push(word);
                 request.words.extend(words.next_if(|_| true));
             }
-            Word::Unknown(word) | Word::Operand(word) => request.words.push(word),
+            Argument::Unknown(word) | Argument::Operand(word) => request.words.push(word),
         }
     }
     Ok(request)

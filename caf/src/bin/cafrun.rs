@@ -1,14 +1,14 @@
 //! `cafrun`: runs a program on N images, by the `gasnetrun` beside it. See `cafrun --help`.
 
 use gasnet_launch::cli;
-use gasnet_options::{Command as Table, Opt, Style, Word, Words, hidden, opt, shown};
+use gasnet_options::{Argument, Arguments, CommandTable, Opt, Style, hidden, opt, shown};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 /// An option of `cafrun` itself.
 #[derive(Clone, Copy)]
-enum Key {
+enum CafrunOption {
     Images,
     Show,
     Wraps,
@@ -20,22 +20,22 @@ enum Key {
 }
 
 /// The options of `cafrun` itself.
-const OPTIONS: &[Opt<Key>] = &[
-    opt(Key::Images, "-n N, -np N", "number of images").or(&["--np", "--images"]),
+const OPTIONS: &[Opt<CafrunOption>] = &[
+    opt(CafrunOption::Images, "-n N, -np N", "number of images").or(&["--np", "--images"]),
     shown(
         "--conduit NAME",
         "network: smp (default on one host), udp (default on several), mpi, ofi or netvm",
     ),
     shown("-H, --hosts A,B:2", "hosts on which to start images, by ssh"),
-    opt(Key::Show, "--show", "print what would be run where, and run nothing"),
-    opt(Key::Wraps, "--wraps", "print the path of the launcher"),
-    opt(Key::Help, "-h, --help", "print this text"),
-    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
-    opt(Key::Version, "-V, --version", "print the version"),
-    hidden(Key::Ignored, "--oversubscribe, --allow-run-as-root, --reenable-ftouch"),
+    opt(CafrunOption::Show, "--show", "print what would be run where, and run nothing"),
+    opt(CafrunOption::Wraps, "--wraps", "print the path of the launcher"),
+    opt(CafrunOption::Help, "-h, --help", "print this text"),
+    opt(CafrunOption::Manual, "--manual", "print the manual page, in the language of man"),
+    opt(CafrunOption::Version, "-V, --version", "print the version"),
+    hidden(CafrunOption::Ignored, "--oversubscribe, --allow-run-as-root, --reenable-ftouch"),
 ];
 
-const COMMAND: Table<Key> = Table {
+const COMMAND: CommandTable<CafrunOption> = CommandTable {
     name: "cafrun",
     brief: "run Fortran programs with coarrays",
     about: "Runs a Fortran program with coarrays on N images, on this host or on several.",
@@ -83,22 +83,22 @@ fn launcher() -> OsString {
 /// From options of `cafrun` to those of `gasnetrun`.
 fn translate(arguments: Vec<OsString>) -> Result<Request, String> {
     let mut all = Vec::new();
-    let mut words = Words::new(&COMMAND, arguments);
-    while let Some(word) = words.next_word()? {
+    let mut words = Arguments::new(&COMMAND, arguments);
+    while let Some(word) = words.next_argument()? {
         match word {
-            Word::Option(found) => match found.key {
-                Key::Images => all.extend(["-n".into(), found.value()]),
-                Key::Show => all.push("--dry-run".into()),
-                Key::Wraps => return Ok(Request::Print(launcher().to_string_lossy().into_owned())),
-                Key::Help => return Ok(Request::Print(COMMAND.help())),
-                Key::Manual => return Ok(Request::Print(COMMAND.manual(env!("CARGO_PKG_VERSION")))),
-                Key::Version => {
+            Argument::Option(found) => match found.key {
+                CafrunOption::Images => all.extend(["-n".into(), found.value()]),
+                CafrunOption::Show => all.push("--dry-run".into()),
+                CafrunOption::Wraps => return Ok(Request::Print(launcher().to_string_lossy().into_owned())),
+                CafrunOption::Help => return Ok(Request::Print(COMMAND.help())),
+                CafrunOption::Manual => return Ok(Request::Print(COMMAND.manual(env!("CARGO_PKG_VERSION")))),
+                CafrunOption::Version => {
                     return Ok(Request::Print(format!("cafrun (gasnet-rs) {}", env!("CARGO_PKG_VERSION"))));
                 }
-                Key::Ignored => {}
+                CafrunOption::Ignored => {}
             },
             // The launcher's own options pass with their values.
-            Word::Unknown(word) => match cli::COMMAND.in_a_word(&word) {
+            Argument::Unknown(word) => match cli::COMMAND.in_a_word(&word) {
                 Some(whole) => {
                     all.push(word);
                     all.extend((!whole).then(|| words.next_if(|_| true)).flatten());
@@ -112,7 +112,7 @@ fn translate(arguments: Vec<OsString>) -> Result<Request, String> {
                     });
                 }
             },
-            Word::Operand(program) => {
+            Argument::Operand(program) => {
                 all.push(program);
                 all.extend(words.rest());
                 break;

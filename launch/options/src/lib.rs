@@ -6,14 +6,14 @@
 //! compile, and one that has no row is a variant that nobody constructs.
 //!
 //! ```
-//! use gasnet_options::{Command, Opt, Style, Word, Words, opt};
+//! use gasnet_options::{CommandTable, Opt, Style, Argument, Arguments, opt};
 //!
 //! #[derive(Clone, Copy, PartialEq, Debug)]
 //! enum Key {
 //!     Ranks,
 //!     Help,
 //! }
-//! const COMMAND: Command<Key> = Command {
+//! const COMMAND: CommandTable<Key> = CommandTable {
 //!     name: "run",
 //!     brief: "runs a program",
 //!     about: "Runs a program on N ranks.",
@@ -23,8 +23,8 @@
 //!     notes: "",
 //!     style: Style::Gnu,
 //! };
-//! let mut words = Words::new(&COMMAND, ["--ranks=4".into(), "prog".into()]);
-//! let Ok(Some(Word::Option(found))) = words.next_word() else { panic!() };
+//! let mut words = Arguments::new(&COMMAND, ["--ranks=4".into(), "prog".into()]);
+//! let Ok(Some(Argument::Option(found))) = words.next_argument() else { panic!() };
 //! assert_eq!((found.key, found.value), (Key::Ranks, Some("4".into())));
 //! assert!(COMMAND.help().contains("\n  -n, --ranks N  number of ranks\n"));
 //! assert_eq!(COMMAND.unknown("--rnaks"), "unknown option '--rnaks'; did you mean '--ranks'?");
@@ -33,7 +33,7 @@
 mod page;
 mod words;
 
-pub use words::{Found, Word, Words};
+pub use words::{Argument, Arguments, FoundOption};
 
 /// The spelling of a command's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ enum Takes {
 
 /// A command and its options.
 #[derive(Debug)]
-pub struct Command<K: 'static> {
+pub struct CommandTable<K: 'static> {
     /// The name by which users call it.
     pub name: &'static str,
     /// A few words for lists of commands.
@@ -130,7 +130,7 @@ pub struct Command<K: 'static> {
     pub style: Style,
 }
 
-impl<K: Copy + 'static> Command<K> {
+impl<K: Copy + 'static> CommandTable<K> {
     /// The spellings that two rows have, of which the second would never be found, and the lines of the help
     /// that are wider than a terminal: none, in a table without mistakes. For the tests of commands.
     pub fn mistakes(&self) -> Vec<String> {

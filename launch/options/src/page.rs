@@ -1,6 +1,6 @@
 //! The help of a command, and its manual page.
 
-use crate::{Command, Opt};
+use crate::{CommandTable, Opt};
 use std::fmt::Write;
 
 /// Columns of a terminal.
@@ -32,7 +32,7 @@ fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty())
 }
 
-impl<K: Copy + 'static> Command<K> {
+impl<K: Copy + 'static> CommandTable<K> {
     /// The rows that the help tells of.
     fn described(&self) -> impl Iterator<Item = &Opt<K>> {
         self.options.iter().filter(|row| !row.about.is_empty())

@@ -21,8 +21,8 @@ const ROWS: &[Opt<Key>] = &[
     hidden(Key::Help, "-h, --help"),
 ];
 
-const fn command(style: Style) -> Command<Key> {
-    Command {
+const fn command(style: Style) -> CommandTable<Key> {
+    CommandTable {
         name: "tool",
         brief: "does a thing",
         about: "Does a thing.\nAnd more.\n\nAnd still more.",
@@ -33,21 +33,21 @@ const fn command(style: Style) -> Command<Key> {
     }
 }
 
-const GNU: Command<Key> = command(Style::Gnu);
-const BERKELEY: Command<Key> = command(Style::Berkeley);
-const COMPILER: Command<Key> = command(Style::Compiler);
+const GNU: CommandTable<Key> = command(Style::Gnu);
+const BERKELEY: CommandTable<Key> = command(Style::Berkeley);
+const COMPILER: CommandTable<Key> = command(Style::Compiler);
 
-fn parse(command: &'static Command<Key>, line: &str) -> Result<String, String> {
-    let mut words = Words::new(command, line.split_whitespace().map(OsString::from));
+fn parse(command: &'static CommandTable<Key>, line: &str) -> Result<String, String> {
+    let mut words = Arguments::new(command, line.split_whitespace().map(OsString::from));
     let mut all = Vec::new();
-    while let Some(word) = words.next_word()? {
+    while let Some(word) = words.next_argument()? {
         all.push(match word {
-            Word::Option(found) => match found.value {
+            Argument::Option(found) => match found.value {
                 Some(value) => format!("{:?}={}", found.key, value.to_string_lossy()),
                 None => format!("{:?}", found.key),
             },
-            Word::Operand(word) => word.to_string_lossy().into_owned(),
-            Word::Unknown(word) => format!("?{}", word.to_string_lossy()),
+            Argument::Operand(word) => word.to_string_lossy().into_owned(),
+            Argument::Unknown(word) => format!("?{}", word.to_string_lossy()),
         });
     }
     Ok(all.join(" "))
@@ -94,11 +94,14 @@ fn values_may_be_any_bytes() {
     use std::os::unix::ffi::OsStrExt;
     let odd = |bytes: &[u8]| OsStr::from_bytes(bytes).to_os_string();
     for word in [b"--ranks=\xff".as_slice(), b"-n\xff"] {
-        let mut words = Words::new(&GNU, [odd(word)]);
-        let Ok(Some(Word::Option(found))) = words.next_word() else { panic!("{word:?}") };
+        let mut words = Arguments::new(&GNU, [odd(word)]);
+        let Ok(Some(Argument::Option(found))) = words.next_argument() else { panic!("{word:?}") };
         assert_eq!(found.value(), odd(b"\xff"));
     }
-    assert_eq!(Words::new(&GNU, [odd(b"-\xff")]).next_word(), Ok(Some(Word::Unknown(odd(b"-\xff")))));
+    assert_eq!(
+        Arguments::new(&GNU, [odd(b"-\xff")]).next_argument(),
+        Ok(Some(Argument::Unknown(odd(b"-\xff"))))
+    );
 }
 
 #[test]
@@ -158,8 +161,8 @@ fn the_manual_page_is_made_of_the_rows() {
 
 #[test]
 fn spellings_that_clash_are_found() {
-    const TWICE: Command<Key> =
-        Command { options: &[opt(Key::Label, "-l, --label", ""), hidden(Key::Bind, "-l")], ..GNU };
+    const TWICE: CommandTable<Key> =
+        CommandTable { options: &[opt(Key::Label, "-l, --label", ""), hidden(Key::Bind, "-l")], ..GNU };
     assert_eq!(GNU.mistakes(), [""; 0]);
     assert_eq!(TWICE.mistakes(), ["-l"]);
 }

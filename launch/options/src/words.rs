@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::{Command, Opt, Style, Takes};
+use crate::{CommandTable, Opt, Style, Takes};
 
 /// An option on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<K> {
+pub struct FoundOption<K> {
     /// The key of its row.
     pub key: K,
     /// The spelling that the user chose, without the value.
@@ -17,7 +17,7 @@ pub struct Found<K> {
     pub value: Option<OsString>,
 }
 
-impl<K> Found<K> {
+impl<K> FoundOption<K> {
     /// The value of an option that needs one.
     pub fn value(self) -> OsString {
         self.value.unwrap_or_default()
@@ -31,9 +31,9 @@ impl<K> Found<K> {
 
 /// A piece of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word<K> {
+pub enum Argument<K> {
     /// An option of the table.
-    Option(Found<K>),
+    Option(FoundOption<K>),
     /// A word that is no option.
     Operand(OsString),
     /// An option that the table does not have, as written.
@@ -42,8 +42,8 @@ pub enum Word<K> {
 
 /// The words of a command line that are not parsed yet.
 #[derive(Debug)]
-pub struct Words<'t, K: 'static> {
-    command: &'t Command<K>,
+pub struct Arguments<'t, K: 'static> {
+    command: &'t CommandTable<K>,
     rest: VecDeque<OsString>,
     /// `--` has been read.
     operands: bool,
@@ -58,29 +58,29 @@ enum Rest<'w> {
     Glued(&'w OsStr),
 }
 
-impl<'t, K: Copy + 'static> Words<'t, K> {
+impl<'t, K: Copy + 'static> Arguments<'t, K> {
     /// Of a command line without the program's own name.
-    pub fn new(command: &'t Command<K>, words: impl IntoIterator<Item = OsString>) -> Words<'t, K> {
-        Words { command, rest: words.into_iter().collect(), operands: false }
+    pub fn new(command: &'t CommandTable<K>, words: impl IntoIterator<Item = OsString>) -> Arguments<'t, K> {
+        Arguments { command, rest: words.into_iter().collect(), operands: false }
     }
 
     /// The next piece.
     ///
     /// # Errors
     /// A message for the user, about an option without its value, or with one that it does not take.
-    pub fn next_word(&mut self) -> Result<Option<Word<K>>, String> {
+    pub fn next_argument(&mut self) -> Result<Option<Argument<K>>, String> {
         let Some(word) = self.rest.pop_front() else { return Ok(None) };
         if word == "--" && !self.operands {
             self.operands = true;
-            return self.next_word();
+            return self.next_argument();
         }
         if self.operands || word == "-" || !word.as_bytes().starts_with(b"-") {
-            return Ok(Some(Word::Operand(word)));
+            return Ok(Some(Argument::Operand(word)));
         }
         let found = find(self.command, &word);
         let Some((key, row, written, rest)) = found.and_then(|(r, w, rest)| Some((r.key?, r, w, rest)))
         else {
-            return Ok(Some(Word::Unknown(word)));
+            return Ok(Some(Argument::Unknown(word)));
         };
         let written = written.to_string();
         let value = match (row.takes(), rest) {
@@ -97,7 +97,7 @@ impl<'t, K: Copy + 'static> Words<'t, K> {
             }
             (_, Rest::Value(value) | Rest::Glued(value)) => Some(value.to_os_string()),
         };
-        Ok(Some(Word::Option(Found { key, written, value })))
+        Ok(Some(Argument::Option(FoundOption { key, written, value })))
     }
 
     /// The next word, if it is one of these.
@@ -113,7 +113,7 @@ impl<'t, K: Copy + 'static> Words<'t, K> {
 
 /// The row whose spelling a word begins with, the spelling, and what follows it.
 fn find<'t, 'w, K: Copy>(
-    command: &'t Command<K>,
+    command: &'t CommandTable<K>,
     word: &'w OsStr,
 ) -> Option<(&'t Opt<K>, &'w str, Rest<'w>)> {
     let bytes = word.as_bytes();
@@ -141,7 +141,7 @@ fn find<'t, 'w, K: Copy>(
     (bundles || found.takes() != Takes::Nothing).then_some((found, letter, more))
 }
 
-impl<K: Copy + 'static> Command<K> {
+impl<K: Copy + 'static> CommandTable<K> {
     /// For what passes words on to this command: whether the value of the option that the word is, if it
     /// needs one, is in the same word. `None` if the word is no option of the table.
     pub fn in_a_word(&self, word: &OsStr) -> Option<bool> {

@@ -7,7 +7,7 @@ use super::layout::Layout;
 use super::options::{self, Options};
 use crate::cc::{self, Cc};
 use crate::link;
-use gasnet_options::{Found, Opt, Style, Word, Words, hidden, opt};
+use gasnet_options::{Argument, Arguments, FoundOption, Opt, Style, hidden, opt};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 
 /// An option of `upcrun`.
 #[derive(Clone, Copy)]
-enum Key {
+enum RunOption {
     Ranks,
     Hosts,
     Network,
@@ -49,80 +49,84 @@ enum Key {
 }
 
 /// The options of `upcrun`.
-const OPTIONS: &[Opt<Key>] = &[
+const OPTIONS: &[Opt<RunOption>] = &[
     opt(
-        Key::Ranks,
+        RunOption::Ranks,
         "-n N, -np N",
         "number of threads; may be omitted if the program was compiled with -T, or in a batch job that has tasks",
     ),
     opt(
-        Key::Hosts,
+        RunOption::Hosts,
         "-N HOSTS",
         "number of hosts: the first HOSTS of those in GASNET_HOSTS or GASNET_HOSTFILE (default: all)",
     )
     .or(&["-nodes"]),
     opt(
-        Key::Network,
+        RunOption::Network,
         "-network=NAME",
         "network: smp (default on one host), udp (default on several), mpi, ofi, netvm",
     )
     .or(&["-conduit"]),
     opt(
-        Key::Width,
+        RunOption::Width,
         "-pshm-width N",
         "largest number of threads of a host that share memory (default: all of the host)",
     ),
-    opt(Key::Heap, "-shared-heap=SIZE", "size of the shared heap of each thread, in MB or with KB, MB or GB"),
-    opt(Key::Bind(true), "-bind-threads", "bind threads to processors").or(&["-bind"]),
-    opt(Key::Set("UPC_POLITE_SYNC", "yes"), "-polite-sync", "yield the processor while waiting"),
-    opt(Key::Label, "-label", "write the number of the thread before each line"),
-    opt(Key::Set("GASNET_BACKTRACE", "1"), "-backtrace", "print a backtrace of a thread that fails"),
-    opt(Key::Set("UPC_ABORT", "yes"), "-abort", "end a thread that fails with a core file"),
-    opt(Key::Freeze, "-freeze[=T]", "thread T (default 0) waits for a debugger at start"),
     opt(
-        Key::Set("GASNET_FREEZE", "1"),
+        RunOption::Heap,
+        "-shared-heap=SIZE",
+        "size of the shared heap of each thread, in MB or with KB, MB or GB",
+    ),
+    opt(RunOption::Bind(true), "-bind-threads", "bind threads to processors").or(&["-bind"]),
+    opt(RunOption::Set("UPC_POLITE_SYNC", "yes"), "-polite-sync", "yield the processor while waiting"),
+    opt(RunOption::Label, "-label", "write the number of the thread before each line"),
+    opt(RunOption::Set("GASNET_BACKTRACE", "1"), "-backtrace", "print a backtrace of a thread that fails"),
+    opt(RunOption::Set("UPC_ABORT", "yes"), "-abort", "end a thread that fails with a core file"),
+    opt(RunOption::Freeze, "-freeze[=T]", "thread T (default 0) waits for a debugger at start"),
+    opt(
+        RunOption::Set("GASNET_FREEZE", "1"),
         "-freeze-early",
         "all threads wait for a debugger, before anything else",
     )
     .or(&["-freeze-earlier"]),
     opt(
-        Key::Set("GASNET_FREEZE_ON_ERROR", "1"),
+        RunOption::Set("GASNET_FREEZE_ON_ERROR", "1"),
         "-freeze-on-error",
         "a thread that fails waits for a debugger",
     ),
-    opt(Key::Trace, "-trace", "write a trace of the network to upc_trace.T for each thread T"),
+    opt(RunOption::Trace, "-trace", "write a trace of the network to upc_trace.T for each thread T"),
     opt(
-        Key::TraceFile,
+        RunOption::TraceFile,
         "-tracefile FILE",
         "write it to FILE.T for each thread T (a % in FILE is replaced by T)",
     ),
-    opt(Key::TraceAll, "-traceall", "trace all accesses between threads"),
-    opt(Key::Quiet(true), "-q, -quiet", "print only the output of the program"),
-    opt(Key::Verbose, "-v", "print the command and run it").or(&["-vv"]),
-    opt(Key::Show(true), "-t, -show", "print the command and run nothing"),
-    opt(Key::Info(true), "-i, -info", "print what the program was compiled for"),
-    opt(Key::NoConf, "-norc", "do not read ~/.upcrunrc"),
-    opt(Key::Conf, "-conf=FILE", "read FILE, too"),
-    opt(Key::Version, "-version", "print the version").or(&["-V"]),
-    opt(Key::Help, "-help", "print this text").or(&["-h", "-help-gasnet"]),
-    opt(Key::Manual, "-manual", "print the manual page, in the language of man"),
-    hidden(Key::Set("UPC_POLITE_SYNC", "no"), "-nopolite-sync"),
-    hidden(Key::Set("GASNET_BACKTRACE", "0"), "-nobacktrace"),
-    hidden(Key::BacktraceType, "-backtrace-type=TYPE"),
-    hidden(Key::Set("UPC_ABORT", "no"), "-noabort"),
-    hidden(Key::Set("UPC_FREEZE", ""), "-nofreeze"),
-    hidden(Key::Set("GASNET_FREEZE_ON_ERROR", "0"), "-nofreeze-on-error"),
-    hidden(Key::NoTrace, "-notrace"),
-    hidden(Key::Bind(false), "-nobind-threads"),
-    hidden(Key::Quiet(false), "-noquiet"),
-    hidden(Key::Show(false), "-noshow"),
-    hidden(Key::Info(false), "-noinfo"),
-    hidden(Key::Count, "-c N, -cpus-per-node N, -p N, -pthreads N"),
-    hidden(Key::Size, "-shared-heap-max SIZE"),
-    hidden(Key::Ignored, "-encode, -encode-args, -encode-env"),
+    opt(RunOption::TraceAll, "-traceall", "trace all accesses between threads"),
+    opt(RunOption::Quiet(true), "-q, -quiet", "print only the output of the program"),
+    opt(RunOption::Verbose, "-v", "print the command and run it").or(&["-vv"]),
+    opt(RunOption::Show(true), "-t, -show", "print the command and run nothing"),
+    opt(RunOption::Info(true), "-i, -info", "print what the program was compiled for"),
+    opt(RunOption::NoConf, "-norc", "do not read ~/.upcrunrc"),
+    opt(RunOption::Conf, "-conf=FILE", "read FILE, too"),
+    opt(RunOption::Version, "-version", "print the version").or(&["-V"]),
+    opt(RunOption::Help, "-help", "print this text").or(&["-h", "-help-gasnet"]),
+    opt(RunOption::Manual, "-manual", "print the manual page, in the language of man"),
+    hidden(RunOption::Set("UPC_POLITE_SYNC", "no"), "-nopolite-sync"),
+    hidden(RunOption::Set("GASNET_BACKTRACE", "0"), "-nobacktrace"),
+    hidden(RunOption::BacktraceType, "-backtrace-type=TYPE"),
+    hidden(RunOption::Set("UPC_ABORT", "no"), "-noabort"),
+    hidden(RunOption::Set("UPC_FREEZE", ""), "-nofreeze"),
+    hidden(RunOption::Set("GASNET_FREEZE_ON_ERROR", "0"), "-nofreeze-on-error"),
+    hidden(RunOption::NoTrace, "-notrace"),
+    hidden(RunOption::Bind(false), "-nobind-threads"),
+    hidden(RunOption::Quiet(false), "-noquiet"),
+    hidden(RunOption::Show(false), "-noshow"),
+    hidden(RunOption::Info(false), "-noinfo"),
+    hidden(RunOption::Count, "-c N, -cpus-per-node N, -p N, -pthreads N"),
+    hidden(RunOption::Size, "-shared-heap-max SIZE"),
+    hidden(RunOption::Ignored, "-encode, -encode-args, -encode-env"),
 ];
 
-const COMMAND: gasnet_options::Command<Key> = gasnet_options::Command {
+const COMMAND: gasnet_options::CommandTable<RunOption> = gasnet_options::CommandTable {
     name: "upcrun",
     brief: "run UPC programs",
     about: "Runs a UPC program on N threads. Given UPC sources, it first compiles them as upcc does; the programs are \
@@ -190,12 +194,12 @@ fn command_line() -> Result<Vec<OsString>, String> {
 
 fn parse(args: Vec<OsString>) -> Result<Run, String> {
     let mut r = Run::default();
-    let mut words = Words::new(&COMMAND, args);
-    while let Some(word) = words.next_word()? {
+    let mut words = Arguments::new(&COMMAND, args);
+    while let Some(word) = words.next_argument()? {
         match word {
-            Word::Option(found) => r.option(found)?,
-            Word::Unknown(word) => r.compiler_option(word, &mut words)?,
-            Word::Operand(word) => {
+            Argument::Option(found) => r.option(found)?,
+            Argument::Unknown(word) => r.compiler_option(word, &mut words)?,
+            Argument::Operand(word) => {
                 r.rest.push(word);
                 r.rest.extend(words.rest());
                 break;
@@ -210,51 +214,55 @@ impl Run {
         self.env.push((name.into(), value.into()));
     }
 
-    fn option(&mut self, found: Found<Key>) -> Result<(), String> {
+    fn option(&mut self, found: FoundOption<RunOption>) -> Result<(), String> {
         let (value, written) = (found.text(), &found.written);
         match found.key {
-            Key::Set(variable, value) => self.set(variable, value),
-            Key::Ranks => self.ranks = Some(count(written, &value)?),
-            Key::Hosts => self.launcher.push(format!("--nodes={}", count(written, &value)?)),
-            Key::Width => {
+            RunOption::Set(variable, value) => self.set(variable, value),
+            RunOption::Ranks => self.ranks = Some(count(written, &value)?),
+            RunOption::Hosts => self.launcher.push(format!("--nodes={}", count(written, &value)?)),
+            RunOption::Width => {
                 let width = count(written, &value)?;
                 self.set("GASNET_NEIGHBORHOOD", &width.to_string());
             }
-            Key::Count => _ = count(written, &value)?,
-            Key::Heap => self.heap = Some(options::parse_size(&value)?),
-            Key::Size => _ = options::parse_size(&value)?,
-            Key::Conf => self.conf = Some(value.into()),
-            Key::NoConf => self.norc = true,
-            Key::Trace => _ = self.trace.get_or_insert_with(|| "upc_trace".into()),
-            Key::TraceAll => {
+            RunOption::Count => _ = count(written, &value)?,
+            RunOption::Heap => self.heap = Some(options::parse_size(&value)?),
+            RunOption::Size => _ = options::parse_size(&value)?,
+            RunOption::Conf => self.conf = Some(value.into()),
+            RunOption::NoConf => self.norc = true,
+            RunOption::Trace => _ = self.trace.get_or_insert_with(|| "upc_trace".into()),
+            RunOption::TraceAll => {
                 self.trace.get_or_insert_with(|| "upc_trace".into());
                 self.trace_all = true;
             }
-            Key::TraceFile => self.trace = Some(value),
-            Key::NoTrace => self.trace = None,
-            Key::Label => self.launcher.push("--label".into()),
-            Key::Bind(on) => self.bind = on,
-            Key::BacktraceType => self.set("GASNET_BACKTRACE_TYPE", &value),
-            Key::Freeze => {
+            RunOption::TraceFile => self.trace = Some(value),
+            RunOption::NoTrace => self.trace = None,
+            RunOption::Label => self.launcher.push("--label".into()),
+            RunOption::Bind(on) => self.bind = on,
+            RunOption::BacktraceType => self.set("GASNET_BACKTRACE_TYPE", &value),
+            RunOption::Freeze => {
                 let thread = if found.value.is_none() { "0" } else { &value };
                 thread.parse::<u32>().map_err(|_| format!("'{written}': '{thread}' is not a thread"))?;
                 self.set("UPC_FREEZE", thread);
             }
-            Key::Quiet(on) => self.quiet = on,
-            Key::Verbose => self.verbose = true,
-            Key::Show(on) => self.show = on,
-            Key::Info(on) => self.info = on,
-            Key::Version => self.print = Some(super::version().replacen("upcc", "upcrun", 1) + "\n"),
-            Key::Help => self.print = Some(COMMAND.help()),
-            Key::Manual => self.print = Some(COMMAND.manual(env!("CARGO_PKG_VERSION"))),
-            Key::Network => self.network = options::network(&value)?,
-            Key::Ignored => {}
+            RunOption::Quiet(on) => self.quiet = on,
+            RunOption::Verbose => self.verbose = true,
+            RunOption::Show(on) => self.show = on,
+            RunOption::Info(on) => self.info = on,
+            RunOption::Version => self.print = Some(super::version().replacen("upcc", "upcrun", 1) + "\n"),
+            RunOption::Help => self.print = Some(COMMAND.help()),
+            RunOption::Manual => self.print = Some(COMMAND.manual(env!("CARGO_PKG_VERSION"))),
+            RunOption::Network => self.network = options::network(&value)?,
+            RunOption::Ignored => {}
         }
         Ok(())
     }
 
     /// An option for the compiler, before the name of a source file.
-    fn compiler_option(&mut self, word: OsString, words: &mut Words<'_, Key>) -> Result<(), String> {
+    fn compiler_option(
+        &mut self,
+        word: OsString,
+        words: &mut Arguments<'_, RunOption>,
+    ) -> Result<(), String> {
         let text = word.to_string_lossy();
         let head = text.get(..2).unwrap_or("");
         let known = matches!(head, "-I" | "-D" | "-U" | "-L" | "-l" | "-T" | "-O" | "-g")

@@ -42,7 +42,7 @@ pub(crate) use out::string_literal;
 use crate::front::ast::{DeclId, DeclKind, ItemKind, NodeId, TranslationUnit};
 use crate::front::token::Sym;
 use crate::front::types::{ExprId, RecordId, TypeKind};
-use crate::ir::{Context, Program, Style};
+use crate::ir::{Context, LoweredProgram, Style};
 use crate::passes::Passes;
 use out::Out;
 use pointers::Pointers;
@@ -86,7 +86,11 @@ pub struct EmitOptions {
 }
 
 /// The translation of a unit that was accepted without errors, and the shared accesses that remain in it.
-pub fn emit(u: &TranslationUnit, program: &dyn Program, o: &EmitOptions) -> (String, BTreeSet<Remark>) {
+pub fn emit(
+    u: &TranslationUnit,
+    program: &dyn LoweredProgram,
+    o: &EmitOptions,
+) -> (String, BTreeSet<Remark>) {
     let mut tags = if o.iso_inline { inline::make_static(u) } else { HashMap::new() };
     loop {
         let mut e = Emitter::new(u, program, o, tags.clone());
@@ -144,7 +148,7 @@ pub struct Emitter<'a> {
     laid_out: BTreeSet<RecordId>,
     anonymous: HashSet<RecordId>,
     own_files: Vec<bool>,
-    program: &'a dyn Program,
+    program: &'a dyn LoweredProgram,
     /// What holds around the code being emitted.
     context: Rc<Context>,
     /// The functions of this file that accesses go through.
@@ -196,7 +200,7 @@ pub type Remark = (String, u32, String);
 impl<'a> Emitter<'a> {
     fn new(
         u: &'a TranslationUnit,
-        program: &'a dyn Program,
+        program: &'a dyn LoweredProgram,
         o: &'a EmitOptions,
         tags: HashMap<u32, String>,
     ) -> Self {

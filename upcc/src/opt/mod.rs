@@ -35,7 +35,7 @@ pub use crate::passes::Passes;
 pub use stream::{BUFFER_BYTES, BUFFERS};
 
 use crate::front::ast::{Expr, FuncDef, Stmt, StmtKind, TranslationUnit};
-use crate::ir::{Code, Context, Form, Place, Program};
+use crate::ir::{Code, Context, Form, LoweredProgram, Place};
 use crate::lower;
 use std::rc::Rc;
 
@@ -51,7 +51,7 @@ pub struct Optimiser<'a> {
     passes: Passes,
 }
 
-impl Program for Optimiser<'_> {
+impl LoweredProgram for Optimiser<'_> {
     fn function(&self, f: &FuncDef) -> Rc<Context> {
         Optimiser::function(self, f)
     }

@@ -1,9 +1,9 @@
 //! From words to [`Options`].
 
 use super::super::conf::split_words;
-use super::spelling::{COMMAND, CPP_SEPARATE, Key, SEPARATE, near_miss};
+use super::spelling::{COMMAND, CPP_SEPARATE, CompilerOption, SEPARATE, near_miss};
 use super::*;
-use gasnet_options::{Found, Word, Words};
+use gasnet_options::{Argument, Arguments, FoundOption};
 use std::ffi::OsString;
 
 /// Parses the arguments (without the program's name). An error is text for the user.
@@ -20,14 +20,14 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Options, String
         }
     }
     let o = Options { line: words.join(" "), ..Options::default() };
-    let words = Words::new(&COMMAND, words.into_iter().map(OsString::from));
+    let words = Arguments::new(&COMMAND, words.into_iter().map(OsString::from));
     let mut p = Parser { o, words, lang: None };
-    while let Some(word) = p.words.next_word()? {
+    while let Some(word) = p.words.next_argument()? {
         let text = |word: OsString| word.to_string_lossy().into_owned();
         match word {
-            Word::Option(found) => p.option(&found)?,
-            Word::Operand(word) => p.operand(text(word))?,
-            Word::Unknown(word) => p.compilers_option(&text(word))?,
+            Argument::Option(found) => p.option(&found)?,
+            Argument::Operand(word) => p.operand(text(word))?,
+            Argument::Unknown(word) => p.compilers_option(&text(word))?,
         }
     }
     let o = p.o;
@@ -42,7 +42,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Options, String
 
 struct Parser {
     o: Options,
-    words: Words<'static, Key>,
+    words: Arguments<'static, CompilerOption>,
     /// `-x`
     lang: Option<InputKind>,
 }
@@ -277,17 +277,17 @@ impl Parser {
     }
 
     /// An option of the table.
-    fn option(&mut self, found: &Found<Key>) -> Result<(), String> {
+    fn option(&mut self, found: &FoundOption<CompilerOption>) -> Result<(), String> {
         let (value, w) = (found.text(), &found.written);
         let o = &mut self.o;
         match found.key {
-            Key::Stop(stage) => self.stage(stage),
-            Key::Output => o.output = Some(value.into()),
-            Key::Threads => self.threads(w, &value)?,
-            Key::Heap => o.shared_heap = parse_size(&value)?,
-            Key::Quiet => o.quiet = true,
-            Key::Explain => o.explain = true,
-            Key::Dump => {
+            CompilerOption::Stop(stage) => self.stage(stage),
+            CompilerOption::Output => o.output = Some(value.into()),
+            CompilerOption::Threads => self.threads(w, &value)?,
+            CompilerOption::Heap => o.shared_heap = parse_size(&value)?,
+            CompilerOption::Quiet => o.quiet = true,
+            CompilerOption::Explain => o.explain = true,
+            CompilerOption::Dump => {
                 o.dump = match value.as_str() {
                     "ast" => Some(Form::Ast),
                     "ir" => Some(Form::Ir),
@@ -299,43 +299,43 @@ impl Parser {
                 };
                 self.stage(Stage::Translate);
             }
-            Key::SaveTemps(on) => o.save_temps = on,
-            Key::Lines(on) => o.no_lines = !on,
-            Key::RequireSize(on) => o.require_size = Some(on),
-            Key::SizeWarn(on) => o.size_warn = Some(on),
-            Key::Network => {
+            CompilerOption::SaveTemps(on) => o.save_temps = on,
+            CompilerOption::Lines(on) => o.no_lines = !on,
+            CompilerOption::RequireSize(on) => o.require_size = Some(on),
+            CompilerOption::SizeWarn(on) => o.size_warn = Some(on),
+            CompilerOption::Network => {
                 o.network = network(&value)?;
                 o.other_network = o.network.is_none().then_some(value);
             }
-            Key::UsesMpi => _ = o.cc_program.get_or_insert_with(mpicc),
-            Key::Embed => o.embed = true,
-            Key::ExternMain => o.extern_main = true,
-            Key::Checks(on) => o.no_checks = !on,
-            Key::SmartOutput => o.smart_output = true,
-            Key::ShowSizes => o.show_sizes = true,
-            Key::CCompiler => o.cc_program = Some(value),
-            Key::LinkWith => o.link_with = Some(value),
-            Key::Verbose => o.verbose = true,
-            Key::DryRun => o.dry_run = true,
-            Key::Conf => o.conf = Some(value.into()),
-            Key::NoConf => o.norc = true,
-            Key::Version => o.info = Some(Info::Version),
-            Key::Help => o.info = Some(Info::Help),
-            Key::Manual => o.info = Some(Info::Manual),
-            Key::IncludeDir => o.info = Some(Info::IncludeDir),
-            Key::MpiCc => o.info = Some(Info::MpiCc),
-            Key::Confs => o.info = Some(Info::Confs),
-            Key::EchoVariable => o.info = Some(Info::EchoVar(value)),
-            Key::Optimise(true) => o.disabled.retain(|d| d != "all"),
-            Key::Optimise(false) => o.disabled.push("all".into()),
-            Key::Passes(true) => o.disabled.retain(|d| !value.split(',').any(|name| name == d)),
-            Key::Passes(false) => o.disabled.extend(value.split(',').map(String::from)),
-            Key::Pthreads if found.value.is_some() => {
+            CompilerOption::UsesMpi => _ = o.cc_program.get_or_insert_with(mpicc),
+            CompilerOption::Embed => o.embed = true,
+            CompilerOption::ExternMain => o.extern_main = true,
+            CompilerOption::Checks(on) => o.no_checks = !on,
+            CompilerOption::SmartOutput => o.smart_output = true,
+            CompilerOption::ShowSizes => o.show_sizes = true,
+            CompilerOption::CCompiler => o.cc_program = Some(value),
+            CompilerOption::LinkWith => o.link_with = Some(value),
+            CompilerOption::Verbose => o.verbose = true,
+            CompilerOption::DryRun => o.dry_run = true,
+            CompilerOption::Conf => o.conf = Some(value.into()),
+            CompilerOption::NoConf => o.norc = true,
+            CompilerOption::Version => o.info = Some(Info::Version),
+            CompilerOption::Help => o.info = Some(Info::Help),
+            CompilerOption::Manual => o.info = Some(Info::Manual),
+            CompilerOption::IncludeDir => o.info = Some(Info::IncludeDir),
+            CompilerOption::MpiCc => o.info = Some(Info::MpiCc),
+            CompilerOption::Confs => o.info = Some(Info::Confs),
+            CompilerOption::EchoVariable => o.info = Some(Info::EchoVar(value)),
+            CompilerOption::Optimise(true) => o.disabled.retain(|d| d != "all"),
+            CompilerOption::Optimise(false) => o.disabled.push("all".into()),
+            CompilerOption::Passes(true) => o.disabled.retain(|d| !value.split(',').any(|name| name == d)),
+            CompilerOption::Passes(false) => o.disabled.extend(value.split(',').map(String::from)),
+            CompilerOption::Pthreads if found.value.is_some() => {
                 _ = value
                     .parse::<u32>()
                     .map_err(|_| format!("'{w}': '{value}' is not a number of threads"))?;
             }
-            Key::Pthreads | Key::Ignored => {}
+            CompilerOption::Pthreads | CompilerOption::Ignored => {}
         }
         Ok(())
     }

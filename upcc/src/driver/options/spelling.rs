@@ -1,11 +1,11 @@
 //! The spelling of options: the table of ours, those of gcc that take a word, and misspelled ones.
 
 use super::Stage;
-use gasnet_options::{Command, Opt, Style, hidden, opt, shown};
+use gasnet_options::{CommandTable, Opt, Style, hidden, opt, shown};
 
 /// An option of `upcc` itself.
 #[derive(Clone, Copy)]
-pub(super) enum Key {
+pub(super) enum CompilerOption {
     Stop(Stage),
     Output,
     Threads,
@@ -48,14 +48,14 @@ pub(super) enum Key {
 }
 
 /// The options of `upcc`. Those without a key are gcc's, or have a parser of their own.
-const OPTIONS: &[Opt<Key>] = &[
-    opt(Key::Stop(Stage::Object), "-c", "stop after compiling: an object file"),
-    opt(Key::Stop(Stage::Assembly), "-S", "stop at assembly"),
-    opt(Key::Stop(Stage::Preprocess), "-E", "stop after preprocessing"),
-    opt(Key::Stop(Stage::Translate), "-trans", "stop after translation to C (foo.trans.c)"),
-    opt(Key::Output, "-o FILE", "output file; for a program a.out by default"),
+const OPTIONS: &[Opt<CompilerOption>] = &[
+    opt(CompilerOption::Stop(Stage::Object), "-c", "stop after compiling: an object file"),
+    opt(CompilerOption::Stop(Stage::Assembly), "-S", "stop at assembly"),
+    opt(CompilerOption::Stop(Stage::Preprocess), "-E", "stop after preprocessing"),
+    opt(CompilerOption::Stop(Stage::Translate), "-trans", "stop after translation to C (foo.trans.c)"),
+    opt(CompilerOption::Output, "-o FILE", "output file; for a program a.out by default"),
     opt(
-        Key::Threads,
+        CompilerOption::Threads,
         "-T N",
         "fix the number of threads (static environment); by default it is chosen at each run",
     ),
@@ -71,15 +71,15 @@ const OPTIONS: &[Opt<Key>] = &[
         "pointers-to-shared of 16 bytes (default 8) in all objects of a program: no limits on blocks and heaps",
     ),
     opt(
-        Key::Heap,
+        CompilerOption::Heap,
         "-shared-heap=SIZE",
         "shared heap of each thread, in MB or with KB, MB or GB (default: physical memory / threads of the host)",
     ),
     shown("-Wall, -Wextra, -Werror, -W..., -Wno-...", "warnings, as of a C compiler, about the UPC program"),
     shown("-Wupc", "warnings about what is wrong in UPC alone"),
-    opt(Key::Quiet, "-w", "no warnings"),
+    opt(CompilerOption::Quiet, "-w", "no warnings"),
     opt(
-        Key::Optimise(false),
+        CompilerOption::Optimise(false),
         "-noopt",
         "no UPC optimisations; -fno-upc-NAME turns off one of them: forall, privatise, coalesce, split-phase, \
          arithmetic, hoist, outline, vector",
@@ -90,12 +90,12 @@ const OPTIONS: &[Opt<Key>] = &[
          result, travel together until the next synchronisation",
     ),
     opt(
-        Key::Explain,
+        CompilerOption::Explain,
         "--explain",
         "print, for each source line, the shared accesses that are not optimised, and the reason",
     ),
     opt(
-        Key::Dump,
+        CompilerOption::Dump,
         "--dump=FORM",
         "make no file, and print: with FORM ir, each shared access in the intermediate form, and how passes change \
          it; with FORM ast, the syntax tree",
@@ -106,70 +106,74 @@ const OPTIONS: &[Opt<Key>] = &[
          around, and casts of other threads' memory; slower",
     ),
     opt(
-        Key::SaveTemps(true),
+        CompilerOption::SaveTemps(true),
         "-save-temps[=HOW]",
         "keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)",
     ),
-    opt(Key::Lines(false), "-nolines", "no #line in the emitted C"),
+    opt(CompilerOption::Lines(false), "-nolines", "no #line in the emitted C"),
     opt(
-        Key::RequireSize(true),
+        CompilerOption::RequireSize(true),
         "-require-size",
         "(linking) fail at start if the shared heap is smaller than requested (default); -norequire-size accepts it",
     ),
     opt(
-        Key::Network,
+        CompilerOption::Network,
         "-network=NAME",
         "(linking) default network of the program for upcrun: smp, udp, mpi, ofi, netvm",
     ),
-    opt(Key::UsesMpi, "-uses-mpi", "compile and link with mpicc: the program calls MPI itself"),
+    opt(CompilerOption::UsesMpi, "-uses-mpi", "compile and link with mpicc: the program calls MPI itself"),
     shown(
         "-shared",
         "(linking, with -fPIC) a shared object, which uses the runtime of the program that loads it and may define \
          shared variables; dlopen of it is collective then",
     ),
     opt(
-        Key::Embed,
+        CompilerOption::Embed,
         "-embed",
         "(linking, with -shared) a whole program with a runtime of its own, for what starts it in its own process",
     ),
-    opt(Key::Checks(false), "-nochecks", "do not check whether the objects of a program are compatible"),
-    opt(Key::SmartOutput, "-smart-output", "name the program after its first source, not a.out"),
-    opt(Key::ShowSizes, "-show-sizes", "print the sizes of pointers-to-shared and their limits"),
-    opt(Key::CCompiler, "--cc=PROG", "the C compiler to use"),
-    opt(Key::LinkWith, "-link-with=PROG", "link with PROG in place of the C compiler"),
-    opt(Key::NoConf, "-norc", "do not read ~/.upccrc"),
-    opt(Key::Conf, "-conf=FILE", "read FILE, too"),
-    opt(Key::Verbose, "-v", "print the commands and run them").or(&["-vv"]),
-    opt(Key::DryRun, "-###", "print the commands and run none").or(&["-dryrun", "-dry-run"]),
-    opt(Key::Version, "--version", "print the version").or(&["-V"]),
-    opt(Key::Help, "--help", "print this text").or(&["-h"]),
-    opt(Key::Manual, "--manual", "print the manual page, in the language of man"),
-    hidden(Key::SaveTemps(true), "-save-all-temps"),
-    hidden(Key::SaveTemps(false), "-nosave-temps"),
-    hidden(Key::Lines(true), "-lines"),
-    hidden(Key::RequireSize(false), "-norequire-size, -no-require-size"),
-    hidden(Key::SizeWarn(true), "-size-warn"),
-    hidden(Key::SizeWarn(false), "-nosize-warn, -no-size-warn"),
-    hidden(Key::Checks(true), "-checks"),
-    hidden(Key::ExternMain, "-extern-main"),
-    hidden(Key::Optimise(true), "-opt"),
-    hidden(Key::Passes(true), "-opt-enable=NAMES"),
-    hidden(Key::Passes(false), "-opt-disable=NAMES"),
-    hidden(Key::EchoVariable, "-echo-var=NAME"),
-    hidden(Key::IncludeDir, "-print-include-dir"),
-    hidden(Key::MpiCc, "-print-mpicc"),
-    hidden(Key::Confs, "-show-confs"),
-    hidden(Key::Pthreads, "-pthreads[=N]"),
+    opt(
+        CompilerOption::Checks(false),
+        "-nochecks",
+        "do not check whether the objects of a program are compatible",
+    ),
+    opt(CompilerOption::SmartOutput, "-smart-output", "name the program after its first source, not a.out"),
+    opt(CompilerOption::ShowSizes, "-show-sizes", "print the sizes of pointers-to-shared and their limits"),
+    opt(CompilerOption::CCompiler, "--cc=PROG", "the C compiler to use"),
+    opt(CompilerOption::LinkWith, "-link-with=PROG", "link with PROG in place of the C compiler"),
+    opt(CompilerOption::NoConf, "-norc", "do not read ~/.upccrc"),
+    opt(CompilerOption::Conf, "-conf=FILE", "read FILE, too"),
+    opt(CompilerOption::Verbose, "-v", "print the commands and run them").or(&["-vv"]),
+    opt(CompilerOption::DryRun, "-###", "print the commands and run none").or(&["-dryrun", "-dry-run"]),
+    opt(CompilerOption::Version, "--version", "print the version").or(&["-V"]),
+    opt(CompilerOption::Help, "--help", "print this text").or(&["-h"]),
+    opt(CompilerOption::Manual, "--manual", "print the manual page, in the language of man"),
+    hidden(CompilerOption::SaveTemps(true), "-save-all-temps"),
+    hidden(CompilerOption::SaveTemps(false), "-nosave-temps"),
+    hidden(CompilerOption::Lines(true), "-lines"),
+    hidden(CompilerOption::RequireSize(false), "-norequire-size, -no-require-size"),
+    hidden(CompilerOption::SizeWarn(true), "-size-warn"),
+    hidden(CompilerOption::SizeWarn(false), "-nosize-warn, -no-size-warn"),
+    hidden(CompilerOption::Checks(true), "-checks"),
+    hidden(CompilerOption::ExternMain, "-extern-main"),
+    hidden(CompilerOption::Optimise(true), "-opt"),
+    hidden(CompilerOption::Passes(true), "-opt-enable=NAMES"),
+    hidden(CompilerOption::Passes(false), "-opt-disable=NAMES"),
+    hidden(CompilerOption::EchoVariable, "-echo-var=NAME"),
+    hidden(CompilerOption::IncludeDir, "-print-include-dir"),
+    hidden(CompilerOption::MpiCc, "-print-mpicc"),
+    hidden(CompilerOption::Confs, "-show-confs"),
+    hidden(CompilerOption::Pthreads, "-pthreads[=N]"),
     hidden(
-        Key::Ignored,
+        CompilerOption::Ignored,
         "-nopthreads, -link-cache, -nolink-cache, -allow-deprecated, -fast-symptr, -nofast-symptr",
     )
     .or(&["-bupc", "-gupc", "-cupc", "-cupc2c", "-trace", "-inst", "-compress", "-nightly", "-stable"]),
-    hidden(Key::Ignored, "-translator=PROG, -http-proxy=HOST"),
+    hidden(CompilerOption::Ignored, "-translator=PROG, -http-proxy=HOST"),
 ];
 
 /// The command `upcc`.
-pub(super) const COMMAND: Command<Key> = Command {
+pub(super) const COMMAND: CommandTable<CompilerOption> = CommandTable {
     name: "upcc",
     brief: "compile and link UPC programs",
     about: "Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libraries (.o, .a) into a \
