@@ -223,19 +223,6 @@
 //! *Rank*, *job*, *team*: as in the crate `gasnet`. *World*: the job as a program sees it. *Phase*: a closure
 //! between two barriers. *Part*: the elements of an array that lie on one rank.
 
-/// What documents show of this crate must compile.
-#[cfg(doctest)]
-mod documents {
-    #[doc = include_str!("../../README.md")]
-    struct Readme;
-    #[doc = include_str!("../../docs/from-lamellar.md")]
-    struct FromLamellar;
-    #[doc = include_str!("../../docs/from-upcxx.md")]
-    struct FromUpcxx;
-    #[doc = include_str!("../../docs/from-mpi.md")]
-    struct FromMpi;
-}
-
 mod args;
 mod array;
 mod body;

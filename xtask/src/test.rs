@@ -122,6 +122,12 @@ const BESIDE: &[Step] = &[
         run: checks::docs,
     },
     Step { name: "doctest", about: "examples in the documentation", quick: false, run: checks::doctest },
+    Step {
+        name: "publish",
+        about: "each crate that is meant for others can be published, and builds from its package",
+        quick: false,
+        run: checks::publish,
+    },
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: checks::hwloc },
     Step {
         name: "features",

@@ -47,6 +47,30 @@ pub(super) fn doctest(_: &mut Context) -> End {
     }
 }
 
+/// Packs the crates that are meant for others and builds each from its package, over the packages of those
+/// below it. Nothing leaves this machine.
+pub(super) fn publish(_: &mut Context) -> End {
+    let mut publish = sh::cargo(&["publish", "--dry-run", "--workspace", "--allow-dirty"]);
+    // A build that is thrown away.
+    publish.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    let shown = sh::show(&publish);
+    let outcome = match sh::capture(publish, CARGO_LIMIT) {
+        Ok(outcome) => outcome,
+        Err(why) => return End::Failed(why),
+    };
+    let crates = outcome.stderr.lines().filter(|line| line.trim_start().starts_with("Uploading ")).count();
+    match outcome.status {
+        Some(0) if crates > 0 => End::Passed(format!("{crates} crates")),
+        Some(101) if outcome.stderr.contains("the `--workspace` flag is unstable") => {
+            End::Untested("cargo publishes several crates at a time from 1.90 on".to_string())
+        }
+        _ => {
+            say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            End::Failed(format!("{shown}: {}", outcome.end()))
+        }
+    }
+}
+
 /// Tests the launcher with hwloc; installs the library first where this may.
 pub(super) fn hwloc(_: &mut Context) -> End {
     let present = || {
