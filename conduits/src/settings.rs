@@ -85,7 +85,7 @@ pub(crate) fn check() -> Result<(), Error> {
     gasnet_launch::check_settings().map_err(|e| Error::job(e.to_string()))
 }
 
-/// Warnings about `GASNET_*` names in the environment that nobody reads, with the nearest known name.
+/// Warnings about names in the environment that nobody reads, with the nearest known name.
 pub fn unknown_settings() -> Vec<String> {
     warnings(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
@@ -106,7 +106,8 @@ fn warnings(names: impl Iterator<Item = String>) -> Vec<String> {
 fn environment_markdown() -> String {
     let mut text = String::from(
         "# Environment\n\nThis page is generated from the tables of all crates; `conduits/src/settings.rs` joins them. \
-         A name that starts with `GASNET_` and is not in the table causes a warning.\n\n\
+         A name that starts with `GASNET_` and is not in the table causes a warning; one that starts with `UPC_` or `CAF_`, \
+         if it is nearly one in the table.\n\n\
          - A *size* is a number of bytes, or a number with the unit K, M, G or T (powers of 1024). \
          In variables that start with `UPC_` a size without a unit counts MB.\n\
          - A *time* is a number of nanoseconds, or a number with the unit ns, us, ms or s.\n\

@@ -349,26 +349,40 @@ pub fn parse_time(v: &str) -> Option<u64> {
     v[..digits].parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Warnings about `GASNET_*` names that are not among the known ones, with the nearest of these.
+/// Prefixes of settings that other software uses as well: their names are doubtful only near a known one.
+const SHARED_PREFIXES: [&str; 2] = ["CAF_", "UPC_"];
+
+/// The prefix of a name that is one of ours, and whether it is ours alone.
+fn prefix(name: &str) -> Option<(&'static str, bool)> {
+    let shared = SHARED_PREFIXES.into_iter().find(|prefix| name.starts_with(prefix));
+    if name.starts_with("GASNET_TEST_") {
+        return None;
+    }
+    shared.map(|prefix| (prefix, false)).or_else(|| name.starts_with("GASNET_").then_some(("GASNET_", true)))
+}
+
+/// Warnings about `GASNET_*` names that are not among the known ones, with the nearest of these; and about
+/// names with the other prefixes that are nearly a known one.
 pub fn unknown_names(
     names: impl Iterator<Item = String>,
     known: impl Iterator<Item = &'static Setting> + Clone,
 ) -> Vec<String> {
     let mut out: Vec<String> = names
-        .filter(|n| {
-            n.starts_with("GASNET_") && !n.starts_with("GASNET_TEST_") && !known.clone().any(|s| s.name == n)
-        })
-        .map(|n| {
+        .filter(|n| !known.clone().any(|s| s.name == n))
+        .filter_map(|n| {
+            let (prefix, own) = prefix(&n)?;
             // What both begin with says nothing; a third of the rest may differ, and two letters that changed
             // places.
-            let most = (n.len().saturating_sub("GASNET_".len()) / 3).clamp(2, 3);
+            let third = (n.len() - prefix.len()) / 3;
+            let most = if own { third.clamp(2, 3) } else { third.clamp(1, 2) };
             let far = |s: &&Setting| strsim::osa_distance(s.name, &n);
-            let near = known.clone().min_by_key(far).filter(|s| far(s) <= most);
-            match near {
-                Some(s) => format!("unknown setting {n}: did you mean {}?", s.name),
-                None => {
-                    format!("unknown setting {n} has no effect; docs/environment.md lists the known ones")
-                }
+            let alike = known.clone().filter(|s| s.name.starts_with(prefix));
+            match alike.min_by_key(far).filter(|s| far(s) <= most) {
+                Some(s) => Some(format!("unknown setting {n}: did you mean {}?", s.name)),
+                None if own => Some(format!(
+                    "unknown setting {n} has no effect; docs/environment.md lists the known ones"
+                )),
+                None => None,
             }
         })
         .collect();
@@ -486,5 +500,10 @@ mod tests {
         assert_eq!(swapped, ["unknown setting GASNET_CHEKC: did you mean GASNET_CHECK?"]);
         let short = unknown_names(["GASNET_FOO".into()].into_iter(), SETTINGS.iter());
         assert!(short[0].contains("docs/environment.md"), "no other name is near: {short:?}");
+        // Other software has names with these prefixes.
+        const HEAP: &[Setting] = &[setting("CAF_HEAP", "", "")];
+        let names = ["CAF_HEEP", "CAF_FC", "CAF_HEAP", "UPC_NODES"].map(String::from);
+        let w = unknown_names(names.into_iter(), HEAP.iter().chain(SETTINGS));
+        assert_eq!(w, ["unknown setting CAF_HEEP: did you mean CAF_HEAP?"]);
     }
 }
