@@ -53,9 +53,10 @@ use gasnet_wire::shm::map::last_tick;
 use mail::Mail;
 use members::Members;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
+pub use record::{Called, Words};
 pub use reduction::{Combine, ElementType, Reduction};
 pub use typed::PendingCollective;
 pub use typed::Word;
@@ -176,6 +177,8 @@ pub(crate) struct Collectives {
     teams: Mutex<Vec<Weak<Members>>>,
     /// Number for the next team that this rank takes part in; 0 is the team of all ranks.
     pub(crate) next_team: AtomicU32,
+    /// How a language says that operations do not match.
+    pub(crate) words: OnceLock<record::Words>,
 }
 
 impl Collectives {
@@ -189,6 +192,7 @@ impl Collectives {
             advances: AtomicU32::new(0),
             teams: Mutex::default(),
             next_team: AtomicU32::new(1),
+            words: OnceLock::new(),
         }
     }
 

@@ -113,8 +113,15 @@ impl Wire {
     /// same `subject` prints its text.
     #[cold]
     pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
-        say_once(self.header, &self.boot, prefix, subject, text);
-        self.tell(&ToMonitor::Abort(1, text.to_string()));
+        let line = format!("{prefix}rank {} of {}: {text}", self.boot.rank, self.boot.size);
+        self.fatal_line(subject, &line)
+    }
+
+    /// [`Wire::fatal_about`] in the words of a language: prints this line, as it is.
+    #[cold]
+    pub fn fatal_line(&self, subject: &str, line: &str) -> ! {
+        say_once(self.header, subject, line);
+        self.tell(&ToMonitor::Abort(1, line.to_string()));
         self.leave(1)
     }
 
@@ -157,7 +164,7 @@ fn tell(boot: &Boot, packet: &ToMonitor) {
 /// Prints an error unless another rank of the host prints one about the subject: what all find wrong is said
 /// once. Returns when it has been printed, since the monitor may end whoever prints as soon as one of them
 /// has told it.
-fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text: &str) {
+fn say_once(header: &HostHeader, subject: &str, line: &str) {
     let mut hasher = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(subject, &mut hasher);
     let mark = std::hash::Hasher::finish(&hasher) | 1;
@@ -171,7 +178,7 @@ fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text:
             std::thread::sleep(std::time::Duration::from_micros(100));
         }
     }
-    say(&format!("{prefix}rank {} of {}: {text}", boot.rank, boot.size));
+    say(line);
     header.said.store(mark, Relaxed);
 }
 
@@ -184,7 +191,7 @@ pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     if boot.link.is_some() {
         tell(boot, &ToMonitor::Refused(text));
     } else {
-        say_once(header, boot, "gasnet: ", &text, &text);
+        say_once(header, &text, &format!("gasnet: rank {} of {}: {text}", boot.rank, boot.size));
         tell(boot, &ToMonitor::Abort(1, text));
     }
     match &boot.overseer {

@@ -104,6 +104,43 @@ impl What {
     }
 }
 
+/// An operation as a member has started it, where it is not what another member has: for messages in the
+/// words of a language ([`Rank::say_collectives`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Called {
+    /// The member.
+    pub rank: RankId,
+    /// The operation, as this runtime calls it: `a barrier`.
+    pub name: &'static str,
+    /// Bytes of a block.
+    pub bytes: u64,
+    /// The member of the team that data comes from or goes to, as far as it is known.
+    pub root: Option<u32>,
+    /// The number of [`ElementType::of_language`], as far as it is known.
+    pub element_type: Option<u8>,
+}
+
+/// A line that says what two members have called.
+pub type Words = fn(&Called, &Called) -> String;
+
+impl Rank {
+    /// Has messages about operations that do not match be in the words of a language. The first call counts.
+    ///
+    /// # One-sided
+    pub fn say_collectives(&self, words: Words) {
+        let _ = self.coll.words.set(words);
+    }
+}
+
+impl What {
+    fn of(self, rank: RankId) -> Called {
+        let name = KINDS.get((self.0 & ((1 << KIND) - 1)) as usize).unwrap_or(&KINDS[0]);
+        let root = (self.0 >> ROOT & ((1 << (SIZE - ROOT)) - 1)).checked_sub(1).map(|root| root as u32);
+        let element_type = ElementType::language_number(self.elements());
+        Called { rank, name, bytes: self.size(), root, element_type }
+    }
+}
+
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let field = |at: u32, bits: u32| self.0 >> at & ((1 << bits) - 1);
@@ -241,6 +278,10 @@ impl Record {
             team => format!("team {team}"),
         };
         let (before, after) = if a.0 < b.0 { (a, b) } else { (b, a) };
+        if let Some(words) = rank.coll.words.get() {
+            let line = words(&before.1.of(before.0), &after.1.of(after.0));
+            rank.fatal_line("collective operations do not match", &line);
+        }
         rank.fatal(&format!(
             "collective operations do not match: operation {} of {team} is {} on rank {}, and {} on rank {}: all members must call the \
              same operations in the same order, with the same sizes and roots",

@@ -19,6 +19,8 @@ pub struct ElementType(u8);
 impl ElementType {
     /// Nothing is known of it, and nothing is compared.
     pub const UNKNOWN: ElementType = ElementType(0);
+    /// Types that no message names.
+    pub const OTHERS: u8 = u8::MAX - ElementType::NAMED.len() as u8;
     /// Types that messages name.
     const NAMED: [&str; 10] = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"];
 
@@ -30,8 +32,12 @@ impl ElementType {
         // FNV-1a.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-        let others = u64::from(u8::MAX) - ElementType::NAMED.len() as u64;
-        ElementType((ElementType::NAMED.len() as u64 + 1 + (hash >> 32) % others) as u8)
+        ElementType::of_language(((hash >> 32) % u64::from(ElementType::OTHERS)) as u8)
+    }
+
+    /// A type of a language, by a number below [`ElementType::OTHERS`] that its runtime gives it.
+    pub fn of_language(number: u8) -> ElementType {
+        ElementType(ElementType::NAMED.len() as u8 + 1 + number % ElementType::OTHERS)
     }
 
     /// A Rust type.
@@ -41,6 +47,11 @@ impl ElementType {
 
     pub(super) fn number(self) -> u8 {
         self.0
+    }
+
+    /// The number of a language's type with that number in messages.
+    pub(super) fn language_number(number: u8) -> Option<u8> {
+        number.checked_sub(ElementType::NAMED.len() as u8 + 1)
     }
 
     /// The type with this number in words, for messages.
