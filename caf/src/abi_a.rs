@@ -15,6 +15,7 @@ mod random;
 mod sync;
 mod teams;
 
+use crate::collect::in_words;
 use crate::image::{self, Image};
 use crate::report::Report;
 use crate::{joint, owner};
@@ -28,7 +29,7 @@ fn image() -> &'static Image {
 
 #[cold]
 fn start() -> &'static Image {
-    let image = image::start(|| [owner::handlers(), joint::handlers()].concat());
+    let image = image::start(|| [owner::handlers(), joint::handlers()].concat(), in_words);
     control::arm();
     image
 }

@@ -1,16 +1,17 @@
 //! `co_broadcast`, `co_sum`, `co_min`, `co_max` and `co_reduce`.
 //!
 //! All images must call them with arguments of the same type and shape. What they call travels with the
-//! core's operation, as its size and a [signature](Subject::signature). Another one ends the job with a
-//! message.
-//! With `GASNET_CHECK=1` the images compare all before, and the message is in the words of Fortran.
+//! core's operation, as its size and a byte of its [signature](Subject::signature). Another one ends the job
+//! with a message, which says what that byte does ([`in_words`]). With `GASNET_CHECK=1` the images compare
+//! all before, and the message says all.
 
 use crate::descriptor::{Class, Element};
 use crate::image::Image;
-use crate::joint::{Combine, How};
+use crate::joint::{ALLOCATE, Combine, How};
 use crate::stat::Failure;
 use crate::wide::{Bytes, Evidence, Wide};
 use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::coll::{Called, ElementType};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -43,6 +44,53 @@ pub struct Subject {
     pub result: i32,
 }
 
+/// The types of elements, in the order of their numbers.
+const CLASSES: [Class; 6] =
+    [Class::Integer, Class::Logical, Class::Real, Class::Complex, Class::Character, Class::Derived];
+/// Subroutines, in the order of their numbers.
+const COMBINING: [&str; 4] = ["co_sum", "co_min", "co_max", "co_reduce"];
+/// Meanings that messages tell apart: `allocate`, and each subroutine with each type.
+const MEANINGS: u8 = 1 + (COMBINING.len() * CLASSES.len()) as u8;
+/// Calls with one meaning that messages tell apart.
+const REST: u8 = 8;
+const _: () = assert!(ALLOCATE == 0 && MEANINGS * REST <= ElementType::OTHERS);
+
+/// The line about images that do not call the same.
+pub fn in_words(first: &Called, second: &Called) -> String {
+    let image = |called: &Called| called.rank.0 + 1;
+    let (one, mut other) = (meaning(first), meaning(second));
+    if one == other {
+        other += ", of another shape, kind or result_image";
+    }
+    format!(
+        "Fortran runtime error: statements of images do not match: image {} executes {one}, and image {} executes {other}: all images of a \
+         team execute the same image control statements and collective subroutines in the same order, with arguments of one type and \
+         shape\n\nError termination.",
+        image(first),
+        image(second)
+    )
+}
+
+/// What an image has called, as far as its messages say it.
+fn meaning(called: &Called) -> String {
+    let (bytes, image) = (called.bytes, called.root.map(|root| root + 1));
+    let with = |name: &str| image.map_or(String::new(), |image| format!(", {name} {image}"));
+    match (called.name, called.element_type.map(|number| number % MEANINGS)) {
+        ("a barrier", _) => "sync all, or another statement at which images wait for each other".into(),
+        ("a broadcast", _) => format!("co_broadcast of {bytes} bytes{}", with("source_image")),
+        ("a reduction" | "a reduction to all", Some(0)) => "allocate of a coarray".into(),
+        ("a reduction" | "a reduction to all", Some(number)) => {
+            let (action, class) =
+                ((number - 1) as usize / CLASSES.len(), (number - 1) as usize % CLASSES.len());
+            let (name, class) = (COMBINING[action], CLASSES[class].name());
+            format!("{name} of {bytes} bytes of {class}{}", with("result_image"))
+        }
+        ("a reduction" | "a reduction to all", None) => format!("a collective subroutine of {bytes} bytes"),
+        ("a gather_all", _) => "form team".into(),
+        (name, _) => name.into(),
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.action {
@@ -66,7 +114,8 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
-    /// A word that calls have in common that match. It is the same for different calls by chance only.
+    /// A word that calls have in common that match. It is the same for different calls by chance only. The
+    /// lowest byte, which messages carry, is the number of a [`meaning`] and a part of all the rest.
     fn signature(&self) -> u64 {
         let Element { class, kind, bytes } = self.element;
         let action = match self.action {
@@ -80,7 +129,20 @@ impl Subject {
         let extents = self.extents.iter().map(|extent| *extent as u64);
         // FNV-1a, by words, and its bits mixed.
         let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
-        words.into_iter().chain(extents).fold(0xcbf2_9ce4_8422_2325, step)
+        let hash = words.into_iter().chain(extents).fold(0xcbf2_9ce4_8422_2325, step);
+        let rest = hash >> 32 & (u64::from(REST) - 1);
+        hash & !0xff | (rest * u64::from(MEANINGS) + u64::from(self.meaning()))
+    }
+
+    /// Its subroutine and type as a number; 0 is [`ALLOCATE`].
+    fn meaning(&self) -> u8 {
+        let action = match self.action {
+            Action::Broadcast(_) | Action::Sum => 0,
+            Action::Min => 1,
+            Action::Max => 2,
+            Action::Reduce => 3,
+        };
+        1 + action * CLASSES.len() as u8 + self.element.class as u8
     }
 
     fn bytes(&self) -> usize {
@@ -310,6 +372,7 @@ pub fn check_allocated(subject: &Subject, is_null: bool) -> Result<usize, Failur
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gasnet::RankId;
 
     fn subject(action: Action, class: Class, kind: i32, bytes: usize) -> Subject {
         Subject { action, element: Element { class, kind, bytes }, extents: vec![3], result: 0 }
@@ -382,5 +445,25 @@ mod tests {
             assert_ne!(other.signature(), one.signature(), "{other}");
         }
         assert_eq!(one.to_string(), "co_sum of real of 8 bytes, shape [3]");
+    }
+
+    #[test]
+    fn messages_say_what_the_images_call() {
+        let called = |rank, name, bytes, root, subject: Option<&Subject>| {
+            let element_type = subject.map(|subject| subject.signature() as u8);
+            Called { rank: RankId(rank), name, bytes, root, element_type }
+        };
+        let max = subject(Action::Max, Class::Character, 1, 5);
+        let (a, b) =
+            (called(0, "a barrier", 0, None, None), called(2, "a reduction", 15, Some(1), Some(&max)));
+        let line = in_words(&a, &b);
+        assert!(line.contains("image 1 executes sync all"), "{line}");
+        assert!(line.contains("image 3 executes co_max of 15 bytes of character, result_image 2:"), "{line}");
+        let (one, three) = (subject(Action::Sum, Class::Real, 0, 8), subject(Action::Sum, Class::Real, 0, 4));
+        let [one, three] = [&one, &three].map(|s| called(1, "a reduction to all", 24, None, Some(s)));
+        assert_ne!(one.element_type, three.element_type);
+        assert!(in_words(&one, &three).contains("of another shape, kind"));
+        let all = CLASSES.iter().zip(0..).all(|(class, number)| *class as u8 == number);
+        assert!(all, "the order of the types");
     }
 }

@@ -11,6 +11,7 @@ use crate::heap::Heap;
 use crate::peers::{Peers, control_bytes};
 use crate::settings::Settings;
 use crate::stat::Failure;
+use gasnet::coll::Words;
 use gasnet::{Error, Handler, RankId, Team, Threading};
 use gasnet_conduits::BootOptions;
 use gasnet_sys::process::Pid;
@@ -44,6 +45,8 @@ pub struct Image {
     pub begun: AtomicBool,
     /// Whether there are coarrays whose bounds are not known yet.
     pub fresh: AtomicBool,
+    /// Whether this image has warned of a mistake.
+    pub warned: AtomicBool,
     /// Whether the end of this image has begun.
     pub leaving: AtomicBool,
     /// Reads of mapped memory since the last poll.
@@ -121,16 +124,17 @@ pub fn current() -> Option<&'static Image> {
 }
 
 /// Starts this image, if it has not: its rank of the job, and a segment as large as the memory allows.
-/// `handlers` are those of all messages of this library.
+/// `handlers` are those of all messages of this library; `words`
+/// say that collective operations do not match.
 ///
 /// # Collective
 /// Over all images, by the first call of the library.
 #[cold]
-pub fn start(handlers: impl FnOnce() -> Vec<(u8, Handler)>) -> &'static Image {
+pub fn start(handlers: impl FnOnce() -> Vec<(u8, Handler)>, words: Words) -> &'static Image {
     let mut first = false;
     let image = IMAGE.get_or_init(|| {
         first = true;
-        begin(handlers()).unwrap_or_else(|text| refuse(&text))
+        begin(handlers(), words).unwrap_or_else(|text| refuse(&text))
     });
     if first {
         // Nobody sends to an image whose state is not there yet.
@@ -145,12 +149,15 @@ fn refuse(text: &str) -> ! {
     std::process::exit(1)
 }
 
-fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
-    let settings = Settings::from_env()?;
+fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
     let options = BootOptions { default_ranks: 1, static_ranks: None };
     // Programs with OpenMP access coarrays from several threads.
     let rank = gasnet_conduits::init(&options, Threading::Parallel).map_err(|e| e.to_string())?;
-    let fail = |e: Error| -> ! { rank.fatal_with("Fortran runtime error: ", &e.to_string()) };
+    // By the job, in which one image says it.
+    let refuse = |text: String| -> ! { rank.fatal_line(&text, &format!("Fortran runtime error: {text}")) };
+    let fail = |e: Error| -> ! { refuse(e.to_string()) };
+    let settings = Settings::from_env().unwrap_or_else(|text| refuse(text));
+    rank.say_collectives(words);
     for (index, handler) in handlers {
         rank.register_library(index, handler).unwrap_or_else(|e| fail(e));
     }
@@ -175,6 +182,7 @@ fn begin(handlers: Vec<(u8, Handler)>) -> Result<Image, String> {
         processes,
         begun: AtomicBool::new(false),
         fresh: AtomicBool::new(false),
+        warned: AtomicBool::new(false),
         leaving: AtomicBool::new(false),
         looks: AtomicU32::new(0),
         peers: Peers::new(rank.size(), job[0], is_crowded(rank)),
@@ -288,6 +296,16 @@ impl Image {
         // One write: messages of other images come before or after.
         let _ = std::io::stderr().write_all(message.as_bytes());
         self.rank.global_exit(1)
+    }
+
+    /// Says once that the program is wrong, and goes on.
+    #[cold]
+    pub fn warn(&self, text: &str) {
+        if !self.warned.swap(true, Relaxed) && !self.rank.config().quiet {
+            let image = self.rank.id().0 + 1;
+            let message = format!("Fortran runtime warning on image {image}: {text}\n");
+            let _ = std::io::stderr().write_all(message.as_bytes());
+        }
     }
 
     /// Error termination because of a statement that failed.

@@ -41,6 +41,9 @@ const ASK: u8 = FIRST_LIBRARY_HANDLER + 10;
 const QUERY: u8 = FIRST_LIBRARY_HANDLER + 11;
 const DOING: u8 = FIRST_LIBRARY_HANDLER + 12;
 
+/// The signature of an `allocate`.
+pub const ALLOCATE: u8 = 0;
+
 /// Time between two questions of an image that waits for another one.
 const TIME_BETWEEN_QUERIES: Duration = Duration::from_secs(1);
 /// Steps of a wait between two looks at the clock.
@@ -63,7 +66,8 @@ pub type Combine = dyn Fn(&mut [u8], &[u8]) + Send + Sync;
 pub struct How {
     /// Bytes of an element.
     pub element: usize,
-    /// What all images have to agree on beside the size.
+    /// What all images have to agree on beside the size: messages carry
+    /// the lowest byte, which says what is called.
     pub signature: u64,
     /// The function, if it is one on words.
     pub known: Option<Operation>,
@@ -499,9 +503,7 @@ fn take_part(team: &Team, what: What) -> Option<Part> {
 
 /// The core's form of a reduction. Without a function, the result is one of the operands.
 fn reduction(how: &How) -> Reduction {
-    // Letters, for a name.
-    let letters: [u8; 16] = std::array::from_fn(|i| b'a' + (how.signature >> (4 * i) & 15) as u8);
-    let element_type = ElementType::named(std::str::from_utf8(&letters).unwrap_or_default());
+    let element_type = ElementType::of_language(how.signature as u8);
     if let Some(known) = how.known {
         return Reduction { element_type, ..Reduction::known(known.function, known.word) };
     }

@@ -11,7 +11,7 @@
 use crate::coarray::{Coarray, Kind};
 use crate::descriptor::{DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
 use crate::image::{Block, Image, Level, Tables, lock};
-use crate::joint::How;
+use crate::joint::{ALLOCATE, How};
 use crate::stat::{Failure, code};
 use gasnet::RankId;
 use gasnet::atomics::{Function, Operation, WordType};
@@ -21,9 +21,6 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 /// Bytes of a lock, and of an event.
 pub const CELL_BYTES: u64 = 16;
-
-/// What images have in common that agree on a place.
-const ALLOCATE: u64 = 0x616c_6c6f_6361_7465;
 
 /// Bytes of a pointer.
 const WORD_BYTES: usize = size_of::<usize>();
@@ -262,7 +259,8 @@ impl Image {
     /// A place that all images of the current team have free.
     fn agree(&self, n: u64, bytes: u64) -> Result<u64, Failure> {
         let max = Operation { function: Function::Max, word: WordType::U64 };
-        let how = How { element: 8, signature: ALLOCATE, known: Some(max), combine: None, commutes: true };
+        let how =
+            How { element: 8, signature: ALLOCATE.into(), known: Some(max), combine: None, commutes: true };
         let mut from = 0;
         loop {
             let mine = lock(&self.heap).find(bytes, from).unwrap_or(u64::MAX);

@@ -18,7 +18,8 @@
 ! run: 2 3 | args results | status 1 | says match
 ! run: 2 3 | args sources | status 1 | says match
 ! run: 1 2 | args source-range | status 1 | says co_broadcast
-! run: 2 3 | args operations | status 1 | never passed
+! run: 2 3 | args operations | status 1 | says image 1 executes
+! run: 2 3 | args kinds | status 1 | env GASNET_NEIGHBORHOOD=off | says image 1 executes co_
 ! run: 2 3 | args stopped | status 1 | says stopped
 program mistakes
   use, intrinsic :: iso_fortran_env, only: lock_type
