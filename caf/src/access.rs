@@ -20,7 +20,7 @@ use gasnet_wire::bytes;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Reads of mapped memory between two polls: a program may wait for a value that only a handler sets.
+/// Looks at memory between two polls.
 const LOOKS_PER_POLL: u32 = 256;
 
 /// Most writes under way.
@@ -150,9 +150,10 @@ impl Image {
         true
     }
 
-    /// Notes a read of mapped memory.
+    /// Notes that the program has looked at memory without a message, and polls from time to time: it may
+    /// wait for what only a handler changes.
     #[inline]
-    fn count_look(&self) {
+    pub fn count_look(&self) {
         let looks = self.looks.load(Relaxed).wrapping_add(1);
         self.looks.store(looks, Relaxed);
         if looks.is_multiple_of(LOOKS_PER_POLL) {
