@@ -125,6 +125,7 @@ impl Image {
             self.settle_bytes(target.rank, 0..u64::MAX);
             return Ok(Lead::Owner);
         };
+        self.count_look();
         let process = self.processes.get(target.rank.0 as usize).copied().flatten();
         let near = Near { own: target.rank == self.rank.id(), segment, process };
         let start = if near.own { segment.local.expose_provenance() } else { segment.addr };
@@ -215,11 +216,53 @@ impl Image {
         let path = path.resolved()?;
         let there = self.locate(path.coarray, 0, path.image)?;
         let target = Target { rank: there.rank, offset: there.offset, steps: &path.steps };
-        match self.follow(&path, target).map_err(|miss| miss.on(there.rank.0 + 1))? {
+        // SAFETY: (1).
+        let Err(failure) = (unsafe { self.put_there(&path, target, &from, overlap) }) else { return Ok(()) };
+        let Some(from) = self.shortened(&path, target, &from) else { return Err(failure) };
+        self.warn(&failure.text);
+        // SAFETY: (1); fewer elements than before.
+        unsafe { self.put_there(&path, target, &from, overlap) }
+    }
+
+    /// The first elements along each dimension, as many as the section has that the reference leads to, if
+    /// there are more than that: as where the compiler does not check bounds. Whole components are no
+    /// sections.
+    #[cold]
+    fn shortened(&self, path: &Path<'_>, target: Target<'_>, from: &Local) -> Option<Local> {
+        let part = |subscript: &Subscript| !matches!(subscript, Subscript::Full(1));
+        if !matches!(path.steps.last(), Some(Step::Array { subscripts, .. }) if subscripts.iter().any(part)) {
+            return None;
+        }
+        let extents = match self.follow(path, target).ok()? {
+            Lead::Mapped(section, _) => section.extents(),
+            Lead::Private(found, _) => found.section.extents(),
+            Lead::Owner => self.ask_shape(target).ok()?,
+        };
+        let own = from.section.extents();
+        let longer = own.len() == extents.len() && own.iter().zip(&extents).all(|(own, n)| own >= n);
+        let wanted = longer && own != extents && !self.rank.config().check;
+        wanted.then(|| Local { section: from.section.clone().first(&extents), element: from.element })
+    }
+
+    /// Writes to what a resolved reference leads to.
+    ///
+    /// # Errors
+    /// As [`Image::put_by_path`].
+    ///
+    /// # Safety
+    /// As [`Image::put_by_path`].
+    unsafe fn put_there(
+        &self,
+        path: &Path<'_>,
+        target: Target<'_>,
+        from: &Local,
+        overlap: bool,
+    ) -> Result<(), Failure> {
+        match self.follow(path, target).map_err(|miss| miss.on(target.rank.0 + 1))? {
             Lead::Mapped(section, bytes) => {
                 let copy;
-                let mut source = from.section;
-                if overlap && there.rank == self.rank.id() {
+                let mut source = from.section.clone();
+                if overlap && target.rank == self.rank.id() {
                     // SAFETY: (1).
                     copy = unsafe { Packed::load(&Local { section: source, element: from.element }) }?;
                     source = copy.section();
@@ -229,7 +272,7 @@ impl Image {
             }
             Lead::Private(found, near) => {
                 // SAFETY: (1).
-                let copy = unsafe { converted(&path, &from, found.bytes, found.section.extents()) }?;
+                let copy = unsafe { converted(path, from, found.bytes, found.section.extents()) }?;
                 if write_private(&found, &near, &copy.data) {
                     return Ok(());
                 }
@@ -241,7 +284,7 @@ impl Image {
                 let one = from.section.axes.is_empty() && ranked;
                 let extents = if one { self.ask_shape(target)? } else { from.section.extents() };
                 // SAFETY: (1).
-                let copy = unsafe { converted(&path, &from, bytes, extents) }?;
+                let copy = unsafe { converted(path, from, bytes, extents) }?;
                 self.ask_write_whole(target, &copy)
             }
         }

@@ -221,24 +221,24 @@ impl Descriptor {
     }
 
     /// Its elements at the subscripts that compiled code hands over beside it; its own first element is at
-    /// `at`.
+    /// `at`. Those of the other side of the assignment have the extents `other`.
     ///
     /// # Safety
     /// 1. `subscripts` has an entry for each dimension (owed by the caller).
-    pub unsafe fn section_at(self, at: usize, subscripts: *const Subscripts) -> Section {
+    pub unsafe fn section_at(self, at: usize, subscripts: *const Subscripts, other: &[usize]) -> Section {
         let span = self.span();
-        let axis = |i| {
-            let Dimension { stride, lower, .. } = self.dimension(i);
-            let step = stride * span;
+        let (mut at, mut axes, mut whole) = (at, Vec::with_capacity(self.rank()), Vec::new());
+        for (i, dimension) in (0..self.rank()).map(|i| (i, self.dimension(i))) {
             // SAFETY: (1).
-            unsafe { (*subscripts.add(i)).axis(lower, step) }
-        };
-        let (mut at, mut axes) = (at, Vec::with_capacity(self.rank()));
-        for (start, axis) in (0..self.rank()).map(axis) {
+            let subscript = unsafe { &*subscripts.add(i) };
+            let (start, axis) = subscript.axis(dimension.lower, dimension.stride * span);
             at = at.wrapping_add_signed(start);
             axes.push(axis);
+            whole.push(subscript.is_whole(&dimension));
         }
-        Section { at, axes }
+        let mut section = Section { at, axes };
+        section.complete(&whole, other);
+        section
     }
 
     /// Makes it describe contiguous elements at `base` with these extents and lower bounds of 1.
@@ -343,6 +343,16 @@ struct Triplet {
 }
 
 impl Subscripts {
+    /// Whether these are all subscripts of a dimension, as far as its descriptor says.
+    fn is_whole(&self, dimension: &Dimension) -> bool {
+        if self.vector > 0 {
+            return false;
+        }
+        // SAFETY: without elements it is a triplet.
+        let Triplet { lower, upper, stride } = unsafe { self.which.triplet };
+        (lower, upper, stride) == (dimension.lower, dimension.upper, 1)
+    }
+
     /// Where the axis begins, from element `lower` on, and the axis.
     fn axis(&self, lower: isize, step: isize) -> (isize, Axis) {
         if self.vector > 0 {
@@ -450,6 +460,39 @@ impl Section {
             axis
         });
         Section { at, axes: axes.collect() }
+    }
+
+    /// Corrects the number of elements along axes that are `whole` dimensions. Where one subscript stands
+    /// before such a dimension and a vector beside it, compiled code hands over the upper bound that belongs
+    /// to another one; the `other` side of the assignment has as many elements.
+    fn complete(&mut self, whole: &[bool], other: &[usize]) {
+        let long = |n: &usize| *n != 1;
+        let mut wanted = other.iter().copied().filter(long);
+        let counts = self.axes.iter().zip(whole).map(|(axis, whole)| match axis.count() {
+            n if *whole => wanted.next().unwrap_or(n),
+            1 => 1,
+            n => wanted.next().filter(|next| *next == n).unwrap_or(n),
+        });
+        let counts: Vec<usize> = counts.collect();
+        // Where that does not fit, the program is wrong.
+        if counts.iter().copied().filter(long).eq(other.iter().copied().filter(long)) {
+            for (axis, n) in self.axes.iter_mut().zip(counts) {
+                if let Axis::Regular { count, .. } = axis {
+                    *count = n;
+                }
+            }
+        }
+    }
+
+    /// The first elements along each axis, as many as these.
+    pub fn first(mut self, extents: &[usize]) -> Section {
+        for (axis, n) in self.axes.iter_mut().zip(extents) {
+            match axis {
+                Axis::Regular { count, .. } => *count = (*count).min(*n),
+                Axis::Listed(list) => list.truncate(*n),
+            }
+        }
+        self
     }
 
     /// Elements in all.

@@ -2,7 +2,7 @@
 program vectors
   implicit none
   integer :: a(12)[*], b(0:9, 5:14)[*], c(0:4, 5:9, -2:2)[*]
-  integer :: v(3) = [1, 5, 7], x(3), y(2, 3), z(3, 2, 2), me, n, i, j, k, next, from
+  integer :: v(3) = [1, 5, 7], x(3), y(2, 3), z(3, 2, 2), w(2, 5), u(5, 2), me, n, i, j, k, next, from
   integer(1) :: v1(2) = [3_1, 4_1]
   integer(2) :: v2(2) = [2_2, 0_2]
   integer(8) :: v8(3) = [6_8, 14_8, 6_8]
@@ -50,6 +50,14 @@ program vectors
         call check(all(z(:, j, k) == 10000 * i + [400, 200, 0] + 10 * (v1(j) + 2) + v2(k)), &
             'a triplet and two vectors')
       end do
+    end do
+    w = c(3, v1 + 3_1, :)[i]
+    do k = -2, 2
+      call check(all(w(:, k + 3) == 10000 * i + 300 + 10 * (v1 + 3) + k), 'a scalar, a vector and a whole dimension')
+    end do
+    u = c(3, :, v2 - 2_2)[i]
+    do j = 5, 9
+      call check(all(u(j - 4, :) == 10000 * i + 300 + 10 * j + v2 - 2), 'a scalar, a whole dimension and a vector')
     end do
     x(1:2) = c(3, v1 + 3_1, -1)[i]
     call check(all(x(1:2) == 10000 * i + 300 + 10 * (v1 + 3) - 1), 'a vector between scalars')

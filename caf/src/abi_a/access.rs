@@ -40,7 +40,7 @@ impl There {
         if simple { image.locate(coarray, self.offset, self.index).ok() } else { None }
     }
 
-    /// The elements.
+    /// The elements. Those of the other side of the assignment have the extents `other`.
     ///
     /// # Errors
     /// No such coarray, image or elements.
@@ -48,7 +48,7 @@ impl There {
     /// # Safety
     /// All pointers are null or those of compiled code for one call (owed by the caller).
     #[cold]
-    unsafe fn elements(&self, image: &Image) -> Result<Remote, Failure> {
+    unsafe fn elements(&self, image: &Image, other: &[usize]) -> Result<Remote, Failure> {
         // SAFETY: owed by the caller.
         unsafe {
             let coarray = coarray(self.token)?;
@@ -61,7 +61,7 @@ impl There {
             }
             let section = match self.subscripts.is_null() {
                 true => self.like.section(0),
-                false => self.like.section_at(0, self.subscripts),
+                false => self.like.section_at(0, self.subscripts, other),
             };
             let offset = coarray.elements_at(self.offset, &section, self.like.elem_len())?;
             // The subscripts may begin elsewhere.
@@ -123,8 +123,9 @@ pub unsafe extern "C" fn _gfortran_caf_get(
     }
     // SAFETY: see above.
     unsafe {
-        let elements = there.elements(image);
-        let result = elements.and_then(|from| image.get_section(Local::of(to, kind), &from, overlap));
+        let to = Local::of(to, kind);
+        let elements = there.elements(image, &to.section.extents());
+        let result = elements.and_then(|from| image.get_section(to, &from, overlap));
         report(stat, std::ptr::null_mut(), 0).finish(image, result);
     }
 }
@@ -178,8 +179,9 @@ pub unsafe extern "C" fn _gfortran_caf_send(
     }
     // SAFETY: see above.
     unsafe {
-        let elements = there.elements(image);
-        let result = elements.and_then(|to| image.put_section(&to, Local::of(source, source_kind), overlap));
+        let source = Local::of(source, source_kind);
+        let elements = there.elements(image, &source.section.extents());
+        let result = elements.and_then(|to| image.put_section(&to, source, overlap));
         report(stat, std::ptr::null_mut(), 0).finish(image, result);
     }
 }
@@ -221,8 +223,12 @@ pub unsafe extern "C" fn _gfortran_caf_sendget(
             kind: source_kind,
             team,
         };
-        let both = to.elements(image).and_then(|to| Ok((to, from.elements(image)?)));
-        let result = both.and_then(|(to, from)| image.transfer(&to, &from, overlap));
+        let result = from.elements(image, &[]).and_then(|first| {
+            // Either may say how many elements the other one has.
+            let to = to.elements(image, &first.section.extents())?;
+            let from = from.elements(image, &to.section.extents())?;
+            image.transfer(&to, &from, overlap)
+        });
         report(stat, std::ptr::null_mut(), 0).finish(image, result);
     }
 }
