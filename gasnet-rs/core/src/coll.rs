@@ -300,6 +300,13 @@ impl Rank {
         since.map_or(Duration::ZERO, |since| last_tick().saturating_sub(since))
     }
 
+    /// Has messages about operations that do not match be in the words of a language. The first call counts.
+    ///
+    /// # One-sided
+    pub fn say_collectives(&self, words: Words) {
+        let _ = self.coll.words.set(words);
+    }
+
     /// Starts an operation in the background.
     pub(crate) fn spawn_collective(&self, future: impl Future<Output = ()> + Send + 'static) -> Event {
         let mut future: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(future);

@@ -123,15 +123,6 @@ pub struct Called {
 /// A line that says what two members have called.
 pub type Words = fn(&Called, &Called) -> String;
 
-impl Rank {
-    /// Has messages about operations that do not match be in the words of a language. The first call counts.
-    ///
-    /// # One-sided
-    pub fn say_collectives(&self, words: Words) {
-        let _ = self.coll.words.set(words);
-    }
-}
-
 impl What {
     fn of(self, rank: RankId) -> Called {
         let name = KINDS.get((self.0 & ((1 << KIND) - 1)) as usize).unwrap_or(&KINDS[0]);
