@@ -76,6 +76,7 @@ impl Bare {
             trace: report.trace,
             wall: report.wall,
             stalls: report.stalls,
+            chooser: report.chooser,
         })
     }
 }

@@ -13,8 +13,10 @@
 //! assert_eq!(report.results, [0, 1, 2, 3]);
 //! ```
 
+use crate::choice::Chooser;
 use crate::conduit::SimConduit;
 use crate::cost::CostModel;
+use crate::course::Step;
 use crate::event::Activity;
 use crate::net::Network;
 use crate::shared::{Caller, Simulation, set_current};
@@ -22,7 +24,7 @@ use crate::sim_nic::SimNic;
 use crate::time::Time;
 use crate::turn::Turn;
 use crate::watchdog::Watchdog;
-use crate::world::{Stats, World};
+use crate::world::{Hardships, Stats, World};
 use crate::{Registration, boot};
 use gasnet::{Config, Rank, Threading};
 use gasnet_wire::conduit::{Conduit, OpenContext};
@@ -46,6 +48,8 @@ pub struct Cluster {
     pub(crate) stall: Duration,
     pub(crate) config: Config,
     pub(crate) most_events: u64,
+    pub(crate) chooser: Option<Chooser>,
+    pub(crate) hardships: Hardships,
 }
 
 /// The result of a simulation.
@@ -63,6 +67,8 @@ pub struct Report<T> {
     pub wall: Duration,
     /// How often a rank kept its turn for long without calling the runtime.
     pub stalls: u32,
+    /// The chooser, if there was one.
+    pub chooser: Option<Chooser>,
 }
 
 /// Why a simulation ended before its programs did. Its message contains the seed.
@@ -74,6 +80,12 @@ pub struct Failure {
     pub time: Time,
     /// The cause.
     pub what: What,
+    /// Number of events until then.
+    pub events: u64,
+    /// The trace until then.
+    pub trace: u64,
+    /// The chooser, if there was one.
+    pub chooser: Option<Box<Chooser>>,
 }
 
 /// See [`Failure`].
@@ -118,6 +130,12 @@ pub struct Waiting {
     pub unread: usize,
 }
 
+impl Failure {
+    pub(crate) fn before_start(seed: u64, what: What) -> Failure {
+        Failure { seed, time: Time::ZERO, what, events: 0, trace: 0, chooser: None }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "simulation with seed {} failed at {}: ", self.seed, self.time)?;
@@ -158,6 +176,8 @@ impl Cluster {
             stall: Duration::from_secs(5),
             config: Config { quiet: true, ..Config::default() },
             most_events: u64::MAX,
+            chooser: None,
+            hardships: Hardships::default(),
         }
     }
 
@@ -210,6 +230,18 @@ impl Cluster {
         self
     }
 
+    /// Lets this chooser, once all ranks have started, choose what happens next. Default: the costs do.
+    pub fn chooser(mut self, chooser: Option<Chooser>) -> Cluster {
+        self.chooser = chooser;
+        self
+    }
+
+    /// Makes life harder for the ranks.
+    pub fn hardships(mut self, hardships: Hardships) -> Cluster {
+        self.hardships = hardships;
+        self
+    }
+
     /// Runs `program` on every rank, then a barrier.
     ///
     /// # Errors
@@ -232,7 +264,7 @@ impl Cluster {
         program: &dyn Fn(&'static Rank) -> T,
         dismantle: bool,
     ) -> Result<Report<T>, Failure> {
-        let fail = |what| Failure { seed: self.seed, time: Time::ZERO, what };
+        let fail = |what| Failure::before_start(self.seed, what);
         let shared = self.world();
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
         let files = boot::Files::common(self.ranks).map_err(|e| fail(What::Start(e.to_string())))?;
@@ -249,6 +281,7 @@ impl Cluster {
             if self.segment > 0 {
                 rank.attach_and_keep(self.segment, None).map_err(|e| e.to_string())?;
             }
+            shared.world().starting -= 1;
             let value = program(rank);
             rank.barrier();
             ranks.borrow_mut().push(rank);
@@ -273,6 +306,7 @@ impl Cluster {
             trace: report.trace,
             wall: report.wall,
             stalls: report.stalls,
+            chooser: report.chooser,
         })
     }
 
@@ -281,6 +315,8 @@ impl Cluster {
         if self.model.firmware.attended {
             world.share_processors();
         }
+        world.chooser = self.chooser.clone().map(Box::new);
+        world.hardships = self.hardships.clone();
         Arc::new(Simulation::new(world, self.ranks))
     }
 
@@ -296,7 +332,11 @@ impl Cluster {
         body: &dyn Fn(u32) -> Result<(), String>,
     ) -> Result<Report<()>, Failure> {
         let began = Instant::now();
-        let fail = |what| Failure { seed: self.seed, time: shared.world().now, what };
+        let fail = |what| {
+            let w = shared.world();
+            let (time, events, trace) = (w.now, w.stats.events, w.trace);
+            Failure { seed: self.seed, time, what, events, trace, chooser: w.chooser.clone() }
+        };
         let outcome: RefCell<Option<What>> = RefCell::new(None);
         let mut turns = Vec::with_capacity(self.ranks as usize);
         for r in 0..self.ranks {
@@ -316,8 +356,15 @@ impl Cluster {
         let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed);
         let mut over = 0;
         while over < self.ranks {
-            let next = shared.world().ready.pop_front();
-            if let Some(r) = next {
+            let step = {
+                let mut w = shared.world();
+                if w.stats.events >= self.most_events {
+                    drop(w);
+                    return Err(fail(What::TooLong(self.most_events)));
+                }
+                w.step()
+            };
+            if let Some(Step::Turn(r)) = step {
                 shared.world().stats.turns += 1;
                 shared.alive();
                 shared.progress.running.store(r + 1, Ordering::Relaxed);
@@ -338,12 +385,9 @@ impl Cluster {
                 continue;
             }
             let mut w = shared.world();
-            if w.stats.events >= self.most_events {
-                drop(w);
-                return Err(fail(What::TooLong(self.most_events)));
-            }
-            match w.next() {
-                Some(event) => {
+            match step {
+                Some(Step::Turn(_)) => {}
+                Some(Step::Event(event)) => {
                     if let Some(left) = w.happen(event) {
                         w.nic(left);
                     }
@@ -363,6 +407,7 @@ impl Cluster {
             trace: w.trace,
             wall: began.elapsed(),
             stalls: watchdog.stalls(),
+            chooser: w.chooser.as_deref().cloned(),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The course of events: the queue, packets on their way, and the turns of ranks.
 
+use crate::choice::{Chooser, Kind, MOST_WAYS, Way};
 use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, OneSidedOp, Owner, WorldEvent};
 use crate::time::Time;
 use crate::world::World;
@@ -11,6 +12,7 @@ use std::collections::hash_map::Entry;
 pub(crate) struct QueuedEvent {
     at: Time,
     number: u64,
+    chain: u32,
     event: WorldEvent,
 }
 
@@ -30,6 +32,14 @@ impl Ord for QueuedEvent {
     fn cmp(&self, o: &QueuedEvent) -> Ordering {
         (o.at, o.number).cmp(&(self.at, self.number))
     }
+}
+
+/// What happens next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A rank gets the turn.
+    Turn(u32),
+    Event(WorldEvent),
 }
 
 /// A packet on its way.
@@ -68,14 +78,20 @@ impl World {
     /// Makes an event.
     pub(crate) fn at(&mut self, at: Time, event: WorldEvent) {
         self.number += 1;
-        self.queue.push(QueuedEvent { at: at.max(self.now), number: self.number, event });
+        let chain = match event {
+            WorldEvent::Resume(rank) => rank,
+            _ if self.chooser.is_some() => self.chains.of_event(),
+            _ => 0,
+        };
+        self.queue.push(QueuedEvent { at: at.max(self.now), number: self.number, chain, event });
     }
 
     /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends
     /// it.
     pub(crate) fn pass(&mut self, rank: u32, length: Time) -> bool {
-        let end = self.occupy(rank, length);
-        if self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
+        let slow = self.hardships.slow.iter().find(|(who, _)| *who == rank);
+        let end = self.occupy(rank, length * slow.map_or(1, |(_, times)| u64::from(*times)));
+        if !self.explores() && self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
             self.now = end;
             return true;
         }
@@ -104,6 +120,9 @@ impl World {
     pub(crate) fn tell(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         r.news += 1;
+        if self.chooser.is_some() {
+            self.chains.stepped(rank);
+        }
         if matches!(r.state, Activity::Idle(_)) {
             r.state = Activity::Ready;
             self.ready.push_back(rank);
@@ -111,11 +130,89 @@ impl World {
     }
 
     /// Takes the next event and advances the time to it.
-    pub(crate) fn next(&mut self) -> Option<WorldEvent> {
+    fn next(&mut self) -> Option<WorldEvent> {
         let e = self.queue.pop()?;
-        self.now = e.at;
+        Some(self.take(e))
+    }
+
+    fn take(&mut self, e: QueuedEvent) -> WorldEvent {
+        // A choice may have taken a later one before.
+        self.now = self.now.max(e.at);
         self.stats.events += 1;
-        Some(e.event)
+        self.chains.step(e.chain);
+        e.event
+    }
+
+    /// Whether something other than the costs chooses now.
+    fn explores(&self) -> bool {
+        self.chooser.is_some() && self.starting == 0
+    }
+
+    /// What happens next: the first rank that is ready, or else the next event, unless a chooser takes
+    /// another one.
+    pub(crate) fn step(&mut self) -> Option<Step> {
+        let mut chooser = if self.explores() { self.chooser.take() } else { None };
+        let step = match &mut chooser {
+            Some(chooser) => self.chosen(chooser),
+            None => match self.ready.pop_front() {
+                Some(rank) => Some(Step::Turn(rank)),
+                None => self.next().map(Step::Event),
+            },
+        };
+        if chooser.is_some() {
+            self.chooser = chooser;
+        }
+        let Some(Step::Turn(rank)) = step else { return step };
+        let until =
+            self.hardships.stalls.iter().find(|(r, from, to)| *r == rank && (*from..*to).contains(&self.now));
+        if let Some((_, _, until)) = until.copied() {
+            self.at(until, WorldEvent::Resume(rank));
+            self.set(rank, Activity::Busy);
+            return self.step();
+        }
+        self.chains.turn(rank);
+        step
+    }
+
+    fn chosen(&mut self, chooser: &mut Chooser) -> Option<Step> {
+        let ready = self.ready.len().min(MOST_WAYS);
+        let mut ways: Vec<Way> = self.ready.iter().take(ready).map(|rank| self.way_of_rank(*rank)).collect();
+        let mut events: Vec<QueuedEvent> = Vec::new();
+        while ready + events.len() < MOST_WAYS
+            && let Some(event) = self.queue.pop()
+        {
+            ways.push(self.way_of_event(&event));
+            events.push(event);
+        }
+        if ways.is_empty() {
+            return None;
+        }
+        let taken = chooser.choose(&ways);
+        let event = (taken >= ready).then(|| events.remove(taken - ready));
+        self.queue.extend(events);
+        match event {
+            Some(event) => Some(Step::Event(self.take(event))),
+            None => self.ready.remove(taken).map(Step::Turn),
+        }
+    }
+
+    fn way_of_rank(&self, rank: u32) -> Way {
+        let spins = self.ranks[rank as usize].empty_polls > 1;
+        Way { chain: rank, step: 1 << 63 | u64::from(rank), rank, spins, kind: Kind::GoesOn }
+    }
+
+    fn way_of_event(&self, event: &QueuedEvent) -> Way {
+        let (rank, kind) = match event.event {
+            WorldEvent::Resume(rank) => return self.way_of_rank(rank),
+            WorldEvent::Arrive(packet) => match self.packets.get(packet as usize) {
+                Some(packet) => (packet.to, packet.body.as_ref().map_or(Kind::Other, Body::way)),
+                None => (u32::MAX, Kind::Other),
+            },
+            WorldEvent::Done(op) => (self.ops.get(op as usize).map_or(u32::MAX, |op| op.from), Kind::Done),
+            WorldEvent::Nic(rank, _) => (rank, Kind::Other),
+            WorldEvent::Device(_) => (u32::MAX, Kind::Other),
+        };
+        Way { chain: event.chain, step: event.number, rank, spins: false, kind }
     }
 
     fn record(&mut self, kind: u64, who: u64, what: u64) {
@@ -315,7 +412,7 @@ impl World {
     /// Reserves a frame's buffer, unless too many to this peer wait already.
     pub(crate) fn reserve(&mut self, from: u32, to: u32, channel: Channel, len: usize) -> Option<u32> {
         let used = self.ranks[from as usize].untaken.entry((to, channel)).or_default();
-        if *used >= FRAMES_PER_PEER {
+        if *used >= self.hardships.frames {
             return None;
         }
         *used += 1;
@@ -338,7 +435,7 @@ impl World {
     pub(crate) fn recycle(&mut self, f: FrameBuf) {
         let (from, to) = (f.from, f.to);
         if let Entry::Occupied(mut used) = self.ranks[from as usize].untaken.entry((to, f.channel)) {
-            let was_full = *used.get() >= FRAMES_PER_PEER;
+            let was_full = *used.get() >= self.hardships.frames;
             *used.get_mut() -= 1;
             if *used.get() == 0 {
                 used.remove();
@@ -353,10 +450,6 @@ impl World {
         }
     }
 }
-
-/// Most frames of one channel from one host to another that the receiver has not taken; a further one would
-/// block.
-const FRAMES_PER_PEER: u16 = 64;
 
 /// Size class of a frame: it has `1 << class` lines.
 fn class(len: usize) -> usize {

@@ -1,5 +1,6 @@
 //! What happens in the [`World`](crate::world::World): its events, what packets carry, and one-sided ops.
 
+use crate::choice::Kind;
 use core::any::Any;
 use firehose::{Keys, Refusal};
 use gasnet_wire::conduit::{Channel, FrameLine};
@@ -82,6 +83,18 @@ pub(crate) enum Body {
 }
 
 impl Body {
+    /// What its arrival is in a choice.
+    pub(crate) fn way(&self) -> Kind {
+        match self {
+            Body::Frame(_) => Kind::Message,
+            Body::Put { .. } => Kind::Put,
+            Body::Get { .. } => Kind::Get,
+            Body::Data { .. } => Kind::Data,
+            Body::Refused { .. } => Kind::Done,
+            Body::Control(_) | Body::Firmware(_) => Kind::Other,
+        }
+    }
+
     /// Its number in the trace.
     pub(crate) fn kind(&self) -> u64 {
         match self {

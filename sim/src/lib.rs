@@ -23,6 +23,7 @@ mod bare;
 mod boot;
 mod card;
 mod cell;
+mod choice;
 mod clan;
 mod cluster;
 mod conduit;
@@ -51,6 +52,7 @@ mod world;
 pub use bare::{Bare, Machine};
 pub use card::Stage;
 pub use cell::{Bound, Cell};
+pub use choice::{Chooser, Explore, Kind, Pick, Way};
 pub use clan::{
     Arbitration, Burst, ClanCards, ClanCosts, ClanInputs, ClanStats, ENTRY, Immediate, Plan, Request, WORD,
 };
@@ -74,4 +76,4 @@ pub use trapeze::{
     Access, Call, FileCosts, Finished, Interface, PageFile, Payload, Reply, Trapeze, TrapezeCosts,
     TrapezeInputs,
 };
-pub use world::Stats;
+pub use world::{Hardships, Stats};

@@ -11,7 +11,6 @@
 use crate::boot::Files;
 use crate::cluster::{Cluster, Failure, Report, What};
 use crate::shared::{current, set_current};
-use crate::time::Time;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use gasnet_wire::plugin::EmbedTable;
 use std::ffi::CString;
@@ -88,7 +87,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::run`]; an object that cannot be loaded.
     pub unsafe fn run_object(&self, program: &Path, arguments: &[String]) -> Result<Report<i32>, Failure> {
-        let fail = |text: String| Failure { seed: self.seed, time: Time::ZERO, what: What::Start(text) };
+        let fail = |text: String| Failure::before_start(self.seed, What::Start(text));
         let shared = self.world();
         let files = Files::for_each(self.ranks).map_err(|e| fail(e.to_string()))?;
         let body = |rank: u32| -> Result<(), String> {
@@ -139,6 +138,7 @@ impl Cluster {
                 trace: r.trace,
                 wall: r.wall,
                 stalls: r.stalls,
+                chooser: r.chooser,
             }),
             Err(Failure { what: What::Ended { code, text, .. }, .. }) if text.is_empty() => {
                 let w = shared.world();
@@ -149,6 +149,7 @@ impl Cluster {
                     trace: w.trace,
                     wall: std::time::Duration::ZERO,
                     stalls: 0,
+                    chooser: None,
                 })
             }
             Err(failure) => Err(failure),

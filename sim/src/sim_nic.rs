@@ -54,8 +54,11 @@ impl SimNic {
 
     /// Starts an operation; `false` if it would have to wait.
     pub(crate) fn start(&self, at: &Caller, start: Start<'_>) -> bool {
-        if at.shared.world().ranks[at.rank as usize].ops >= MAX_OPS_UNDER_WAY {
-            return false;
+        {
+            let w = at.shared.world();
+            if w.ranks[at.rank as usize].ops >= w.hardships.operations {
+                return false;
+            }
         }
         match self {
             SimNic::Plain => {
@@ -94,6 +97,3 @@ impl SimNic {
         }
     }
 }
-
-/// Most one-sided operations of a rank under way; a further one would block.
-const MAX_OPS_UNDER_WAY: u32 = 4096;

@@ -8,6 +8,7 @@
 //! one-sided **op** is started by its initiator, and done when the initiator knows that it is.
 
 use crate::card::SimCard;
+use crate::choice::{Chains, Chooser};
 use crate::course::{Packet, QueuedEvent};
 use crate::device::Events;
 use crate::event::{Activity, FrameBuf, OneSidedOp};
@@ -57,6 +58,26 @@ pub(crate) struct RankState {
     pub(crate) untaken: FxHashMap<(u32, Channel), u16>,
 }
 
+/// What makes life harder for ranks than the costs do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hardships {
+    /// Ranks whose calls take so many times as long.
+    pub slow: Vec<(u32, u32)>,
+    /// Ranks that do nothing from one time to another.
+    pub stalls: Vec<(u32, Time, Time)>,
+    /// Most frames of one channel from one host to another that the receiver has not taken; a further one
+    /// would block.
+    pub frames: u16,
+    /// Most one-sided operations of a rank under way; a further one would block.
+    pub operations: u32,
+}
+
+impl Default for Hardships {
+    fn default() -> Hardships {
+        Hardships { slow: Vec::new(), stalls: Vec::new(), frames: 64, operations: 4096 }
+    }
+}
+
 /// Counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -94,6 +115,12 @@ pub(crate) struct World {
     pub(crate) slots: Slab<FrameBuf>,
     /// Buffers of frames for reuse, by size class.
     pub(crate) pools: [Vec<Box<[FrameLine]>>; 12],
+    /// Who chooses what happens next, if the costs do not; and the ranks that have not started yet: until
+    /// they have, there are no choices.
+    pub(crate) chooser: Option<Box<Chooser>>,
+    pub(crate) starting: u32,
+    pub(crate) chains: Chains,
+    pub(crate) hardships: Hardships,
     /// Time from the arrival of a put's bytes until its initiator can know of it: the way back.
     pub(crate) put_back: Time,
     /// NICs with firmware.
@@ -145,6 +172,10 @@ impl World {
             slots: Slab::new(),
             pools: Default::default(),
             put_back,
+            chooser: None,
+            starting: ranks,
+            chains: Chains::new(ranks),
+            hardships: Hardships::default(),
             cards: (0..n).map(|_| None).collect(),
             device: None,
             pagings: (0..n).map(|_| None).collect(),

@@ -146,7 +146,7 @@ impl SegmentTable {
     /// All entries, for C headers.
     #[inline]
     pub fn entries(&self) -> &[SegmentEntry] {
-        // ORDER: Acquire; pairs with Release in change.
+        // ORDER: Acquire; pairs with Release in change and begin_with.
         let first = self.entries.load(Ordering::Acquire);
         if first.is_null() {
             return &[];
