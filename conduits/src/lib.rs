@@ -47,6 +47,10 @@ pub fn init_with(
     threading: Threading,
     change: impl FnOnce(Config) -> Config,
 ) -> Result<&'static Rank, Error> {
+    if std::env::var_os(SIMULATED).is_some() {
+        let text = "--simulate runs programs whose `main` calls `run` (of pgas or gasnet_conduits); this one starts its rank by itself";
+        return Err(Error::job(text));
+    }
     let config = Config::from_env().map(change);
     if let Some(table) = embed::given() {
         return embed::start(table, config?, threading);
@@ -101,6 +105,9 @@ pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
 pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(Threading::Parallel, true, body))
 }
+
+/// Says to a program that it is to simulate its ranks.
+const SIMULATED: &str = "GASNETI_SIMULATE";
 
 /// Says to the ranks of a test's job that they are these. Like the boot's variable it is no setting.
 const TESTED: &str = "GASNETI_TESTED";
@@ -165,7 +172,23 @@ fn run_with(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
         "`run` in a test: it ends the process with its own status, and the harness with it, so that a test which fails looks \
          like one that has passed. Use `pgas::testing::run`, which starts ranks in processes of their own"
     );
+    if std::env::var_os(SIMULATED).is_some() {
+        return simulate(body);
+    }
     run_once(threading, keep, body)
+}
+
+#[cfg(feature = "simulate")]
+fn simulate(body: impl FnOnce(&'static Rank)) -> i32 {
+    gasnet_simulate::serve(body)
+}
+
+#[cfg(not(feature = "simulate"))]
+fn simulate(_: impl FnOnce(&'static Rank)) -> i32 {
+    eprintln!(
+        "gasnet: --simulate: this program was built without the feature `simulate` of pgas (gasnet-conduits)"
+    );
+    2
 }
 
 fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) -> i32 {

@@ -6,6 +6,10 @@ fn main() {
     if std::env::args_os().nth(1).is_some_and(|word| word == gasnet_launch::NETWORK_TRIAL) {
         try_network();
     }
+    #[cfg(feature = "simulate")]
+    if std::env::args_os().nth(1).is_some_and(|word| word == "--simulate") {
+        std::process::exit(gasnet_simulate::main(std::env::args_os().skip(2)));
+    }
     let conduits: Vec<&str> = gasnet_conduits::names().collect();
     std::process::exit(gasnet_launch::cli::main(gasnet_conduits::unknown_settings, &conduits));
 }

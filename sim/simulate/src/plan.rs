@@ -1,0 +1,203 @@
+//! What is to be simulated, and the file that repeats a run.
+
+use crate::faults::Faults;
+use gasnet_sim::{Chooser, CostModel, Explore, Pick};
+use std::time::Duration;
+
+/// What is to be simulated.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) ranks: u32,
+    pub(crate) machine: String,
+    /// The first seed, and how many.
+    pub(crate) seed: u64,
+    pub(crate) runs: u64,
+    pub(crate) explore: Option<Explore>,
+    pub(crate) faults: Faults,
+    /// Time after which no further run begins.
+    pub(crate) time: Option<Duration>,
+    /// Bytes of each rank's segment.
+    pub(crate) segment: usize,
+    /// About how many choices a run has.
+    pub(crate) length: u64,
+    /// The picks of the run that is to be repeated, and its trace.
+    pub(crate) again: Option<(Vec<Pick>, u64)>,
+    /// The program's name.
+    pub(crate) name: String,
+}
+
+/// First line of a file; the number changes when the same choices mean another run.
+const MAGIC: &str = "gasnet-sim 1";
+/// Choices of a run of which nothing is known.
+const FIRST_GUESS_CHOICES: u64 = 1000;
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            ranks: 1,
+            machine: "modern-ib".into(),
+            seed: 1,
+            runs: 1,
+            explore: None,
+            faults: Faults::default(),
+            time: None,
+            segment: 1 << 20,
+            length: FIRST_GUESS_CHOICES,
+            again: None,
+            name: "program".into(),
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn set_machine(&mut self, name: &str) -> Result<(), String> {
+        if let Some((_, ranks)) = name.split_once('/')
+            && ranks != "1"
+        {
+            return Err(format!(
+                "machine {name}: ranks that share a host's memory are not simulated yet; each is on a host of its own"
+            ));
+        }
+        let name = name.strip_suffix("/1").unwrap_or(name);
+        if !CostModel::NAMES.contains(&name) {
+            return Err(format!("there is no machine '{name}': {}", CostModel::NAMES.join(", ")));
+        }
+        self.machine = name.into();
+        Ok(())
+    }
+
+    /// Takes the settings for tests from the environment.
+    pub(crate) fn read_environment(&mut self) -> Result<(), String> {
+        let number = |name: &str| match std::env::var(name) {
+            Err(_) => Ok(None),
+            Ok(text) => {
+                text.parse::<u64>().map(Some).map_err(|_| format!("{name}={text}: a number is needed"))
+            }
+        };
+        let (seed, runs) = (number("GASNET_SIM_SEED")?, number("GASNET_SIM_RUNS")?);
+        if let Some(seed) = seed {
+            // One seed of many explores as it does among them.
+            self.explore = Some(self.how());
+            (self.seed, self.runs) = (seed, 1);
+        }
+        if let Some(runs) = runs {
+            self.runs = runs.max(1);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn seeds(&self) -> std::ops::Range<u64> {
+        self.seed..self.seed.saturating_add(self.runs)
+    }
+
+    /// How the order of events is chosen.
+    pub(crate) fn how(&self) -> Explore {
+        self.explore.unwrap_or(if self.runs > 1 { Explore::Mixed } else { Explore::Time })
+    }
+
+    /// The chooser of a seed, in runs of about so many choices.
+    pub(crate) fn chooser(&self, seed: u64, length: u64) -> Option<Chooser> {
+        match &self.again {
+            Some((picks, _)) => Some(Chooser::again(picks.clone(), true)),
+            None => Chooser::new(self.how(), seed, length),
+        }
+    }
+
+    /// The plan as text, without the picks.
+    pub(crate) fn text(&self) -> String {
+        let Plan { ranks, machine, seed, runs, faults, segment, length, name, .. } = self;
+        let mut text = format!(
+            "{MAGIC}\nranks {ranks}\nmachine {machine}\nseed {seed}\nruns {runs}\nexplore {}\nfaults {}\nsegment {segment}\nlength \
+             {length}\nname {name}\n",
+            self.how(),
+            faults.text()
+        );
+        if let Some(time) = self.time {
+            text += &format!("for {}\n", time.as_secs());
+        }
+        text
+    }
+
+    /// Reads it, and picks behind it.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong.
+    pub(crate) fn read(text: &str) -> Result<Plan, String> {
+        let mut lines = text.lines();
+        let magic = lines.next().unwrap_or_default();
+        if magic != MAGIC {
+            return Err(format!(
+                "it begins with '{magic}' and not with '{MAGIC}': another version made it, or it is no such file"
+            ));
+        }
+        let mut plan = Plan::default();
+        let (mut picks, mut trace) = (Vec::new(), None);
+        for line in lines {
+            let (word, value) = line.split_once(' ').unwrap_or((line, ""));
+            let wrong = || format!("'{line}' is not understood");
+            let number = || value.parse::<u64>().map_err(|_| wrong());
+            match word {
+                "ranks" => plan.ranks = number()? as u32,
+                "machine" => plan.set_machine(value)?,
+                "seed" => plan.seed = number()?,
+                "runs" => plan.runs = number()?,
+                "explore" => plan.explore = Some(Explore::named(value).ok_or_else(wrong)?),
+                "faults" => plan.faults = Faults::read(value)?,
+                "segment" => plan.segment = number()? as usize,
+                "length" => plan.length = number()?,
+                "name" => plan.name = value.into(),
+                "for" => plan.time = Some(Duration::from_secs(number()?)),
+                "trace" => trace = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
+                "pick" => picks.push(read_pick(value).ok_or_else(wrong)?),
+                // What it came to, for whoever reads the file.
+                "ended" | "" => {}
+                _ => return Err(wrong()),
+            }
+        }
+        plan.again = trace.map(|trace| (picks, trace));
+        Ok(plan)
+    }
+}
+
+pub(crate) fn pick_line(pick: &Pick) -> String {
+    format!("pick {} {} {:x} {}\n", pick.choice, pick.way, pick.ways, pick.text)
+}
+
+pub(crate) fn read_pick(text: &str) -> Option<Pick> {
+    let mut words = text.splitn(4, ' ');
+    Some(Pick {
+        choice: words.next()?.parse().ok()?,
+        way: words.next()?.parse().ok()?,
+        ways: u32::from_str_radix(words.next()?, 16).ok()?,
+        text: words.next().unwrap_or_default().into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_as_it_was_written() {
+        let mut plan = Plan {
+            ranks: 6,
+            seed: 1187,
+            runs: 2000,
+            explore: Some(Explore::Pctcp(3)),
+            faults: Faults::read("slow=3@10x,tight").unwrap(),
+            time: Some(Duration::from_secs(600)),
+            length: 9412,
+            name: "queue".into(),
+            ..Plan::default()
+        };
+        assert_eq!(Plan::read(&plan.text()), Ok(plan.clone()));
+        let pick =
+            Pick { choice: 812, way: 3, ways: 0x9af3c1, text: "rank 4 goes on before rank 2 goes on".into() };
+        let file = format!("{}ended 101 rank 2 panicked\ntrace ff\n{}", plan.text(), pick_line(&pick));
+        plan.again = Some((vec![pick], 255));
+        assert_eq!(Plan::read(&file), Ok(plan));
+        for wrong in ["", "gasnet-sim 2\n", "gasnet-sim 1\nranks many\n", "gasnet-sim 1\nwhat 1\n"] {
+            assert!(Plan::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

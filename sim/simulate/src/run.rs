@@ -1,0 +1,220 @@
+//! One run, and what it came to.
+
+use crate::plan::{Plan, pick_line, read_pick};
+use gasnet::Rank;
+use gasnet_sim::{Chooser, Cluster, CostModel, Failure, Pick, Time, What};
+use std::cell::RefCell;
+use std::sync::Once;
+
+/// How a run has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Well,
+    Panic,
+    /// A rank ended the job with this code.
+    Exit(i32),
+    Deadlock,
+    TooLong,
+    /// It could not start.
+    NoStart,
+    /// The process died by this signal.
+    Signal(i32),
+}
+
+impl Ended {
+    /// The exit status for it.
+    pub(crate) fn status(self) -> i32 {
+        match self {
+            Ended::Well => 0,
+            Ended::Panic => 101,
+            Ended::Exit(code) => code,
+            Ended::Deadlock => 125,
+            Ended::TooLong => 124,
+            Ended::NoStart => 1,
+            Ended::Signal(signal) => 128 + signal,
+        }
+    }
+
+    fn of(status: i32) -> Ended {
+        match status {
+            0 => Ended::Well,
+            101 => Ended::Panic,
+            125 => Ended::Deadlock,
+            124 => Ended::TooLong,
+            code => Ended::Exit(code),
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) ended: Ended,
+    /// A sentence about it, and where in the program.
+    pub(crate) text: String,
+    pub(crate) place: String,
+    pub(crate) micros: f64,
+    pub(crate) events: u64,
+    pub(crate) trace: u64,
+    pub(crate) choices: u64,
+    pub(crate) picks: Vec<Pick>,
+    /// The choice at which it stopped to repeat another run.
+    pub(crate) differs: Option<u64>,
+}
+
+impl Outcome {
+    /// One of which nothing is known but how it ended.
+    pub(crate) fn bare(ended: Ended, text: String) -> Outcome {
+        Outcome {
+            ended,
+            text,
+            place: String::new(),
+            micros: 0.0,
+            events: 0,
+            trace: 0,
+            choices: 0,
+            picks: Vec::new(),
+            differs: None,
+        }
+    }
+
+    /// Whether two runs have failed for the same reason, as far as one can see.
+    pub(crate) fn fails_like(&self, other: &Outcome) -> bool {
+        self.ended == other.ended && self.place == other.place
+    }
+
+    /// As text, for another process.
+    pub(crate) fn encode(&self) -> String {
+        let differs = self.differs.map_or(String::new(), |choice| choice.to_string());
+        let line = |text: &str| text.replace('\n', "\u{1}");
+        let mut text = format!(
+            "{}\n{}\n{}\n{}\n{}\n{:x}\n{}\n{differs}\n",
+            self.ended.status(),
+            line(&self.text),
+            line(&self.place),
+            self.micros,
+            self.events,
+            self.trace,
+            self.choices
+        );
+        self.picks.iter().for_each(|pick| text += &pick_line(pick));
+        text + "end\n"
+    }
+
+    /// Reads it; `None` if it is not whole.
+    pub(crate) fn decode(text: &str) -> Option<Outcome> {
+        let mut lines = text.strip_suffix("end\n")?.lines();
+        let line = |text: &str| text.replace('\u{1}', "\n");
+        let mut next = || lines.next();
+        Some(Outcome {
+            ended: Ended::of(next()?.parse().ok()?),
+            text: line(next()?),
+            place: line(next()?),
+            micros: next()?.parse().ok()?,
+            events: next()?.parse().ok()?,
+            trace: u64::from_str_radix(next()?, 16).ok()?,
+            choices: next()?.parse().ok()?,
+            differs: next()?.parse().ok(),
+            picks: lines.filter_map(|line| read_pick(line.strip_prefix("pick ")?)).collect(),
+        })
+    }
+}
+
+/// Most events of a run: more mean that it does not end.
+const MOST_EVENTS: u64 = 2_000_000_000;
+/// Stacks of ranks.
+const STACK_BYTES: usize = 1 << 20;
+const STACK_BYTES_OF_MANY: usize = 256 << 10;
+
+thread_local! {
+    /// Where a simulated rank has panicked.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Notes where ranks panic; what others do is said as before.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |what| {
+            if gasnet_sim::now().is_some() {
+                let place =
+                    what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
+                PLACE.set(place);
+            } else {
+                before(what);
+            }
+        }));
+    });
+}
+
+/// Runs a program on all ranks of a plan.
+pub(crate) fn run(
+    plan: &Plan,
+    seed: u64,
+    chooser: Option<Chooser>,
+    program: &dyn Fn(&'static Rank),
+) -> Outcome {
+    note_panics();
+    PLACE.take();
+    let Some(model) = CostModel::named(&plan.machine) else {
+        return Outcome::bare(Ended::NoStart, format!("there is no machine {}", plan.machine));
+    };
+    // Thousands of endless runs are no use.
+    let most = if chooser.is_some() { (plan.length * 200).max(1_000_000) } else { MOST_EVENTS };
+    let result = Cluster::new(plan.ranks, model.clone())
+        .seed(seed)
+        .network(plan.faults.network(&model))
+        .hardships(plan.faults.hardships().clone())
+        .chooser(chooser)
+        .segment(plan.segment)
+        .stack(if plan.ranks > 1024 { STACK_BYTES_OF_MANY } else { STACK_BYTES })
+        .most_events(most)
+        .run_for_good(program);
+    let (ended, text, time, events, trace, chooser) = match result {
+        Ok(report) => {
+            (Ended::Well, String::new(), report.time, report.stats.events, report.trace, report.chooser)
+        }
+        Err(failure) => {
+            let Failure { time, events, trace, what, chooser, .. } = failure;
+            let (ended, text) = say(&what, time);
+            (ended, text, time, events, trace, chooser.map(|chooser| *chooser))
+        }
+    };
+    Outcome {
+        ended,
+        text,
+        place: PLACE.take(),
+        micros: time.as_us(),
+        events,
+        trace,
+        choices: chooser.as_ref().map_or(0, Chooser::choices),
+        differs: chooser.as_ref().and_then(Chooser::differs),
+        picks: chooser.map_or(Vec::new(), |chooser| chooser.picks().to_vec()),
+    }
+}
+
+/// How it ended, and a sentence about it.
+fn say(what: &What, time: Time) -> (Ended, String) {
+    match what {
+        What::Panic { rank, text } => (Ended::Panic, format!("rank {rank} panicked: {text}")),
+        What::Ended { rank, code, text } if text.is_empty() => {
+            (Ended::Exit(*code), format!("rank {rank} ended the job with {code}"))
+        }
+        What::Ended { rank, code, text } => {
+            (Ended::Exit(*code), format!("rank {rank} ended the job with {code}: {text}"))
+        }
+        What::TooLong(events) => (Ended::TooLong, format!("it is not over after {events} events")),
+        What::Start(text) => (Ended::NoStart, text.clone()),
+        What::Deadlock(all) => {
+            let mut text = format!("deadlock at {time}: {} ranks wait and nothing is under way", all.len());
+            for w in all.iter().take(8) {
+                text += &format!("\n    rank {} waits for {}", w.rank, w.why);
+            }
+            if all.len() > 8 {
+                text += &format!("\n    and {} more", all.len() - 8);
+            }
+            (Ended::Deadlock, text)
+        }
+    }
+}
