@@ -14,7 +14,7 @@ use std::path::Path;
 
 use upcc::emit::{EmitOptions, emit};
 use upcc::front::{ast::FrontOptions, check_here};
-use upcc::opt::Passes;
+use upcc::opt::{Optimiser, Passes};
 
 use crate::upc_random::Random;
 use damage::{Pieces, Word};
@@ -111,7 +111,7 @@ pub fn attempt(text: &str, number: u64) -> Result<Stage, String> {
                     extern_main: false,
                     iso_inline: true,
                 };
-                let (c, _) = emit(&result.unit, &how);
+                let (c, _) = emit(&result.unit, &Optimiser::new(&result.unit, how.passes), &how);
                 if c.is_empty() { Err("nothing was emitted".to_string()) } else { Ok(Stage::Emitted) }
             }
             (0, 0) => Ok(Stage::Parsed),

@@ -514,6 +514,12 @@ impl Rank {
         self.wire.fatal_about(prefix, subject, text)
     }
 
+    /// [`Rank::fatal_about`] in the words of a language: prints this line, as it is.
+    #[inline]
+    pub fn fatal_line(&self, subject: &str, line: &str) -> ! {
+        self.wire.fatal_line(subject, line)
+    }
+
     /// Has reports say what `awaited` returns, beside what threads wait for in the runtime. Once; it must not
     /// call the runtime.
     #[inline]
