@@ -22,3 +22,22 @@ pub mod suite;
 pub mod upc_fuzz;
 pub mod upc_random;
 pub mod upc_suite;
+
+/// What documents show of `pgas` and the crates below it must compile.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../pgas/README.md")]
+    struct Pgas;
+    #[doc = include_str!("../../gasnet-rs/core/README.md")]
+    struct Gasnet;
+    #[doc = include_str!("../../conduits/README.md")]
+    struct Conduits;
+    #[doc = include_str!("../../docs/from-lamellar.md")]
+    struct FromLamellar;
+    #[doc = include_str!("../../docs/from-upcxx.md")]
+    struct FromUpcxx;
+    #[doc = include_str!("../../docs/from-mpi.md")]
+    struct FromMpi;
+}
