@@ -10,7 +10,7 @@ use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::signal;
 
 use crate::options::Options;
-use crate::probe::{Group, Outcome, Probe, Program};
+use crate::probe::{Group, Probe, Probed, Program};
 use crate::source;
 
 /// How long a probe may take.
@@ -56,8 +56,8 @@ impl Tools {
     }
 
     /// Build the probes that the figures of a group need, and run them in turn.
-    pub fn run(&mut self, group: &Group, rounds: usize) -> Outcome {
-        let mut outcome = Outcome {
+    pub fn run(&mut self, group: &Group, rounds: usize) -> Probed {
+        let mut outcome = Probed {
             samples: vec![BTreeMap::new(); group.probes.len()],
             problems: vec![None; group.probes.len()],
         };

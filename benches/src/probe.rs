@@ -88,7 +88,7 @@ pub struct Group {
 
 /// Samples of each probe by key, and why a probe gave none.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Probed {
     /// The samples.
     pub samples: Vec<BTreeMap<String, Vec<f64>>>,
     /// Why there are none.
@@ -106,7 +106,7 @@ pub struct Measured {
     bar: &'static str,
 }
 
-impl Outcome {
+impl Probed {
     /// Take a figure out of the samples.
     pub fn figure(&self, figure: &Figure) -> Result<Measured, String> {
         let turn = |sample: f64| {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_best_floor_counts_and_rates_are_turned() {
-        let mut outcome = Outcome { samples: vec![BTreeMap::new(); 2], problems: vec![None, None] };
+        let mut outcome = Probed { samples: vec![BTreeMap::new(); 2], problems: vec![None, None] };
         outcome.samples[0].insert("slow".into(), vec![4.0]);
         outcome.samples[0].insert("fast".into(), vec![2.0]);
         outcome.samples[1].insert("mine".into(), vec![2.5]);

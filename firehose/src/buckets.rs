@@ -30,7 +30,7 @@ use crate::request::{Refusal, Side};
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
 use crate::strategy::{Stats, Usage};
-use crate::table::{Slot, Table, VACANT};
+use crate::table::{Table, TableSlot, VACANT};
 
 /// Limits on the number of buckets in each state.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +111,7 @@ struct Bucket {
 
 const _: () = assert!(size_of::<Bucket>() == 32);
 
-impl Slot for Bucket {
+impl TableSlot for Bucket {
     fn vacant() -> Bucket {
         Bucket {
             bucket: VACANT,
@@ -654,7 +654,7 @@ impl Buckets {
             }
             range => {
                 let concerned = |bucket: &u64| range.is_none_or(|run| run.contains(*bucket));
-                let mut hit: Vec<u64> = self.table.iter().map(Slot::id).filter(concerned).collect();
+                let mut hit: Vec<u64> = self.table.iter().map(TableSlot::id).filter(concerned).collect();
                 hit.sort_unstable();
                 hit
             }

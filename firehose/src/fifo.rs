@@ -20,14 +20,14 @@ const BLOCKS_SWEPT_PER_BLOCK_FILLED: usize = 3;
 const NO_BLOCK: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Record {
+struct FifoEntry {
     key: u64,
     stamp: u32,
 }
 
 #[derive(Debug, Clone)]
 struct Block {
-    records: [Record; RECORDS_PER_BLOCK],
+    records: [FifoEntry; RECORDS_PER_BLOCK],
     /// Index of the first record that has not left.
     start: u16,
     end: u16,
@@ -50,7 +50,7 @@ impl Default for Pool {
 impl Pool {
     fn take(&mut self) -> u32 {
         let fresh =
-            Block { records: [Record::default(); RECORDS_PER_BLOCK], start: 0, end: 0, next: NO_BLOCK };
+            Block { records: [FifoEntry::default(); RECORDS_PER_BLOCK], start: 0, end: 0, next: NO_BLOCK };
         if self.free == NO_BLOCK {
             self.blocks.push(fresh);
             return (self.blocks.len() - 1) as u32;
@@ -102,7 +102,7 @@ impl Fifo {
         live: impl FnMut(u64, u32) -> bool,
     ) -> u32 {
         self.clock = self.clock.wrapping_add(1);
-        let record = Record { key, stamp: self.clock };
+        let record = FifoEntry { key, stamp: self.clock };
         if self.tail != NO_BLOCK {
             let block = pool.at(self.tail);
             let end = block.end as usize;
@@ -125,7 +125,7 @@ impl Fifo {
     fn grow(
         &mut self,
         pool: &mut Pool,
-        record: Record,
+        record: FifoEntry,
         members: u64,
         mut live: impl FnMut(u64, u32) -> bool,
     ) {

@@ -18,7 +18,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
-use crate::table::{Slot, Table, VACANT};
+use crate::table::{Table, TableSlot, VACANT};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FirehoseState {
@@ -39,7 +39,7 @@ struct HeldFirehose {
     state: FirehoseState,
 }
 
-impl Slot for HeldFirehose {
+impl TableSlot for HeldFirehose {
     fn vacant() -> HeldFirehose {
         HeldFirehose { bucket: VACANT, key: 0, time: 0, count: 0, state: FirehoseState::Pending }
     }

@@ -4,7 +4,7 @@
 //! are no tombstones, and no slot keeps its address: everything refers to a slot by its key.
 
 /// The contents of a slot.
-pub(crate) trait Slot: Copy {
+pub(crate) trait TableSlot: Copy {
     /// An empty slot. Its id is [`VACANT`].
     fn vacant() -> Self;
     /// The key of the slot.
@@ -26,14 +26,14 @@ pub(crate) struct Table<S> {
 /// Fewest slots of a table that is not empty.
 const MIN_SLOTS: usize = 16;
 
-impl<S: Slot> Default for Table<S> {
+impl<S: TableSlot> Default for Table<S> {
     /// An empty table: it has one slot.
     fn default() -> Table<S> {
         Table::with_slots(1)
     }
 }
 
-impl<S: Slot> Table<S> {
+impl<S: TableSlot> Table<S> {
     fn with_slots(slots: usize) -> Table<S> {
         // A shift by 64 is not possible: with one slot the mask does all the work.
         Table { slots: vec![S::vacant(); slots], shift: (64 - slots.trailing_zeros()).min(63), len: 0 }
@@ -139,7 +139,7 @@ mod tests {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     struct Pair(u64, u32);
 
-    impl Slot for Pair {
+    impl TableSlot for Pair {
         fn vacant() -> Pair {
             Pair(VACANT, 0)
         }

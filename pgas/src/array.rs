@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Array<T: Plain> {
     pub(crate) world: World,
     pub(crate) map: Map,
-    /// The name of every rank's [`Part`].
+    /// The name of every rank's [`ArrayPart`].
     pub(crate) number: u32,
     /// The first element of this rank's part; those of other ranks are at the same offset.
     pub(crate) first: GlobalPtr<T>,
@@ -50,7 +50,7 @@ pub(crate) struct Arrays {
 
 /// What messages about an array need to know where they arrive.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ArrayPart {
     /// Of its first byte, in the segment.
     offset: u64,
     /// Elements, and bytes of each.
@@ -62,7 +62,7 @@ pub(crate) struct Part {
     pub(crate) written: Mutex<Vec<u64>>,
 }
 
-impl Part {
+impl ArrayPart {
     /// This rank enters a phase. Before it tells others so.
     pub(crate) fn enter(&self, phase: Meeting) {
         // Relaxed, and where it is read: the barrier comes after it, and messages of the phase after the
@@ -122,7 +122,7 @@ impl<T: Plain> Array<T> {
         let bytes = map.largest_part().checked_mul(size_of::<T>()).map_or(u64::MAX, |n| n as u64);
         let bytes = bytes.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX);
         let first: GlobalPtr<T> = GlobalPtr::new(world.0.rank.id(), Self::room(world, len, bytes));
-        let part = Part {
+        let part = ArrayPart {
             offset: first.offset(),
             len: map.part(world.rank()),
             size: size_of::<T>(),
@@ -229,8 +229,8 @@ impl<T: Plain> Array<T> {
         self.map.index(self.world.rank(), at)
     }
 
-    /// This rank's [`Part`].
-    pub(crate) fn part(&self) -> &'static Part {
+    /// This rank's [`ArrayPart`].
+    pub(crate) fn part(&self) -> &'static ArrayPart {
         let part = self.world.object(self.number);
         part.unwrap_or_else(|| self.world.abort("an array without its part"))
     }

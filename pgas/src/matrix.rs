@@ -26,7 +26,7 @@ pub enum Tiling {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
+struct MatrixShape {
     rows: usize,
     columns: usize,
     /// Of a tile.
@@ -36,15 +36,15 @@ struct Shape {
     across: usize,
 }
 
-impl Shape {
-    fn new(rows: usize, columns: usize, ranks: u32, tiling: Tiling) -> Shape {
+impl MatrixShape {
+    fn new(rows: usize, columns: usize, ranks: u32, tiling: Tiling) -> MatrixShape {
         let (tile_rows, tile_columns) = match tiling {
             Tiling::Rows => (rows.div_ceil(ranks as usize).max(1), columns.max(1)),
             Tiling::Tiles { rows, columns } => (rows, columns),
         };
         assert!(tile_rows > 0 && tile_columns > 0, "a tile of a matrix has at least one row and one column");
         let across = columns.div_ceil(tile_columns);
-        Shape {
+        MatrixShape {
             rows,
             columns,
             tile_rows: Divisor::new(tile_rows),
@@ -86,13 +86,13 @@ impl Shape {
 #[derive(Debug)]
 pub struct Matrix<T: Plain> {
     array: Array<T>,
-    shape: Shape,
+    shape: MatrixShape,
 }
 
 impl<T: Plain> Matrix<T> {
     #[track_caller]
     pub(crate) fn new(world: World, rows: usize, columns: usize, tiling: Tiling) -> Matrix<T> {
-        let shape = Shape::new(rows, columns, world.size(), tiling);
+        let shape = MatrixShape::new(rows, columns, world.size(), tiling);
         Matrix { array: Array::new(world, shape.len(), Layout::BlockCyclic(shape.tile())), shape }
     }
 
@@ -238,7 +238,7 @@ impl<T> IndexMut<(usize, usize)> for Tile<'_, T> {
 #[derive(Debug)]
 pub struct ReadingMatrix<'a, T: Plain> {
     elements: &'a Reading<'a, T>,
-    shape: Shape,
+    shape: MatrixShape,
 }
 
 impl<T: Plain> ReadingMatrix<'_, T> {
@@ -320,7 +320,7 @@ impl<T: Plain> ReadingMatrix<'_, T> {
 #[derive(Debug)]
 pub struct ExchangingMatrix<'a, 'b, T: Plain> {
     elements: &'a mut Exchanging<'b, T>,
-    shape: Shape,
+    shape: MatrixShape,
 }
 
 impl<T: Plain> ExchangingMatrix<'_, '_, T> {
@@ -339,7 +339,7 @@ impl<T: Plain> ExchangingMatrix<'_, '_, T> {
 #[derive(Debug)]
 pub struct UpdatingMatrix<'a, 'b, T: Number> {
     elements: &'a mut Updating<'b, T>,
-    shape: Shape,
+    shape: MatrixShape,
 }
 
 macro_rules! updates {

@@ -28,7 +28,7 @@ const FULL: u64 = 1 << 62;
 
 /// Names a counter, or an object, which has its number from its first counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct CounterName {
     rank: u32,
     slot: u32,
     /// No other counter of that slot has had it lately.
@@ -38,7 +38,7 @@ struct Place {
 /// Weight of a counter. It is returned, or given on: never dropped.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Weight {
-    counter: Place,
+    counter: CounterName,
     amount: u64,
 }
 
@@ -65,10 +65,10 @@ impl Objects {
         let (counters, next) = &mut *lock(&self.counters);
         *next = next.wrapping_add(1);
         let slot = counters.insert(Counter { generation: *next, out: FULL, kept }) as u32;
-        Weight { counter: Place { rank: world.rank(), slot, generation: *next }, amount: FULL }
+        Weight { counter: CounterName { rank: world.rank(), slot, generation: *next }, amount: FULL }
     }
 
-    fn find(&self, place: Place) -> Option<Object> {
+    fn find(&self, place: CounterName) -> Option<Object> {
         let counters = lock(&self.counters);
         match counters
             .0
@@ -118,7 +118,7 @@ impl Drop for Returned {
 
 /// The references of a rank that were cloned from each other.
 struct Handle {
-    object: Place,
+    object: CounterName,
     weight: Mutex<Returned>,
 }
 
@@ -144,7 +144,7 @@ impl Handle {
 /// # pgas::run(|world| {
 /// let log = world.remote(Mutex::new(Vec::<String>::new()));
 /// world.call(1, |world, log: pgas::Remote<Mutex<Vec<String>>>| {
-///     log.send(|log, line: String| log.lock().unwrap().push(line), format!("rank {} was here", world.rank()));
+/// log.send(|log, line: String| log.lock().unwrap().push(line), format!("rank {} was here", world.rank()));
 /// }, log.clone()).wait();
 /// # })
 /// ```
@@ -166,7 +166,7 @@ impl<T> Clone for Remote<T> {
 
 impl<T> core::fmt::Debug for Remote<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Place { rank, slot, .. } = self.handle.object;
+        let CounterName { rank, slot, .. } = self.handle.object;
         write!(f, "object {slot} of rank {rank} ({})", core::any::type_name::<T>())
     }
 }
@@ -268,7 +268,7 @@ impl<T: Send + Sync + 'static, A: Args> On<A> for Remote<T> {
     fn apply<U>(
         _: World,
         _: u32,
-        (object, args): (Arrived<T>, A::Of<'_>),
+        (object, args): (CalledObject<T>, A::Of<'_>),
         f: impl for<'f, 'a> FnOnce(&'f T, A::Of<'a>) -> U,
     ) -> U {
         f(&object.0, args)
@@ -276,7 +276,7 @@ impl<T: Send + Sync + 'static, A: Args> On<A> for Remote<T> {
 }
 
 impl<T> Remote<T> {
-    fn with(world: World, object: Place, weight: Weight) -> Remote<T> {
+    fn with(world: World, object: CounterName, weight: Weight) -> Remote<T> {
         let handle = Handle { object, weight: Mutex::new(Returned(world, weight)) };
         Remote { world, handle: Arc::new(handle), object: PhantomData }
     }
@@ -294,7 +294,7 @@ impl<T> Serialize for Remote<T> {
 
 impl<'de, T> Deserialize<'de> for Remote<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (object, weight) = <(Place, Weight)>::deserialize(deserializer)?;
+        let (object, weight) = <(CounterName, Weight)>::deserialize(deserializer)?;
         let world = World::reading()
             .ok_or_else(|| de::Error::custom("a reference to an object outside a remote call"))?;
         if object.rank.max(weight.counter.rank) >= world.size() {
@@ -312,13 +312,13 @@ pub(crate) struct Aimed<T, A> {
 }
 
 /// The object of a call.
-pub(crate) struct Arrived<T>(Arc<T>, #[expect(dead_code, reason = "dropped with the call")] Returned);
+pub(crate) struct CalledObject<T>(Arc<T>, #[expect(dead_code, reason = "dropped with the call")] Returned);
 
 /// Bytes of [`Aimed::target`].
 const TARGET: usize = 32;
 
 impl<T: Send + Sync + 'static, A: Args> Args for Aimed<T, A> {
-    type Of<'a> = (Arrived<T>, A::Of<'a>);
+    type Of<'a> = (CalledObject<T>, A::Of<'a>);
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
         let object = self.target.handle.object;
@@ -333,8 +333,8 @@ impl<T: Send + Sync + 'static, A: Args> Args for Aimed<T, A> {
         let (head, args) = bytes.split_at_checked(TARGET).ok_or("a call of an object without the object")?;
         let word = |i: usize| u32::from_ne_bytes(head[4 * i..4 * i + 4].try_into().unwrap_or_default());
         let world = World::reading().ok_or("a call of an object outside a remote call")?;
-        let object = Place { rank: world.rank(), slot: word(0), generation: word(1) };
-        let counter = Place { rank: word(2), slot: word(3), generation: word(4) };
+        let object = CounterName { rank: world.rank(), slot: word(0), generation: word(1) };
+        let counter = CounterName { rank: word(2), slot: word(3), generation: word(4) };
         if counter.rank >= world.size() {
             return Err("a reference to an object of no rank".into());
         }
@@ -344,6 +344,6 @@ impl<T: Send + Sync + 'static, A: Args> Args for Aimed<T, A> {
         let object = found.ok_or_else(|| {
             format!("a call of an object that is none of type {}", core::any::type_name::<T>())
         })?;
-        Ok((Arrived(object, returned), A::read(args)?))
+        Ok((CalledObject(object, returned), A::read(args)?))
     }
 }

@@ -5,7 +5,7 @@
 //! would have done.
 
 use crate::args::{Lend, Plain};
-use crate::array::{Array, Part};
+use crate::array::{Array, ArrayPart};
 use crate::meeting::Meeting;
 use crate::memory::{Mapped, Window};
 use crate::remote::Numbered;
@@ -223,7 +223,7 @@ impl<T: Plain> Reading<'_, T> {
 /// Reads elements of this rank's part for another.
 fn read_elements<T: Plain>((world, number): (World, u32), places: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of_val(places));
-    let Some(part) = world.object::<Part>(number) else { return bytes };
+    let Some(part) = world.object::<ArrayPart>(number) else { return bytes };
     part.expect(world, Meeting::Read);
     for &at in places {
         let from: GlobalPtr<T> = GlobalPtr::new(RankId(world.rank()), part.offset_of(at));
@@ -307,7 +307,8 @@ fn send_updates<T: Number>(array: &Array<T>, rank: u32, updates: &[(Function, u6
 
 /// Updates elements of this rank's part for another.
 fn apply_updates<T: Number>((world, number): (World, u32), words: &[u64]) {
-    let (Some(part), Some((&code, updates))) = (world.object::<Part>(number), words.split_first()) else {
+    let (Some(part), Some((&code, updates))) = (world.object::<ArrayPart>(number), words.split_first())
+    else {
         return;
     };
     part.expect(world, Meeting::Update);
@@ -396,7 +397,8 @@ fn send_run<T: Plain>(array: &Array<T>, rank: u32, at: u64, values: &[T]) {
 
 /// Puts to consecutive elements of this rank's part for another.
 fn apply_run<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
-    let (Some(part), Some((&at, values))) = (world.object::<Part>(number), bytes.split_first_chunk()) else {
+    let (Some(part), Some((&at, values))) = (world.object::<ArrayPart>(number), bytes.split_first_chunk())
+    else {
         return;
     };
     part.expect(world, Meeting::Exchange);
@@ -411,7 +413,8 @@ fn apply_run<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
 
 /// Puts to elements of this rank's part for another.
 fn apply_puts<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
-    let (Some(part), Some((count, rest))) = (world.object::<Part>(number), bytes.split_at_checked(8)) else {
+    let (Some(part), Some((count, rest))) = (world.object::<ArrayPart>(number), bytes.split_at_checked(8))
+    else {
         return;
     };
     part.expect(world, Meeting::Exchange);

@@ -6,7 +6,7 @@
 
 use crate::abi::{Image, Library};
 use crate::atomics::{Operands, Order};
-use crate::collectives::{Mix, Move};
+use crate::collectives::{DataMove, Mix};
 use crate::core::found;
 use crate::state::upc;
 use std::borrow::Cow;
@@ -290,13 +290,13 @@ pub unsafe extern "C" fn __upc_atomic(
     unsafe { upc().atomic(domain, op as u32, (t, o), operands, Order::from_number(order)) }
 }
 
-fn movement(what: c_int) -> Move {
+fn movement(what: c_int) -> DataMove {
     match what {
-        0 => Move::Broadcast,
-        1 => Move::Scatter,
-        2 => Move::Gather,
-        3 => Move::GatherAll,
-        _ => Move::Exchange,
+        0 => DataMove::Broadcast,
+        1 => DataMove::Scatter,
+        2 => DataMove::Gather,
+        3 => DataMove::GatherAll,
+        _ => DataMove::Exchange,
     }
 }
 

@@ -40,7 +40,7 @@ const MAX_PARTIAL_BYTES: u64 = 16;
 
 /// A collective that only moves data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
+pub enum DataMove {
     /// One block to all threads.
     Broadcast,
     /// The i-th block of one thread to thread i.
@@ -91,13 +91,20 @@ impl Upc {
     }
 
     /// `upc_all_broadcast` and similar functions; `n` bytes a block.
-    pub fn move_all(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64, flags: u32) {
+    pub fn move_all(
+        &self,
+        what: DataMove,
+        (dt, d): SharedAddress,
+        (st, s): SharedAddress,
+        n: u64,
+        flags: u32,
+    ) {
         let function = match what {
-            Move::Broadcast => "upc_all_broadcast",
-            Move::Scatter => "upc_all_scatter",
-            Move::Gather => "upc_all_gather",
-            Move::GatherAll => "upc_all_gather_all",
-            Move::Exchange => "upc_all_exchange",
+            DataMove::Broadcast => "upc_all_broadcast",
+            DataMove::Scatter => "upc_all_scatter",
+            DataMove::Gather => "upc_all_gather",
+            DataMove::GatherAll => "upc_all_gather_all",
+            DataMove::Exchange => "upc_all_exchange",
         };
         self.check_start(function, what, dt, st);
         self.check_blocks(function, n, self.size);
@@ -123,11 +130,11 @@ impl Upc {
     }
 
     /// Distributed sides must start on thread 0.
-    fn check_start(&self, function: &str, what: Move, dt: u32, st: u32) {
+    fn check_start(&self, function: &str, what: DataMove, dt: u32, st: u32) {
         let distributed = match what {
-            Move::Broadcast | Move::Scatter => dt,
-            Move::Gather => st,
-            Move::GatherAll | Move::Exchange => dt.max(st),
+            DataMove::Broadcast | DataMove::Scatter => dt,
+            DataMove::Gather => st,
+            DataMove::GatherAll | DataMove::Exchange => dt.max(st),
         };
         if distributed != 0 {
             self.fatal(&format!(
@@ -157,31 +164,38 @@ impl Upc {
 
     /// Checks what this member has of both ends, if the program is checked. For a one-sided end, the thread
     /// is the number of the member that it is on.
-    fn check_ends(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64, team: &Team) {
+    fn check_ends(
+        &self,
+        what: DataMove,
+        (dt, d): SharedAddress,
+        (st, s): SharedAddress,
+        n: u64,
+        team: &Team,
+    ) {
         let (me, all) = (team.me() as u32, n * team.size() as u64);
         let (to, from) = match what {
-            Move::Broadcast => (n, if me == st { n } else { 0 }),
-            Move::Scatter => (n, if me == st { all } else { 0 }),
-            Move::Gather => (if me == dt { all } else { 0 }, n),
-            Move::GatherAll => (all, n),
-            Move::Exchange => (all, all),
+            DataMove::Broadcast => (n, if me == st { n } else { 0 }),
+            DataMove::Scatter => (n, if me == st { all } else { 0 }),
+            DataMove::Gather => (if me == dt { all } else { 0 }, n),
+            DataMove::GatherAll => (all, n),
+            DataMove::Exchange => (all, all),
         };
         self.check_transfer("fills", self.me, d, to);
         self.check_transfer("reads", self.me, s, from);
     }
 
-    fn move_near(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64) {
+    fn move_near(&self, what: DataMove, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64) {
         let me = u64::from(self.me);
         match what {
-            Move::Broadcast => self.core.copy((self.me, d), (st, s), n),
-            Move::Scatter => self.core.copy((self.me, d), (st, s + me * n), n),
-            Move::Gather => self.core.copy((dt, d + me * n), (self.me, s), n),
-            Move::GatherAll => {
+            DataMove::Broadcast => self.core.copy((self.me, d), (st, s), n),
+            DataMove::Scatter => self.core.copy((self.me, d), (st, s + me * n), n),
+            DataMove::Gather => self.core.copy((dt, d + me * n), (self.me, s), n),
+            DataMove::GatherAll => {
                 for t in self.threads_from_here() {
                     self.core.copy((self.me, d + u64::from(t) * n), (t, s), n);
                 }
             }
-            Move::Exchange => {
+            DataMove::Exchange => {
                 for t in self.threads_from_here() {
                     self.core.copy((self.me, d + u64::from(t) * n), (t, s + me * n), n);
                 }
@@ -197,7 +211,7 @@ impl Upc {
     unsafe fn start_move(
         &self,
         team: &Team,
-        what: Move,
+        what: DataMove,
         (dt, d): (usize, u64),
         (st, s): (usize, u64),
         n: u64,
@@ -205,26 +219,26 @@ impl Upc {
     ) -> u64 {
         let (me, all) = (team.me(), n * team.size() as u64);
         let (root, to, from) = match what {
-            Move::Broadcast => (st, n, n),
-            Move::Scatter => (st, n, all),
-            Move::Gather => (dt, all, n),
-            Move::GatherAll => (0, all, n),
-            Move::Exchange => (0, all, all),
+            DataMove::Broadcast => (st, n, n),
+            DataMove::Scatter => (st, n, all),
+            DataMove::Gather => (dt, all, n),
+            DataMove::GatherAll => (0, all, n),
+            DataMove::Exchange => (0, all, all),
         };
         // Ends that do not concern this member are ignored.
         let dst =
-            if what == Move::Gather && me != root { std::ptr::null_mut() } else { self.core.own(d, to) };
-        let one_sided = matches!(what, Move::Broadcast | Move::Scatter);
+            if what == DataMove::Gather && me != root { std::ptr::null_mut() } else { self.core.own(d, to) };
+        let one_sided = matches!(what, DataMove::Broadcast | DataMove::Scatter);
         let src = if one_sided && me != root { std::ptr::null_mut() } else { self.core.own(s, from) };
         let n = n as usize;
         // SAFETY: (1); the ranges are inside the own segment.
         unsafe {
             let event = match what {
-                Move::Broadcast => team.broadcast_raw_nb(root, dst, src, n, mode),
-                Move::Scatter => team.scatter_raw_nb(root, dst, src, n, mode),
-                Move::Gather => team.gather_raw_nb(root, dst, src, n, mode),
-                Move::GatherAll => team.gather_all_raw_nb(dst, src, n, mode),
-                Move::Exchange => team.exchange_raw_nb(dst, src, n, mode),
+                DataMove::Broadcast => team.broadcast_raw_nb(root, dst, src, n, mode),
+                DataMove::Scatter => team.scatter_raw_nb(root, dst, src, n, mode),
+                DataMove::Gather => team.gather_raw_nb(root, dst, src, n, mode),
+                DataMove::GatherAll => team.gather_all_raw_nb(dst, src, n, mode),
+                DataMove::Exchange => team.exchange_raw_nb(dst, src, n, mode),
             };
             event.into_raw()
         }
@@ -284,7 +298,7 @@ impl Upc {
     pub unsafe fn team_move(
         &self,
         team: *const Team,
-        what: Move,
+        what: DataMove,
         (dt, d): SharedAddress,
         (st, s): SharedAddress,
         n: u64,
@@ -298,8 +312,8 @@ impl Upc {
             })
         };
         // Only a one-sided end names a thread; a distributed one is at the same offset on all members.
-        let dt = if what == Move::Gather { member(dt) } else { 0 };
-        let st = if matches!(what, Move::Broadcast | Move::Scatter) { member(st) } else { 0 };
+        let dt = if what == DataMove::Gather { member(dt) } else { 0 };
+        let st = if matches!(what, DataMove::Broadcast | DataMove::Scatter) { member(st) } else { 0 };
         let when = |no: u32, my: u32| match flags {
             f if f & no != 0 => When::No,
             f if f & my != 0 => When::My,

@@ -12,7 +12,7 @@ pub const MIN_ALIGNMENT_BYTES: u64 = 64;
 
 /// The record of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct VariableRecord {
     /// Identifies the variable.
     pub proxy: usize,
     /// Bytes on each thread.
@@ -31,9 +31,9 @@ pub struct Placement {
 }
 
 /// Assigns offsets to all variables, from `start` on, `gap` bytes or more between them.
-pub fn place(start: u64, records: impl Iterator<Item = Record>, gap: u64) -> Placement {
+pub fn place(start: u64, records: impl Iterator<Item = VariableRecord>, gap: u64) -> Placement {
     let mut index: HashMap<usize, usize> = HashMap::new();
-    let mut variables: Vec<Record> = Vec::new();
+    let mut variables: Vec<VariableRecord> = Vec::new();
     for r in records {
         let at = *index.entry(r.proxy).or_insert_with(|| {
             variables.push(r);
@@ -75,7 +75,7 @@ mod tests {
             gap in 0..100u64,
         ) {
             let records: Vec<_> =
-                raw.iter().map(|&(proxy, bytes, a)| Record { proxy, bytes, align: 1 << a }).collect();
+                raw.iter().map(|&(proxy, bytes, a)| VariableRecord { proxy, bytes, align: 1 << a }).collect();
             let p = place(STATICS_OFFSET, records.iter().copied(), gap);
             let end = STATICS_OFFSET + p.bytes.unwrap();
             let mut spans = Vec::new();
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn sizes_beyond_any_memory_are_noticed() {
-        let huge = |proxy| Record { proxy, bytes: u64::MAX / 2, align: 8 };
+        let huge = |proxy| VariableRecord { proxy, bytes: u64::MAX / 2, align: 8 };
         assert_eq!(place(STATICS_OFFSET, [huge(1), huge(2), huge(3)].into_iter(), 0).bytes, None);
     }
 }

@@ -37,7 +37,7 @@
 use crate::abi::{self, Library, Shrec, Shvar, Startup, slice};
 use crate::control::field;
 use crate::error::fatal_at_start;
-use crate::image::{self, MIN_ALIGNMENT_BYTES, Placement, Record, mix};
+use crate::image::{self, MIN_ALIGNMENT_BYTES, Placement, VariableRecord, mix};
 use crate::layout::STATICS_OFFSET;
 use crate::objects;
 use crate::state::Upc;
@@ -49,17 +49,17 @@ use std::sync::{Arc, Mutex};
 
 /// What a program or an object file was compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct CompiledFor {
     /// Whether pointers-to-shared have 16 bytes.
     pub wide: bool,
     /// The number of threads, if fixed.
     pub threads: Option<u32>,
 }
 
-impl Kind {
+impl CompiledFor {
     /// From the words of emitted C.
-    pub fn of(struct_pts: c_uint, static_threads: c_int) -> Kind {
-        Kind { wide: struct_pts != 0, threads: u32::try_from(static_threads).ok().filter(|n| *n > 0) }
+    pub fn of(struct_pts: c_uint, static_threads: c_int) -> CompiledFor {
+        CompiledFor { wide: struct_pts != 0, threads: u32::try_from(static_threads).ok().filter(|n| *n > 0) }
     }
 }
 
@@ -80,7 +80,7 @@ struct Described {
     /// Its name, in quotes.
     who: Arc<str>,
     /// Its files: version of the interface, kind, name.
-    files: Vec<(u32, Kind, &'static str)>,
+    files: Vec<(u32, CompiledFor, &'static str)>,
     variables: Vec<Declared>,
     records: &'static [Shrec],
     initialisers: &'static [Startup],
@@ -89,18 +89,18 @@ struct Described {
 /// A shared variable, as its object file declares it.
 #[derive(Debug, Clone, Copy)]
 struct Declared {
-    record: Record,
+    record: VariableRecord,
     name: &'static str,
     initialised: bool,
 }
 
 /// What a running program remembers of its variables.
 pub struct Libraries {
-    kind: Kind,
-    state: Mutex<State>,
+    kind: CompiledFor,
+    state: Mutex<LibraryState>,
 }
 
-struct State {
+struct LibraryState {
     /// By proxy.
     variables: HashMap<usize, Variable>,
     /// Objects loaded by `dlopen` so far that have shared variables.
@@ -117,7 +117,7 @@ struct Variable {
 
 impl Libraries {
     /// What the program was compiled for.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CompiledFor {
         self.kind
     }
 }
@@ -125,7 +125,7 @@ impl Libraries {
 /// The variables of a program, and of the objects that came before its start.
 pub struct AtStart {
     /// What the program was compiled for.
-    pub kind: Kind,
+    pub kind: CompiledFor,
     libraries: Vec<Described>,
     variables: Vec<(Arc<str>, Declared)>,
     /// Of the program and of the objects.
@@ -171,7 +171,7 @@ impl AtStart {
     ///
     /// # Safety
     /// 1. The records are as described in `upcc_abi.h`, and stay (owed by the caller).
-    pub unsafe fn take(kind: Kind, program: &'static [Shrec]) -> AtStart {
+    pub unsafe fn take(kind: CompiledFor, program: &'static [Shrec]) -> AtStart {
         let libraries = match std::mem::replace(&mut *lock(&EARLY), Early::Starting) {
             Early::Before(all) => all,
             Early::Starting | Early::Running => Vec::new(),
@@ -225,7 +225,7 @@ impl AtStart {
         for (owner, v) in &self.variables {
             remember(&mut variables, v, offsets[&v.record.proxy], owner);
         }
-        Libraries { kind: self.kind, state: Mutex::new(State { variables, loaded: 0 }) }
+        Libraries { kind: self.kind, state: Mutex::new(LibraryState { variables, loaded: 0 }) }
     }
 
     /// Sets the proxies of all variables, in segments that have room for them.
@@ -367,7 +367,7 @@ impl Upc {
 
 impl Described {
     /// Why the object does not go with a program of this kind.
-    fn refusal(&self, program: Kind) -> Option<String> {
+    fn refusal(&self, program: CompiledFor) -> Option<String> {
         let who = &self.who;
         let pointers = |wide| if wide { "with -fupc-pts=struct" } else { "without -fupc-pts=struct" };
         let count = |threads: Option<u32>| match threads {
@@ -411,7 +411,7 @@ impl Declared {
                 self.name, known.owner
             ));
         }
-        let Record { bytes, align, .. } = self.record;
+        let VariableRecord { bytes, align, .. } = self.record;
         (bytes > known.bytes || !known.offset.is_multiple_of(align.max(1))).then(|| {
             format!(
                 "shared variable '{}' has {bytes} bytes on each thread, aligned to {align}, in {who}, and {} bytes at offset {:#x} for \
@@ -458,7 +458,7 @@ unsafe fn describe(who: Arc<str>, library: &Library) -> Described {
             who,
             files: files
                 .iter()
-                .map(|f| (f.abi, Kind::of(f.struct_pts, f.static_threads), text(f.source)))
+                .map(|f| (f.abi, CompiledFor::of(f.struct_pts, f.static_threads), text(f.source)))
                 .collect(),
             variables: records.iter().map(|r| declared(r)).collect(),
             records,
@@ -471,7 +471,7 @@ unsafe fn describe(who: Arc<str>, library: &Library) -> Described {
 /// 1. The record is as described in `upcc_abi.h`, and stays (owed by the caller).
 unsafe fn declared(r: &Shrec) -> Declared {
     Declared {
-        record: Record { proxy: r.proxy as usize, bytes: r.bytes_per_thread, align: r.align },
+        record: VariableRecord { proxy: r.proxy as usize, bytes: r.bytes_per_thread, align: r.align },
         // SAFETY: (1).
         name: unsafe { text(r.name) },
         initialised: r.flags & abi::INITIALISED != 0,
@@ -493,12 +493,12 @@ mod tests {
     use super::*;
 
     fn declared(proxy: usize, bytes: u64, initialised: bool) -> Declared {
-        Declared { record: Record { proxy, bytes, align: 8 }, name: "x", initialised }
+        Declared { record: VariableRecord { proxy, bytes, align: 8 }, name: "x", initialised }
     }
 
     #[test]
     fn what_does_not_go_together_is_named() {
-        let kind = |wide, threads| Kind { wide, threads };
+        let kind = |wide, threads| CompiledFor { wide, threads };
         let of = |version, wide, threads| Described {
             who: "'libx.so'".into(),
             files: vec![(abi::ABI, kind(false, None), "a.upc"), (version, kind(wide, threads), "b.upc")],

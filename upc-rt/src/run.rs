@@ -6,7 +6,7 @@ use crate::console::say;
 use crate::error::fatal_at_start;
 use crate::image::mix;
 use crate::layout::Layout;
-use crate::libraries::{AtStart, Kind};
+use crate::libraries::{AtStart, CompiledFor};
 use crate::settings::Settings;
 use crate::state::Upc;
 use gasnet::{Config, OneThread, Rank, Threading};
@@ -48,7 +48,7 @@ pub unsafe fn start(image: &Image) {
         Ok(s) => s,
         Err(text) => fatal_at_start(&text),
     };
-    let kind = Kind::of(image.struct_pts, image.static_threads);
+    let kind = CompiledFor::of(image.struct_pts, image.static_threads);
     // SAFETY: (1).
     let variables = unsafe { AtStart::take(kind, slice(image.shrec_begin, image.shrec_end)) };
     let rank = boot(kind.threads, &settings);
@@ -196,7 +196,7 @@ pub fn boot(threads: Option<u32>, settings: &Settings) -> &'static Rank {
 }
 
 /// Ends the job if a program of this kind cannot run on its number of threads.
-pub fn check_threads(rank: &Rank, Kind { wide, threads: compiled }: Kind) {
+pub fn check_threads(rank: &Rank, CompiledFor { wide, threads: compiled }: CompiledFor) {
     let threads = rank.size();
     let quiet = rank.id().0 != 0;
     let refuse = |text: String| -> ! {

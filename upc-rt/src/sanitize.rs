@@ -37,7 +37,7 @@ thread_local! {
 
 /// What the checks found about an object on one near thread.
 #[derive(Clone, Copy)]
-struct Part {
+struct CheckedObject {
     t: u64,
     start: u64,
     end: u64,
@@ -46,8 +46,8 @@ struct Part {
     holds: u64,
 }
 
-impl Part {
-    const NONE: Part = Part { t: 0, start: 0, end: 0, word: std::ptr::null(), holds: 0 };
+impl CheckedObject {
+    const NONE: CheckedObject = CheckedObject { t: 0, start: 0, end: 0, word: std::ptr::null(), holds: 0 };
 
     fn has(&self, t: u64, o: u64) -> bool {
         // ORDER: Relaxed: programs order frees and accesses by themselves.
@@ -56,36 +56,36 @@ impl Part {
         self.t == t && o >= self.start && o < self.end && alive()
     }
 
-    fn same_object(&self, other: &Part) -> bool {
+    fn same_object(&self, other: &CheckedObject) -> bool {
         (self.start, self.holds) == (other.start, other.holds)
     }
 }
 
 /// Parts found lately, each at the lines or the pages that were accessed: loops use the same again and again.
 struct Recent {
-    lines: [Cell<Part>; 64],
-    pages: [Cell<Part>; 64],
+    lines: [Cell<CheckedObject>; 64],
+    pages: [Cell<CheckedObject>; 64],
 }
 
 impl Recent {
     /// Where a part may be. One that is longer than a page is among the pages.
-    fn slots(&self, t: u64, o: u64) -> [&Cell<Part>; 2] {
+    fn slots(&self, t: u64, o: u64) -> [&Cell<CheckedObject>; 2] {
         let slot = |shift: u32| ((o >> shift) ^ t) as usize % 64;
         [&self.lines[slot(6)], &self.pages[slot(12)]]
     }
 
-    fn find(&self, t: u64, o: u64) -> Option<Part> {
+    fn find(&self, t: u64, o: u64) -> Option<CheckedObject> {
         self.slots(t, o).into_iter().map(Cell::get).find(|part| part.has(t, o))
     }
 
-    fn keep(&self, o: u64, part: Part) {
+    fn keep(&self, o: u64, part: CheckedObject) {
         self.slots(part.t, o)[usize::from(part.end - part.start > 4096)].set(part);
     }
 }
 
 thread_local! {
     static RECENT: Recent = const {
-        Recent { lines: [const { Cell::new(Part::NONE) }; 64], pages: [const { Cell::new(Part::NONE) }; 64] }
+        Recent { lines: [const { Cell::new(CheckedObject::NONE) }; 64], pages: [const { Cell::new(CheckedObject::NONE) }; 64] }
     };
 }
 
@@ -180,7 +180,7 @@ impl Upc {
         let (word, holds) = object.alive.unwrap_or((std::ptr::null(), 0));
         // An object of the heap whose label is far may be freed unseen.
         if object.alive.is_some() || object.start < self.layout.heap_lo {
-            RECENT.with(|recent| recent.keep(o, Part { t, start: object.start, end, word, holds }));
+            RECENT.with(|recent| recent.keep(o, CheckedObject { t, start: object.start, end, word, holds }));
         }
     }
 

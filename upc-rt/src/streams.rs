@@ -28,10 +28,10 @@ const SINGLY: c_uint = 4;
 
 /// Aligned for every type, vectors included.
 #[repr(align(64))]
-struct Buffer(UnsafeCell<[u8; BUFFER_BYTES]>);
+struct StreamBuffer(UnsafeCell<[u8; BUFFER_BYTES]>);
 
 thread_local! {
-    static BUFFER: [Buffer; BUFFER_COUNT] = const { [const { Buffer(UnsafeCell::new([0; BUFFER_BYTES])) }; BUFFER_COUNT] };
+    static BUFFER: [StreamBuffer; BUFFER_COUNT] = const { [const { StreamBuffer(UnsafeCell::new([0; BUFFER_BYTES])) }; BUFFER_COUNT] };
 }
 
 /// A run of elements; sizes are in bytes.

@@ -8,7 +8,7 @@
 
 use crate::abi::Image;
 use crate::error::fatal_at_start;
-use crate::libraries::{AtStart, Kind};
+use crate::libraries::{AtStart, CompiledFor};
 use crate::settings::Settings;
 use crate::state::upc;
 use gasnet::Rank;
@@ -30,7 +30,7 @@ const CONFIG_TEXT: &[u8; 133] =
     b"$UPCRConfig: (libupc.a) VERSION=3.14,PLATFORMENV=shared-distributed,SHMEM=pshm,SHAREDPTRREP=any,TRANS=any,nodebug,nogasp,anythreads $";
 
 /// The rank between init and attach, and what the program was compiled for.
-static BOOTED: OnceLock<(&'static Rank, Kind)> = OnceLock::new();
+static BOOTED: OnceLock<(&'static Rank, CompiledFor)> = OnceLock::new();
 
 type Hook = Option<extern "C" fn()>;
 type RangeHook = Option<extern "C" fn(*mut c_void, usize)>;
@@ -46,7 +46,7 @@ pub struct SpawnFuncs {
     main_function: Option<extern "C" fn(c_int, *mut *mut c_char) -> c_int>,
 }
 
-fn booted() -> (&'static Rank, Kind) {
+fn booted() -> (&'static Rank, CompiledFor) {
     BOOTED
         .get()
         .copied()
@@ -87,7 +87,7 @@ fn init(static_threads: c_uint, wide: bool) {
     // The interface has an unsigned number here; clients pass 0 or -1 for "any".
     let threads = (static_threads > 0 && static_threads as c_int > 0).then_some(static_threads);
     let rank = crate::run::boot(threads, &settings);
-    let kind = Kind { wide, threads };
+    let kind = CompiledFor { wide, threads };
     if BOOTED.set((rank, kind)).is_err() {
         fatal_at_start("upcr_startup_init was called twice");
     }

@@ -282,7 +282,7 @@ pub struct Ahead<'a> {
 
 /// How the variable of a loop moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum CountStep {
     /// By one.
     One,
     /// By THREADS.
@@ -319,7 +319,7 @@ pub struct Iterations<'a> {
     /// The variable.
     pub var: DeclId,
     /// How it moves.
-    pub step: Step,
+    pub step: CountStep,
     /// Reads that are made once, before the first; those in one list are written alike.
     pub once: Vec<Vec<&'a Expr>>,
     /// In which order the others are made.
@@ -400,14 +400,14 @@ pub struct Share<'a> {
     /// Its body may leave the function.
     pub returns: bool,
     /// The iterations that are the thread's own.
-    pub own: Own<'a>,
+    pub own: OwnIterations<'a>,
     /// The body of the loop as written.
     pub rare: Code<'a>,
 }
 
 /// Which iterations are the thread's own.
 #[derive(Clone, Debug)]
-pub enum Own<'a> {
+pub enum OwnIterations<'a> {
     /// Every THREADS-th, counted from the one with this number.
     Turns(&'a Expr, Iterations<'a>),
     /// Those of rows of an array: a place in the first, the elements in a row, and in a block so many rows.

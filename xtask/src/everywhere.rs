@@ -16,7 +16,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(1500);
 const RIGHT: &str = "verification: passed";
 
 /// A way to start a program: the command without the program.
-struct Way {
+struct StartWay {
     name: String,
     command: Command,
 }
@@ -37,7 +37,7 @@ pub fn run(prefix: &Path) -> Result<(String, Vec<String>, Vec<String>), String> 
 
     let mut ran = Vec::new();
     let (ways, mut untested) = ways(prefix);
-    for Way { name, mut command } in ways {
+    for StartWay { name, mut command } in ways {
         command.arg(&program).env("GASNET_MAX_SEGSIZE", "64M");
         sh::restore_loader_path(&mut command);
         finds_the_answer(command).map_err(|why| format!("{name}: {why}"))?;
@@ -54,7 +54,7 @@ pub fn run(prefix: &Path) -> Result<(String, Vec<String>, Vec<String>), String> 
     Ok((before, ran, untested))
 }
 
-fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
+fn ways(prefix: &Path) -> (Vec<StartWay>, Vec<String>) {
     let mut untested = Vec::new();
     let upcrun = |conduit: Option<&str>| {
         let mut command = Command::new(prefix.join("bin/upcrun"));
@@ -63,7 +63,7 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
             // Otherwise neighbours would never use the conduit.
             command.args(["--conduit", conduit]).env("GASNET_NEIGHBORHOOD", "off");
         }
-        Way { name: conduit.unwrap_or("upcrun").to_string(), command }
+        StartWay { name: conduit.unwrap_or("upcrun").to_string(), command }
     };
     let mut ways = vec![upcrun(None), upcrun(Some("smp")), upcrun(Some("udp")), upcrun(Some("netvm"))];
     let mpis: Vec<_> =
@@ -72,7 +72,7 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
         let mut command = Command::new(&mpi.mpirun);
         command.args(["-n", "4"]).env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", "off");
         plugins::oversubscribed(&mut command);
-        ways.push(Way { name: format!("{} -n 4 ({})", mpi.mpirun.display(), mpi.name), command });
+        ways.push(StartWay { name: format!("{} -n 4 ({})", mpi.mpirun.display(), mpi.name), command });
     }
     if mpis.is_empty() {
         untested.push("mpi: no plugin was built".to_string());

@@ -55,7 +55,7 @@ const C: [&[&str]; 4] =
     [&["rma", "nic", "locks"], &["pieces", "barriers"], &["counters", "collectives"], &["random"]];
 
 /// A part of a suite, and how it goes.
-pub struct Part {
+pub struct SuitePart {
     /// The program that runs it.
     pub suite: &'static str,
     /// Registration mode.
@@ -68,22 +68,22 @@ pub struct Part {
 
 /// All parts, each in a mode of its own as far as there are enough: always the same, so that what fails here
 /// fails everywhere.
-pub fn parts() -> Vec<Part> {
+pub fn parts() -> Vec<SuitePart> {
     (0..UPC.len() + C.len()).map(|i| part(i, i)).collect()
 }
 
 /// One of all parts in one of all modes.
-pub fn any_part(mut below: impl FnMut(usize) -> usize) -> Part {
+pub fn any_part(mut below: impl FnMut(usize) -> usize) -> SuitePart {
     part(below(UPC.len() + C.len()), below(MODES.len()))
 }
 
-fn part(i: usize, mode: usize) -> Part {
+fn part(i: usize, mode: usize) -> SuitePart {
     let (suite, filters) = UPC.get(i).map_or_else(|| ("c-suite", C[i - UPC.len()]), |f| ("upc-suite", *f));
     let (mode, memory) = MODES[mode % MODES.len()];
-    Part { suite, mode, memory, filters }
+    SuitePart { suite, mode, memory, filters }
 }
 
-impl Part {
+impl SuitePart {
     /// Arguments of the suite.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec!["--ranks".to_string(), "2 3".to_string()];

@@ -53,7 +53,7 @@ const SHOWN: usize = 10;
 
 /// The result of a finished command.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// The exit status as a shell reports it; `None` after the time limit.
     pub status: Option<i32>,
     /// All of standard output.
@@ -62,7 +62,7 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// How it ended, in words.
     pub fn end(&self) -> String {
         match self.status {
@@ -92,12 +92,16 @@ impl Outcome {
 }
 
 /// Runs a command without input and collects its output.
-pub fn capture(command: Command, limit: Duration) -> Result<Outcome, String> {
+pub fn capture(command: Command, limit: Duration) -> Result<CommandOutcome, String> {
     watch(command, limit, |_| {})
 }
 
 /// [`capture`] that calls `line` with every line of standard output as it arrives.
-pub fn watch(mut command: Command, limit: Duration, mut line: impl FnMut(&str)) -> Result<Outcome, String> {
+pub fn watch(
+    mut command: Command,
+    limit: Duration,
+    mut line: impl FnMut(&str),
+) -> Result<CommandOutcome, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("{}: {e}", show(&command)))?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -121,7 +125,7 @@ pub fn watch(mut command: Command, limit: Duration, mut line: impl FnMut(&str)) 
     }
     let status = waiter.join().map_err(|_| "the waiting thread failed".to_string())??;
     let stderr = err.join().map_err(|_| "the reading thread failed".to_string())?;
-    Ok(Outcome { status: status.map(code), stdout, stderr })
+    Ok(CommandOutcome { status: status.map(code), stdout, stderr })
 }
 
 /// Runs a command that communicates with the user itself. An error unless it exits with 0.

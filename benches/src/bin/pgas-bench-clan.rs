@@ -8,7 +8,7 @@ use gasnet_clan::{
     RdmaEngine, Stream, StreamConfig, Streams, Trips, Upcalls, Watch,
 };
 use gasnet_via::{
-    Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, Polled, Reliability, Remote, Segment,
+    Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, PeerMemory, Polled, Reliability, Segment,
     ViAttributes, ViId,
 };
 use std::error::Error;
@@ -614,7 +614,7 @@ fn vi_write(rank: &'static Rank) -> Outcome {
     let ends = Connected::new(rank, 1, Reliability::Delivery)?;
     let own = GlobalPtr::<u8>::new(rank.id(), rank.allocate(PAGE as u64, 64)?);
     // Both ranks register the same memory in the same order, so their handles are equal.
-    let there = Remote { memory: ends.memory, at: ends.page };
+    let there = PeerMemory { memory: ends.memory, at: ends.page };
     let part = Segment { memory: ends.memory, at: ends.page, len: PAGE as u32 };
     let (count, bytes) = (5000, vec![1u8; PAGE]);
     batches(rank, || {

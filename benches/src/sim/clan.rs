@@ -14,7 +14,7 @@ use super::table::Row;
 use gasnet_sim::{
     Arbitration, Bare, Burst, ClanCards, ClanCosts, ClanInputs, Machine, Report, Rng, Time, WORD,
 };
-use message::{Connection, Way};
+use message::{Connection, MessageWay};
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ fn words_round_trip(s: &Setup, client: Time, server: Time) -> Result<f64, String
 }
 
 /// Microseconds of a round trip of messages between two VIs.
-fn round_trip(s: &Setup, switches: usize, octets: usize, way: Way) -> Result<f64, String> {
+fn round_trip(s: &Setup, switches: usize, octets: usize, way: MessageWay) -> Result<f64, String> {
     let report = s.run(2, switches, |m| {
         let mut end = Connection::new(1 - m.id(), 0, octets);
         let begin = m.now();
@@ -129,18 +129,18 @@ pub fn tables(s: &Setup) -> Result<Vec<Row>, String> {
             .explained("calibration: 4.8"),
     );
     for (octets, [engine, stores, emulex]) in TABLE_5_1 {
-        for (way, name, paper) in [(Way::Engine, "dma", engine), (Way::Stores, "pio", stores)] {
+        for (way, name, paper) in [(MessageWay::Engine, "dma", engine), (MessageWay::Stores, "pio", stores)] {
             let row = Row::new(format!("table51_{name}_{octets}"), "us", 2, round_trip(s, 1, octets, way)?);
             rows.push(match (octets, way) {
                 (0 | 4, _) => row.explained(format!("calibration: {paper}")),
-                (40, Way::Stores) => row.paper(paper).explained(WRITE_BUFFER),
+                (40, MessageWay::Stores) => row.paper(paper).explained(WRITE_BUFFER),
                 _ => row.paper(paper),
             });
         }
         rows.push(Row::published(format!("table51_emulex_{octets}"), "us", emulex));
     }
     rows.push(
-        Row::new("pio_0_without_switch", "us", 2, round_trip(s, 0, 0, Way::Stores)?)
+        Row::new("pio_0_without_switch", "us", 2, round_trip(s, 0, 0, MessageWay::Stores)?)
             .explained("calibration: 6.7"),
     );
     let names = ["post_recv", "recv_done", "recv_not_done", "send_done", "send_not_done"];
@@ -241,7 +241,7 @@ fn rate(s: &Setup, clients: u32, served: Served) -> Result<f64, String> {
             let mut end = Connection::new(0, me, WORD);
             for i in 1..=each {
                 if served == Served::Events {
-                    end.post(m, Way::Stores);
+                    end.post(m, MessageWay::Stores);
                     end.send_done(m);
                     end.post_receive(m);
                     end.receive(m);
@@ -263,7 +263,7 @@ fn rate(s: &Setup, clients: u32, served: Served) -> Result<f64, String> {
                 m.work(c.event);
                 if let Some(end) = ends.iter_mut().find(|end| end.pointer() == at) {
                     end.receive(m);
-                    end.post(m, Way::Stores);
+                    end.post(m, MessageWay::Stores);
                     end.send_done(m);
                     end.post_receive(m);
                 }
@@ -373,7 +373,7 @@ fn bandwidth(s: &Setup, octets: usize) -> Result<f64, String> {
         for _ in 0..times {
             if m.id() == 0 {
                 end.room(m);
-                end.post(m, Way::Stores);
+                end.post(m, MessageWay::Stores);
                 end.send_done(m);
             } else {
                 end.receive(m);
@@ -502,9 +502,9 @@ pub fn figures(s: &Setup) -> Result<Vec<Chart>, String> {
     let published = |i: usize| TABLE_5_1.map(|(octets, us)| (octets as f64, us[i])).to_vec();
     let latency = Chart {
         curves: vec![
-            curve("stores", over(&sizes, &|n| round_trip(s, 1, n, Way::Stores))?),
+            curve("stores", over(&sizes, &|n| round_trip(s, 1, n, MessageWay::Stores))?),
             curve("stores, published", published(1)),
-            curve("engine", over(&sizes, &|n| round_trip(s, 1, n, Way::Engine))?),
+            curve("engine", over(&sizes, &|n| round_trip(s, 1, n, MessageWay::Engine))?),
             curve("engine, published", published(0)),
             curve("Emulex, published", published(2)),
         ],

@@ -95,7 +95,7 @@ fn time() -> Time {
 
 /// What an application did.
 #[derive(Debug, Clone, Copy)]
-pub struct Outcome {
+pub struct ApplicationOutcome {
     /// Its fine-grained puts.
     pub puts: Puts,
     /// How long it took, set-up left out.
@@ -145,7 +145,7 @@ impl Cannon {
     /// Runs it. The blocks lie one place off where they are needed first, and get there in bulk: the areas
     /// that later receive the words are then its source. (The paper's mean handler time says that the pages
     /// of its moves had been pinned before.)
-    pub fn run(&self, rank: &Rank) -> Outcome {
+    pub fn run(&self, rank: &Rank) -> ApplicationOutcome {
         let (p, b) = (self.grid, self.block);
         let words = b * b;
         let me = rank.id().0;
@@ -280,7 +280,7 @@ impl Bitonic {
     /// of its keys and gets back what it keeps instead: as many puts as it has keys, to half as much memory.
     /// The keys of a rank are made by its predecessor and handed over in bulk, so what they are sent from
     /// later has been a source before, as in [`Cannon::run`].
-    pub fn run(&self, rank: &Rank) -> (Outcome, Vec<u32>) {
+    pub fn run(&self, rank: &Rank) -> (ApplicationOutcome, Vec<u32>) {
         let me = rank.id().0;
         let half = self.keys / 2;
         let (keys, inbox) = (self.area(), 3 * self.area());
@@ -340,7 +340,7 @@ impl Bitonic {
         rank.barrier();
         let took = time().since(begin);
         let check = mine.iter().map(|k| f64::from(*k)).sum();
-        (Outcome { puts: meter.end(), took, check }, mine)
+        (ApplicationOutcome { puts: meter.end(), took, check }, mine)
     }
 }
 

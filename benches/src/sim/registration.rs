@@ -5,7 +5,7 @@
 //! run time without unpinning. Its rows print without `paper`.
 
 use super::chart::{Chart, Curve};
-use super::programs::{Bitonic, Cannon, Outcome, Puts, Scatter};
+use super::programs::{ApplicationOutcome, Bitonic, Cannon, Puts, Scatter};
 use super::table::{Progress, Row};
 use gasnet::Rank;
 use gasnet_sim::{Budget, Cluster, CostModel, GmComponents, Registration, Report, StrategyKind, Time};
@@ -85,7 +85,7 @@ pub struct AppRun {
     pub handler: f64,
 }
 
-fn app_run(results: &[Outcome], c: &GmComponents) -> AppRun {
+fn app_run(results: &[ApplicationOutcome], c: &GmComponents) -> AppRun {
     let longest = results.iter().map(|o| o.took).max().unwrap_or_default();
     let puts = Puts::sum(results.iter().map(|o| o.puts));
     let pinned = puts.pins as f64 / puts.times.misses.max(1) as f64;

@@ -12,7 +12,7 @@ use crate::context;
 use crate::fatal::die;
 use crate::handlers::{self, AnyFn, CToken, Entry};
 use crate::info::{BAD_ARG, OK};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 
 /// Kinds of message as C names them.
 const SHORT: c_int = 0;
@@ -31,7 +31,7 @@ pub struct HandlerEntry {
 }
 
 /// Registers the handlers of a client's GASNet-1 table, and gives those with index 0 one.
-pub fn register(state: &State, table: &mut [HandlerEntry]) -> Result<(), String> {
+pub fn register(state: &ClientJob, table: &mut [HandlerEntry]) -> Result<(), String> {
     let (nothing, no_name) = (std::ptr::null(), std::ptr::null());
     let entry = |e: &HandlerEntry| {
         let (flags, nargs) = (0, 0);
@@ -89,7 +89,7 @@ unsafe fn words<'a>(nargs: c_int, args: *const i32) -> &'a [u32] {
 
 /// Turns what the core says into a return code. A destination outside the segment ends the job, since the
 /// data is nowhere; so does every mistake under the rule checks.
-fn conclude(state: &State, call: &str, message: &Outgoing, result: Result<(), Error>) -> c_int {
+fn conclude(state: &ClientJob, call: &str, message: &Outgoing, result: Result<(), Error>) -> c_int {
     match result {
         Ok(()) => OK,
         Err(error) if state.check || message.kind >= LONG => die(&format!("{call}: {error}")),
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn gasneti_am_reply(
 }
 
 /// The destination of a long message as an offset in the target's segment.
-fn offset(state: &State, to: u32, message: &Outgoing) -> u64 {
+fn offset(state: &ClientJob, to: u32, message: &Outgoing) -> u64 {
     let base = state.rank.table().get(RankId(to)).map_or(0, |entry| entry.addr);
     message.dst.wrapping_sub(base) as u64
 }

@@ -16,9 +16,9 @@ use gasnet::coll::{ElementType, Reduction, SyncMode, When};
 use gasnet::{Event, Team};
 
 use crate::fatal::die;
-use crate::images::{self, Call, Images, Layout, Operation, What};
+use crate::images::{self, Call, ImageOperation, Images, Layout, Operation};
 use crate::info::{BARRIER_MISMATCH, NOT_READY, OK};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::{abi, context};
 
 const IN_NOSYNC: c_int = 1;
@@ -64,7 +64,7 @@ thread_local! {
     static IMAGE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-fn enter(call: &'static str) -> &'static State {
+fn enter(call: &'static str) -> &'static ClientJob {
     let state = state::attached(call);
     context::unrestricted(state, call);
     state
@@ -108,7 +108,7 @@ impl Chosen {
 ///
 /// # Safety
 /// `handle` is null or comes from [`gasneti_coll_team_split`].
-unsafe fn chosen(state: &'static State, handle: *const Chosen) -> Chosen {
+unsafe fn chosen(state: &'static ClientJob, handle: *const Chosen) -> Chosen {
     // SAFETY: the caller's promise.
     unsafe { handle.as_ref() }.cloned().unwrap_or_else(|| Chosen {
         team: state.rank.team_all(),
@@ -125,7 +125,7 @@ unsafe fn chosen(state: &'static State, handle: *const Chosen) -> Chosen {
 ///
 /// # Safety
 /// As [`chosen`].
-unsafe fn team(state: &'static State, handle: *const Chosen) -> Team {
+unsafe fn team(state: &'static ClientJob, handle: *const Chosen) -> Team {
     // SAFETY: the caller's promise.
     unsafe { chosen(state, handle) }.team
 }
@@ -345,7 +345,13 @@ pub unsafe extern "C" fn gasneti_coll_move(
     let (r, m) = (chosen.root(call, root, images), mode(flags));
     let t = &chosen.team;
     if let Some((images, local)) = images {
-        let whats = [What::Broadcast, What::Scatter, What::Gather, What::GatherAll, What::Exchange];
+        let whats = [
+            ImageOperation::Broadcast,
+            ImageOperation::Scatter,
+            ImageOperation::Gather,
+            ImageOperation::GatherAll,
+            ImageOperation::Exchange,
+        ];
         let operation =
             Operation { what: whats[what as usize % whats.len()], root: r, n, differ: false, mode: m };
         let call = Call { dst, dst_blocks: Vec::new(), src, src_blocks: Vec::new(), n };
@@ -405,13 +411,23 @@ pub unsafe extern "C" fn gasneti_coll_move_v(
     // SAFETY: the caller's promise.
     let (d, s) = unsafe { (blocks(dst_at, dst_len, size), blocks(src_at, src_len, size)) };
     if let Some((images, local)) = images {
-        let whats = [What::Scatter, What::Gather, What::GatherAll, What::Exchange];
+        let whats = [
+            ImageOperation::Scatter,
+            ImageOperation::Gather,
+            ImageOperation::GatherAll,
+            ImageOperation::Exchange,
+        ];
         let what = whats[(what as usize).wrapping_sub(1) % whats.len()];
         let counts = |at_root: bool| match what {
-            What::Scatter | What::Gather => at_root && images.layout.mine().start + local == r,
+            ImageOperation::Scatter | ImageOperation::Gather => {
+                at_root && images.layout.mine().start + local == r
+            }
             _ => true,
         };
-        let needed = [(&d, what != What::Scatter), (&s, matches!(what, What::Scatter | What::Exchange))];
+        let needed = [
+            (&d, what != ImageOperation::Scatter),
+            (&s, matches!(what, ImageOperation::Scatter | ImageOperation::Exchange)),
+        ];
         if needed.iter().any(|(list, needs)| *needs && counts(true) && list.len() != size) {
             die(&format!("{call}: the lists of blocks are missing; the team has {size} images"));
         }
@@ -470,7 +486,7 @@ pub unsafe extern "C" fn gasneti_coll_combine(
     };
     let (r, n, m) = (chosen.root(call, root, images), elem_size * count, mode(flags));
     if let Some((images, local)) = images {
-        let whats = [What::Reduce, What::ReduceAll, What::Scan];
+        let whats = [ImageOperation::Reduce, ImageOperation::ReduceAll, ImageOperation::Scan];
         let operation =
             Operation { what: whats[what as usize % whats.len()], root: r, n, differ: false, mode: m };
         let call = Call { dst, dst_blocks: Vec::new(), src, src_blocks: Vec::new(), n };
@@ -484,7 +500,7 @@ pub unsafe extern "C" fn gasneti_coll_combine(
     }
 }
 
-fn is_complete(state: &State, handle: usize) -> bool {
+fn is_complete(state: &ClientJob, handle: usize) -> bool {
     handle == 0 || state.rank.test_quietly(Event::from_raw(handle as u64))
 }
 
@@ -507,7 +523,7 @@ pub extern "C" fn gasnet_coll_try_sync(handle: usize) -> c_int {
 ///
 /// # Safety
 /// `handles` has `n` entries.
-unsafe fn sweep(state: &State, handles: *mut usize, n: usize, all: bool) -> bool {
+unsafe fn sweep(state: &ClientJob, handles: *mut usize, n: usize, all: bool) -> bool {
     let (mut finished, mut left) = (0, 0);
     for i in 0..n {
         // SAFETY: the caller's promise.

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
 use crate::fatal::die;
-use crate::state::State;
+use crate::state::ClientJob;
 
 /// What kind of handler a thread is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ thread_local! {
 
 /// Refuses a call that may not be made from a handler, while holding a lock, or in a no-interrupt section.
 #[inline]
-pub fn unrestricted(state: &State, call: &str) {
+pub fn unrestricted(state: &ClientJob, call: &str) {
     if state.check {
         refuse_if_restricted(call);
     }

@@ -16,7 +16,7 @@ use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Kind, MAX_ARGUMENTS, Message, To
 use crate::abi;
 use crate::context::{self, Handling};
 use crate::fatal::die;
-use crate::state::State;
+use crate::state::ClientJob;
 
 /// A C handler of unknown arguments.
 pub type AnyFn = unsafe extern "C" fn();
@@ -55,7 +55,7 @@ static TAKEN: Mutex<[bool; 256]> = Mutex::new([false; 256]);
 /// Gives every entry of a client's table an index, and registers it. Entries with index 0 get the highest
 /// index that is free, in table order and after all others, so the same tables have the same result on every
 /// rank. Nothing is registered if something is wrong.
-pub fn register(state: &State, table: &mut [Entry], declared: bool) -> Result<(), String> {
+pub fn register(state: &ClientJob, table: &mut [Entry], declared: bool) -> Result<(), String> {
     let mut taken = lock(&TAKEN);
     let mut will_be = *taken;
     for entry in table.iter().filter(|entry| entry.index != 0) {
@@ -229,7 +229,7 @@ fn check_declaration(entry: &Entry, token: &Token<'_>, kind: Kind, nargs: usize)
 }
 
 /// Registers a handler with the core under the index that its entry has.
-fn install(state: &State, entry: Entry, declared: bool) -> Result<(), String> {
+fn install(state: &ClientJob, entry: Entry, declared: bool) -> Result<(), String> {
     let function = entry.function.ok_or_else(|| format!("handler {} is a null pointer", entry.index))?;
     let registered: &'static Registered = Box::leak(Box::new(Registered { entry, function, declared }));
     // SAFETY: `trampoline` expects exactly this pointer, which lives for ever; C handlers may run on any

@@ -89,7 +89,7 @@ impl Layout {
 
 /// What an operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum ImageOperation {
     /// One image's bytes go to all images.
     Broadcast,
     /// One image sends a block to each image.
@@ -114,7 +114,7 @@ pub enum What {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Operation {
     /// What it does.
-    pub what: What,
+    pub what: ImageOperation,
     /// The image that has or gets all data, in operations with such an image.
     pub root: usize,
     /// Bytes of a block, where all have the same.
@@ -274,7 +274,7 @@ impl Images {
 
     /// Enters an image into the making of teams, and returns the team that the image is in.
     pub fn split(&self, team: &Team, local: usize, color: u32, key: u32) -> Option<Split> {
-        let what = What::Split(color, key);
+        let what = ImageOperation::Split(color, key);
         let operation = Operation { what, root: 0, n: 0, differ: false, mode: SyncMode::MY };
         let call = Call {
             dst: std::ptr::null_mut(),
@@ -330,7 +330,7 @@ impl Images {
         }
         let meeting = meetings.open.remove(&number).expect("it was just there");
         let calls: Vec<Call> = meeting.calls.into_iter().flatten().collect();
-        if let What::Split(color, key) = operation.what {
+        if let ImageOperation::Split(color, key) = operation.what {
             *lock(&split) = self.split_team(team, color, key);
             meeting.promises.into_iter().for_each(Promise::keep);
             return (Event::DONE, split);
@@ -374,20 +374,20 @@ impl Images {
         // SAFETY: the caller's promise.
         unsafe {
             match what {
-                What::Broadcast => {
+                ImageOperation::Broadcast => {
                     let src = rooted.map_or(std::ptr::null(), |i| calls[i].src);
                     team.broadcast_raw_around(home, here, src, n, mode, || (), move || give(&calls, n))
                 }
-                What::Scatter => self.scatter(team, operation, &calls, home, rooted),
-                What::Gather => self.gather(team, operation, &calls, home, rooted),
-                What::GatherAll => self.gather_all(team, operation, calls),
-                What::Exchange => self.exchange(team, operation, calls),
-                What::Reduce | What::ReduceAll => {
+                ImageOperation::Scatter => self.scatter(team, operation, &calls, home, rooted),
+                ImageOperation::Gather => self.gather(team, operation, &calls, home, rooted),
+                ImageOperation::GatherAll => self.gather_all(team, operation, calls),
+                ImageOperation::Exchange => self.exchange(team, operation, calls),
+                ImageOperation::Reduce | ImageOperation::ReduceAll => {
                     let how = how.cloned().expect("reductions have a function");
                     let mut folded = Packed::new(n);
                     let from = folded.at(0);
                     let first = fold(from, &calls, n, &how);
-                    if what == What::Reduce {
+                    if what == ImageOperation::Reduce {
                         let dst = rooted.map_or(std::ptr::null_mut(), |i| calls[i].dst);
                         let then = move || drop(folded);
                         return team.reduce_raw_around(home, dst, from.0, n, how, mode, first, then);
@@ -398,7 +398,7 @@ impl Images {
                     };
                     team.reduce_all_raw_around(here, from.0, n, how, mode, first, then)
                 }
-                What::Scan => {
+                ImageOperation::Scan => {
                     let how = how.cloned().expect("reductions have a function");
                     let (mut folded, mut before) = (Packed::new(n), Packed::new(n));
                     let (from, to) = (folded.at(0), before.at(0));
@@ -417,7 +417,7 @@ impl Images {
                     };
                     team.scan_raw_around(to.0, from.0, n, false, how, mode, first, then)
                 }
-                What::Split(..) => Event::DONE,
+                ImageOperation::Split(..) => Event::DONE,
             }
         }
     }

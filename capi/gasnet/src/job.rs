@@ -15,7 +15,7 @@ use crate::info::{BAD_ARG, NOT_INIT, OK, RESOURCE};
 use crate::objects::{
     self, CAPABILITY_ALL, Ep, LEGACY, Object, Primordial, Segment, Team, primordial, set_primordial,
 };
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::tools::{self, backtrace::BacktraceType};
 use crate::{exit, info, signals, wait};
 
@@ -109,7 +109,7 @@ unsafe fn adopt_max_segsize(client: &Client) {
 ///
 /// # Safety
 /// `name` is null or NUL-terminated.
-unsafe fn start_client(state: &State, name: *const c_char, flags: u32) -> &'static Primordial {
+unsafe fn start_client(state: &ClientJob, name: *const c_char, flags: u32) -> &'static Primordial {
     let name = if name.is_null() {
         CString::default()
     } else {
@@ -174,7 +174,7 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     let far = rank.neighbours().len() < rank.size() as usize;
     abi::publish(rank.id().0, rank.size(), check, far);
     let legacy = client.flags & LEGACY != 0;
-    let fresh = state::set(State {
+    let fresh = state::set(ClientJob {
         rank,
         check,
         parallel,
@@ -204,7 +204,7 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
 }
 
 /// An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
-fn attach_everything(state: &State) -> c_int {
+fn attach_everything(state: &ClientJob) -> c_int {
     // SAFETY: the client promises it, which was compiled for this segment mode.
     if let Err(error) = unsafe { state.rank.attach_everything() } {
         return complain(&error.to_string());
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn gasnet_attach(
 }
 
 /// What a call that attaches a segment of this size returns, if it cannot.
-fn refuse_size(state: &State, call: &str, bytes: usize) -> Option<c_int> {
+fn refuse_size(state: &ClientJob, call: &str, bytes: usize) -> Option<c_int> {
     let most = state.rank.max_local_segment();
     if bytes.is_multiple_of(PAGE_BYTES) && bytes <= most {
         return None;
@@ -314,7 +314,7 @@ fn refuse_size(state: &State, call: &str, bytes: usize) -> Option<c_int> {
 }
 
 /// Attaches the segment of this rank.
-pub fn attach_segment(state: &'static State, call: &str, bytes: usize) -> c_int {
+pub fn attach_segment(state: &'static ClientJob, call: &str, bytes: usize) -> c_int {
     if let Some(code) = refuse_size(state, call, bytes) {
         return code;
     }
@@ -329,7 +329,7 @@ pub fn attach_segment(state: &'static State, call: &str, bytes: usize) -> c_int 
 }
 
 /// Makes the object of the segment that was just attached, and binds it to the primordial endpoint.
-fn segment_attached(state: &State) {
+fn segment_attached(state: &ClientJob) {
     let all = primordial("gasnet_attach");
     if let Some(own) = state.rank.table().get(state.rank.id()) {
         let segment = Object::make(Segment {
@@ -346,7 +346,7 @@ fn segment_attached(state: &State) {
     }
 }
 
-fn run_attach_hook(state: &State) {
+fn run_attach_hook(state: &ClientJob) {
     let hook = gasnet_client_attach_hook.load(Relaxed);
     if let Some(own) = state.rank.table().get(state.rank.id())
         && !hook.is_null()
@@ -358,7 +358,7 @@ fn run_attach_hook(state: &State) {
 }
 
 /// What inline code may reach directly. Under the rule checks that is nothing, so that every call is seen.
-fn peers(state: &State) -> Vec<Peer> {
+fn peers(state: &ClientJob) -> Vec<Peer> {
     let near = |size, local: *mut u8| if local.is_null() || state.check { 0 } else { size };
     state
         .rank

@@ -25,7 +25,7 @@ use crate::{abi, state};
 pub type Spare = Mutex<Vec<usize>>;
 
 /// A kind of object that C has handles of.
-pub trait Kind: Send + Sync + Sized + 'static {
+pub trait ObjectKind: Send + Sync + Sized + 'static {
     /// What messages call it.
     const NAME: &'static str;
     /// The name in C of its invalid handle.
@@ -42,7 +42,7 @@ const DEAD: u32 = 0x4445_4144;
 /// What a handle points to.
 #[derive(Debug)]
 #[repr(C, align(16))]
-pub struct Object<T: Kind> {
+pub struct Object<T: ObjectKind> {
     mark: AtomicU32,
     cdata: AtomicPtr<c_void>,
     value: AtomicPtr<T>,
@@ -51,7 +51,7 @@ pub struct Object<T: Kind> {
 /// Addresses of all objects that ever were.
 static KNOWN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
-impl<T: Kind> Object<T> {
+impl<T: ObjectKind> Object<T> {
     /// A new object.
     pub fn make(value: T) -> &'static Object<T> {
         let value = Box::into_raw(Box::new(value));
@@ -123,7 +123,7 @@ impl<T: Kind> Object<T> {
 /// 1. `handle` is a word that this library gave out, or an invalid handle (owed by the caller; under
 ///    `GASNET_CHECK=1`: any word).
 #[inline]
-pub unsafe fn object<T: Kind>(call: &str, handle: *const Object<T>) -> &'static Object<T> {
+pub unsafe fn object<T: ObjectKind>(call: &str, handle: *const Object<T>) -> &'static Object<T> {
     if !handle.is_null()
         && handle.is_aligned()
         && (!abi::check() || lock(&KNOWN).contains(&(handle as usize)))
@@ -151,7 +151,7 @@ fn bad_handle(call: &str, name: &str, invalid: &str, handle: *const c_void) -> !
 /// # Safety
 /// As [`object`] and [`Object::get`].
 #[inline]
-pub unsafe fn resolve<'a, T: Kind>(call: &str, handle: *const Object<T>) -> &'a T {
+pub unsafe fn resolve<'a, T: ObjectKind>(call: &str, handle: *const Object<T>) -> &'a T {
     // SAFETY: owed by the caller.
     unsafe { object(call, handle).get() }
 }
@@ -161,7 +161,7 @@ pub unsafe fn resolve<'a, T: Kind>(call: &str, handle: *const Object<T>) -> &'a 
 #[doc(hidden)]
 macro_rules! ex_kind {
     ($type:ty, $name:literal, $invalid:literal, $mark:literal, $set:ident, $query:ident) => {
-        impl $crate::objects::Kind for $type {
+        impl $crate::objects::ObjectKind for $type {
             const NAME: &'static str = $name;
             const INVALID: &'static str = $invalid;
             const MARK: u32 = u32::from_le_bytes(*$mark);

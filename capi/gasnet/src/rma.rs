@@ -10,11 +10,11 @@ use std::ffi::{c_int, c_void};
 use gasnet::{Categories, Event, RankId};
 
 use crate::info::{NOT_READY, OK};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::{abi, context, fatal::die};
 
 /// A checked target: the state, the rank, and the offset in its segment.
-fn target(call: &'static str, node: u32, address: usize) -> (&'static State, RankId, u64) {
+fn target(call: &'static str, node: u32, address: usize) -> (&'static ClientJob, RankId, u64) {
     let state = state::attached(call);
     context::unrestricted(state, call);
     if node >= abi::size() {
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
 }
 
 /// Whether a handle's operation is complete; if so the handle is used up. Does not poll.
-fn is_complete(state: &State, handle: usize) -> bool {
+fn is_complete(state: &ClientJob, handle: usize) -> bool {
     handle == 0 || state.rank.test_quietly(Event::from_raw(handle as u64))
 }
 
@@ -245,7 +245,7 @@ unsafe fn list<'a>(handles: *mut usize, n: usize) -> &'a mut [usize] {
 }
 
 /// Marks the complete ones; returns how many were newly complete and how many are left.
-fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
+fn sweep(state: &ClientJob, handles: &mut [usize]) -> (usize, usize) {
     let (mut finished, mut left) = (0, 0);
     for handle in handles.iter_mut().filter(|handle| **handle != 0) {
         if is_complete(state, *handle) {

@@ -7,7 +7,7 @@ use gasnet::{Rank, RankId, SegmentEntry};
 
 /// The C program's job.
 #[derive(Debug)]
-pub struct State {
+pub struct ClientJob {
     /// The rank that every call works on.
     pub rank: &'static Rank,
     /// `GASNET_CHECK`.
@@ -28,7 +28,7 @@ pub struct State {
     pub max_long: OnceLock<usize>,
 }
 
-impl State {
+impl ClientJob {
     /// The segment of a rank as the program sees it. All of memory begins at address 0 for it, and is mapped
     /// nowhere else.
     pub fn segment_of(&self, rank: RankId) -> Option<SegmentEntry> {
@@ -41,17 +41,17 @@ impl State {
     }
 }
 
-static STATE: OnceLock<State> = OnceLock::new();
+static STATE: OnceLock<ClientJob> = OnceLock::new();
 
 /// The job, once `gasnet_init` has run.
 #[inline]
-pub fn get() -> Option<&'static State> {
+pub fn get() -> Option<&'static ClientJob> {
     STATE.get()
 }
 
 /// The job; a call that needs one before `gasnet_init` ends the program with a message.
 #[inline]
-pub fn state(call: &str) -> &'static State {
+pub fn state(call: &str) -> &'static ClientJob {
     match STATE.get() {
         Some(state) => state,
         None => crate::fatal::die(&format!("{call} was called before gasnet_init or gex_Client_Init")),
@@ -60,7 +60,7 @@ pub fn state(call: &str) -> &'static State {
 
 /// The job after `gasnet_attach`; anything else ends the program with a message.
 #[inline]
-pub fn attached(call: &str) -> &'static State {
+pub fn attached(call: &str) -> &'static ClientJob {
     let state = state(call);
     if !state.attached.load(Relaxed) {
         crate::fatal::die(&format!("{call} was called before gasnet_attach or gex_Segment_Attach"));
@@ -71,12 +71,12 @@ pub fn attached(call: &str) -> &'static State {
 /// The job, for calls that need no segment: after `gex_Client_Init`, but after `gasnet_attach` in programs
 /// that began with `gasnet_init`.
 #[inline]
-pub fn ready(call: &str) -> &'static State {
+pub fn ready(call: &str) -> &'static ClientJob {
     let state = state(call);
     if state.legacy { attached(call) } else { state }
 }
 
 /// Sets the job; `false` if there is one.
-pub fn set(state: State) -> bool {
+pub fn set(state: ClientJob) -> bool {
     STATE.set(state).is_ok()
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use gasnet::{Spins, WaitPolicy, Waiter};
 
 use crate::info::{BAD_ARG, NOT_INIT, NOT_READY, OK};
-use crate::state::State;
+use crate::state::ClientJob;
 use crate::{context, state};
 
 /// A wait in progress, in the memory of the C function that waits. C sets `stage` to 0.
@@ -40,7 +40,7 @@ const BLOCK: u32 = 1;
 /// Spin, then give up the processor: the default.
 pub const SPINBLOCK: u32 = 2;
 
-fn policy(state: &state::State) -> WaitPolicy {
+fn policy(state: &state::ClientJob) -> WaitPolicy {
     let usual = state.rank.wait_policy();
     match state.wait_mode.load(Relaxed) {
         SPIN => WaitPolicy { spins: u32::MAX, ..usual },
@@ -95,7 +95,7 @@ pub extern "C" fn gasneti_attend() {
 
 /// The program has tested for operations in vain, perhaps in a loop. GASNet's tests do not poll. But where
 /// one thread at a time makes calls nobody else polls meanwhile, and such a loop never ended.
-pub fn in_vain(state: &State) -> c_int {
+pub fn in_vain(state: &ClientJob) -> c_int {
     if !state.parallel {
         attend();
     }

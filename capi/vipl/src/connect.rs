@@ -1,7 +1,7 @@
 //! Connections.
 #![expect(unsafe_code, reason = "exported to C by name")]
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, HandleKind};
 use crate::results::{INVALID_PARAMETER, INVALID_STATE, NOT_DONE, Return, answer, code};
 use crate::state::{nic, owner, provider};
 use crate::types::{CViAttributes, NetAddress, Out, limit};
@@ -31,7 +31,7 @@ pub extern "C" fn VipConnectWait(
         let request = request.map_err(code)?;
         remote.set(&request.from);
         attributes.set((&request.attributes).into());
-        connection.set(provider()?.enter(Kind::Connection, request.id.number(), &nic));
+        connection.set(provider()?.enter(HandleKind::Connection, request.id.number(), &nic));
         Ok(())
     })
 }
@@ -40,8 +40,8 @@ pub extern "C" fn VipConnectWait(
 #[unsafe(no_mangle)]
 pub extern "C" fn VipConnectAccept(connection: Handle, vi: Handle) -> Return {
     answer(|| {
-        let (nic, request) = owner(connection, Kind::Connection)?;
-        let (own, number) = owner(vi, Kind::Vi)?;
+        let (nic, request) = owner(connection, HandleKind::Connection)?;
+        let (own, number) = owner(vi, HandleKind::Vi)?;
         if !Arc::ptr_eq(&nic, &own) {
             return Err(INVALID_PARAMETER);
         }
@@ -55,7 +55,7 @@ pub extern "C" fn VipConnectAccept(connection: Handle, vi: Handle) -> Return {
 #[unsafe(no_mangle)]
 pub extern "C" fn VipConnectReject(connection: Handle) -> Return {
     answer(|| {
-        let (nic, request) = owner(connection, Kind::Connection)?;
+        let (nic, request) = owner(connection, HandleKind::Connection)?;
         provider()?.forget(connection);
         nic.reject(RequestId::of(request)).map_err(code)
     })
@@ -71,7 +71,7 @@ pub extern "C" fn VipConnectRequest(
     attributes: Out<CViAttributes>,
 ) -> Return {
     answer(|| {
-        let (nic, number) = owner(vi, Kind::Vi)?;
+        let (nic, number) = owner(vi, HandleKind::Vi)?;
         let (local, remote) = (local.get()?, remote.get()?);
         attributes.check()?;
         let theirs = nic.connect(ViId::of(number), local, remote, limit(timeout)).map_err(code)?;
@@ -89,14 +89,14 @@ pub extern "C" fn VipConnectPeerRequest(
     timeout: c_ulong,
 ) -> Return {
     answer(|| {
-        let (nic, number) = owner(vi, Kind::Vi)?;
+        let (nic, number) = owner(vi, HandleKind::Vi)?;
         nic.connect_peer(ViId::of(number), local.get()?, remote.get()?, limit(timeout)).map_err(code)
     })
 }
 
 /// A VI that has asked for a connection.
 fn asker(handle: Handle) -> Result<(Arc<Nic>, ViId), Return> {
-    let (nic, number) = owner(handle, Kind::Vi)?;
+    let (nic, number) = owner(handle, HandleKind::Vi)?;
     let vi = ViId::of(number);
     // In this order: an attempt that ends in between has an outcome.
     let idle = nic.query_vi(vi).map_err(code)?.state == ViState::Idle;
@@ -133,7 +133,7 @@ pub extern "C" fn VipConnectPeerWait(vi: Handle, attributes: Out<CViAttributes>)
 #[unsafe(no_mangle)]
 pub extern "C" fn VipDisconnect(vi: Handle) -> Return {
     answer(|| {
-        let (nic, number) = owner(vi, Kind::Vi)?;
+        let (nic, number) = owner(vi, HandleKind::Vi)?;
         nic.disconnect(ViId::of(number)).map_err(code)
     })
 }

@@ -4,7 +4,7 @@ use crate::results::{INVALID_PARAMETER, Return};
 
 /// What a handle stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum HandleKind {
     Nic = 1,
     Tag,
     Vi,
@@ -20,11 +20,11 @@ pub struct Handle(usize);
 impl Handle {
     pub const NULL: Handle = Handle(0);
 
-    pub fn new(kind: Kind, number: u32) -> Handle {
+    pub fn new(kind: HandleKind, number: u32) -> Handle {
         Handle((kind as usize) << 32 | number as usize)
     }
 
-    pub fn number(self, kind: Kind) -> Result<u32, Return> {
+    pub fn number(self, kind: HandleKind) -> Result<u32, Return> {
         if self.0 >> 32 == kind as usize { Ok(self.0 as u32) } else { Err(INVALID_PARAMETER) }
     }
 }

@@ -1,7 +1,7 @@
 //! Handlers: of descriptors that are done, of entries of completion queues, of errors.
 #![expect(unsafe_code, reason = "exported to C by name; calls functions of C")]
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, HandleKind};
 use crate::results::{INVALID_PARAMETER, Return, answer, code};
 use crate::state::{nic, owner};
 use crate::work::{Control, finish};
@@ -57,8 +57,8 @@ impl From<ErrorReport> for ErrorDescriptor {
             _ => (RESOURCE_VI, 0),
         };
         ErrorDescriptor {
-            nic: Handle::new(Kind::Nic, of.nic.number()),
-            vi: Handle::new(Kind::Vi, of.vi.number()),
+            nic: Handle::new(HandleKind::Nic, of.nic.number()),
+            vi: Handle::new(HandleKind::Vi, of.vi.number()),
             cq: Handle::NULL,
             descriptor: std::ptr::with_exposed_provenance_mut(cookie as usize),
             operation: 0,
@@ -106,9 +106,9 @@ pub extern "C" fn VipErrorCallback(handle: Handle, context: Context, handler: Op
 }
 
 fn notify(handle: Handle, context: Context, handler: Option<OnVi>, is_receive: bool) -> Result<(), Return> {
-    let (nic, number) = owner(handle, Kind::Vi)?;
+    let (nic, number) = owner(handle, HandleKind::Vi)?;
     let (handler, vi) = (handler.ok_or(INVALID_PARAMETER)?, ViId::of(number));
-    let own = Handle::new(Kind::Nic, nic.id().number());
+    let own = Handle::new(HandleKind::Nic, nic.id().number());
     let call = move |done: Completed| {
         let (at, _) = finish(&done);
         // SAFETY: C's own function, with its own context.
@@ -133,11 +133,11 @@ pub extern "C" fn VipRecvNotify(vi: Handle, context: Context, handler: Option<On
 #[unsafe(no_mangle)]
 pub extern "C" fn VipCQNotify(cq: Handle, context: Context, handler: Option<OnCq>) -> Return {
     answer(|| {
-        let (nic, number) = owner(cq, Kind::Cq)?;
+        let (nic, number) = owner(cq, HandleKind::Cq)?;
         let handler = handler.ok_or(INVALID_PARAMETER)?;
-        let own = Handle::new(Kind::Nic, nic.id().number());
+        let own = Handle::new(HandleKind::Nic, nic.id().number());
         let call = move |vi: ViId, is_receive: bool| {
-            let vi = Handle::new(Kind::Vi, vi.number());
+            let vi = Handle::new(HandleKind::Vi, vi.number());
             // SAFETY: C's own function, with its own context.
             unsafe { handler(context, own, vi, is_receive.into()) }
         };

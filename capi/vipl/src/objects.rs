@@ -1,7 +1,7 @@
 //! Network interfaces, tags, memory, virtual interfaces and completion queues.
 #![expect(unsafe_code, reason = "exported to C by name; registers memory of C")]
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, HandleKind};
 use crate::notify::log_errors;
 use crate::results::{INVALID_PARAMETER, NOT_DONE, Return, answer, code};
 use crate::state::{self, nic, owner, provider};
@@ -25,7 +25,7 @@ pub extern "C" fn VipOpenNic(name: In<c_char>, out: Out<Handle>) -> Return {
         let provider = state::start()?;
         let nic = Arc::new(provider.agent.open());
         log_errors(&nic)?;
-        out.set(provider.enter(Kind::Nic, nic.id().number(), &nic));
+        out.set(provider.enter(HandleKind::Nic, nic.id().number(), &nic));
         Ok(())
     })
 }
@@ -89,7 +89,7 @@ pub extern "C" fn VipCreatePtag(handle: Handle, out: Out<Handle>) -> Return {
     answer(|| {
         let nic = nic(handle)?;
         out.check()?;
-        out.set(Handle::new(Kind::Tag, nic.create_tag().number()));
+        out.set(Handle::new(HandleKind::Tag, nic.create_tag().number()));
         Ok(())
     })
 }
@@ -174,7 +174,7 @@ pub extern "C" fn VipSetMemAttributes(
 
 /// A completion queue, or none.
 fn optional_cq(handle: Handle) -> Result<Option<CqId>, Return> {
-    if handle == Handle::NULL { Ok(None) } else { handle.number(Kind::Cq).map(|n| Some(CqId::of(n))) }
+    if handle == Handle::NULL { Ok(None) } else { handle.number(HandleKind::Cq).map(|n| Some(CqId::of(n))) }
 }
 
 /// See `vipl.h`.
@@ -190,7 +190,7 @@ pub extern "C" fn VipCreateVi(
         let (nic, attributes) = (nic(handle)?, attributes.get()?.checked()?);
         out.check()?;
         let vi = nic.create_vi(attributes, optional_cq(send)?, optional_cq(receive)?).map_err(code)?;
-        out.set(provider()?.enter(Kind::Vi, vi.number(), &nic));
+        out.set(provider()?.enter(HandleKind::Vi, vi.number(), &nic));
         Ok(())
     })
 }
@@ -199,7 +199,7 @@ pub extern "C" fn VipCreateVi(
 #[unsafe(no_mangle)]
 pub extern "C" fn VipDestroyVi(handle: Handle) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Vi)?;
+        let (nic, number) = owner(handle, HandleKind::Vi)?;
         nic.destroy_vi(ViId::of(number)).map_err(code)?;
         provider()?.forget(handle);
         Ok(())
@@ -216,7 +216,7 @@ pub extern "C" fn VipQueryVi(
     receive_empty: Out<c_int>,
 ) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Vi)?;
+        let (nic, number) = owner(handle, HandleKind::Vi)?;
         state.check().and(attributes.check()).and(send_empty.check()).and(receive_empty.check())?;
         let status = nic.query_vi(ViId::of(number)).map_err(code)?;
         state.set(types::state(status.state));
@@ -231,7 +231,7 @@ pub extern "C" fn VipQueryVi(
 #[unsafe(no_mangle)]
 pub extern "C" fn VipSetViAttributes(handle: Handle, attributes: In<CViAttributes>) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Vi)?;
+        let (nic, number) = owner(handle, HandleKind::Vi)?;
         nic.change_vi(ViId::of(number), attributes.get()?.checked()?).map_err(code)
     })
 }
@@ -243,7 +243,7 @@ pub extern "C" fn VipCreateCQ(handle: Handle, entries: c_ulong, out: Out<Handle>
         let nic = nic(handle)?;
         out.check()?;
         let cq = nic.create_cq(entries as usize).map_err(code)?;
-        out.set(provider()?.enter(Kind::Cq, cq.number(), &nic));
+        out.set(provider()?.enter(HandleKind::Cq, cq.number(), &nic));
         Ok(())
     })
 }
@@ -252,7 +252,7 @@ pub extern "C" fn VipCreateCQ(handle: Handle, entries: c_ulong, out: Out<Handle>
 #[unsafe(no_mangle)]
 pub extern "C" fn VipDestroyCQ(handle: Handle) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Cq)?;
+        let (nic, number) = owner(handle, HandleKind::Cq)?;
         nic.destroy_cq(CqId::of(number)).map_err(code)?;
         provider()?.forget(handle);
         Ok(())
@@ -263,7 +263,7 @@ pub extern "C" fn VipDestroyCQ(handle: Handle) -> Return {
 #[unsafe(no_mangle)]
 pub extern "C" fn VipResizeCQ(handle: Handle, entries: c_ulong) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Cq)?;
+        let (nic, number) = owner(handle, HandleKind::Cq)?;
         nic.resize_cq(CqId::of(number), entries as usize).map_err(code)
     })
 }
@@ -272,10 +272,10 @@ pub extern "C" fn VipResizeCQ(handle: Handle, entries: c_ulong) -> Return {
 #[unsafe(no_mangle)]
 pub extern "C" fn VipCQDone(handle: Handle, vi: Out<Handle>, is_receive: Out<c_int>) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Cq)?;
+        let (nic, number) = owner(handle, HandleKind::Cq)?;
         vi.check().and(is_receive.check())?;
         let (of, receive) = nic.cq_done(CqId::of(number)).map_err(code)?.ok_or(NOT_DONE)?;
-        vi.set(Handle::new(Kind::Vi, of.number()));
+        vi.set(Handle::new(HandleKind::Vi, of.number()));
         is_receive.set(receive.into());
         Ok(())
     })
@@ -290,10 +290,10 @@ pub extern "C" fn VipCQWait(
     is_receive: Out<c_int>,
 ) -> Return {
     answer(|| {
-        let (nic, number) = owner(handle, Kind::Cq)?;
+        let (nic, number) = owner(handle, HandleKind::Cq)?;
         vi.check().and(is_receive.check())?;
         let (of, receive) = nic.wait_cq(CqId::of(number), limit(timeout)).map_err(code)?;
-        vi.set(Handle::new(Kind::Vi, of.number()));
+        vi.set(Handle::new(HandleKind::Vi, of.number()));
         is_receive.set(receive.into());
         Ok(())
     })

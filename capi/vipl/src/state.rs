@@ -1,7 +1,7 @@
 //! The job of the process, the owners of handles, and the end.
 #![expect(unsafe_code, reason = "registers an exit hook")]
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, HandleKind};
 use crate::results::{ERROR_RESOURCE, INVALID_PARAMETER, Return};
 use core::ffi::{c_int, c_void};
 use gasnet::Threading;
@@ -74,7 +74,7 @@ impl Provider {
     }
 
     /// A new handle of a NIC's object.
-    pub fn enter(&self, kind: Kind, number: u32, nic: &Arc<Nic>) -> Handle {
+    pub fn enter(&self, kind: HandleKind, number: u32, nic: &Arc<Nic>) -> Handle {
         let handle = Handle::new(kind, number);
         self.write().insert(handle, Arc::clone(nic));
         handle
@@ -101,7 +101,7 @@ impl Provider {
 }
 
 /// The number behind a handle of this kind, and its NIC.
-pub fn owner(handle: Handle, kind: Kind) -> Result<(Arc<Nic>, u32), Return> {
+pub fn owner(handle: Handle, kind: HandleKind) -> Result<(Arc<Nic>, u32), Return> {
     let number = handle.number(kind)?;
     let owners = provider()?.owners.read().unwrap_or_else(PoisonError::into_inner);
     owners.get(&handle).map(|nic| (Arc::clone(nic), number)).ok_or(INVALID_PARAMETER)
@@ -109,7 +109,7 @@ pub fn owner(handle: Handle, kind: Kind) -> Result<(Arc<Nic>, u32), Return> {
 
 /// The NIC of a handle.
 pub fn nic(handle: Handle) -> Result<Arc<Nic>, Return> {
-    owner(handle, Kind::Nic).map(|(nic, _)| nic)
+    owner(handle, HandleKind::Nic).map(|(nic, _)| nic)
 }
 
 /// Whether the name service of a NIC was started.

@@ -1,7 +1,7 @@
 //! The structures of `vipl.h`, and pointers as C hands them over.
 #![expect(unsafe_code, reason = "reads and writes what C points to")]
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, HandleKind};
 use crate::results::{
     INVALID_MTU, INVALID_PARAMETER, INVALID_PTAG, INVALID_QOS, INVALID_RELIABILITY_LEVEL, Return,
 };
@@ -170,7 +170,7 @@ impl CViAttributes {
 impl From<&ViAttributes> for CViAttributes {
     fn from(own: &ViAttributes) -> CViAttributes {
         CViAttributes {
-            tag: Handle::new(Kind::Tag, own.tag.number()),
+            tag: Handle::new(HandleKind::Tag, own.tag.number()),
             ..(&RemoteAttributes::from(own)).into()
         }
     }
@@ -208,13 +208,13 @@ impl CMemoryAttributes {
 impl From<&MemoryAttributes> for CMemoryAttributes {
     fn from(own: &MemoryAttributes) -> CMemoryAttributes {
         let (rdma_write, rdma_read) = (own.rdma_write.into(), own.rdma_read.into());
-        CMemoryAttributes { tag: Handle::new(Kind::Tag, own.tag.number()), rdma_write, rdma_read }
+        CMemoryAttributes { tag: Handle::new(HandleKind::Tag, own.tag.number()), rdma_write, rdma_read }
     }
 }
 
 /// The tag of a handle.
 pub fn tag(handle: Handle) -> Result<TagId, Return> {
-    handle.number(Kind::Tag).map(TagId::of).map_err(|_| INVALID_PTAG)
+    handle.number(HandleKind::Tag).map(TagId::of).map_err(|_| INVALID_PTAG)
 }
 
 /// `VIP_VI_STATE`.

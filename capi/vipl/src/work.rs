@@ -1,13 +1,13 @@
 //! Descriptors: posted, and taken when they are done.
 #![expect(unsafe_code, reason = "exported to C by name; reads and writes descriptors of C")]
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, HandleKind};
 use crate::results::{DESCRIPTOR_ERROR, INVALID_PARAMETER, NOT_DONE, Return, SUCCESS, answer, code};
 use crate::state::owner;
 use crate::types::{Out, limit};
 use core::ffi::c_ulong;
 use gasnet_via::{
-    Completed, Descriptor, Done, MAX_SEGMENTS, MemoryId, Nic, Operation, Polled, Remote, Report, Segment,
+    Completed, Descriptor, Done, MAX_SEGMENTS, MemoryId, Nic, Operation, PeerMemory, Polled, Report, Segment,
     ViId, ViaError,
 };
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct Control {
 /// `VIP_ADDRESS_SEGMENT` and `VIP_DATA_SEGMENT`: the one has no length.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Part {
+struct DescriptorSegment {
     at: u64,
     memory: u32,
     len: u32,
@@ -53,10 +53,10 @@ fn read(at: *mut Control, is_receive: bool) -> Option<Descriptor> {
     if count > MAX_SEGMENTS + 1 || control.control & !(OPERATION | IMMEDIATE | FENCE) != 0 {
         return None;
     }
-    let first = at.wrapping_add(1).cast::<Part>();
+    let first = at.wrapping_add(1).cast::<DescriptorSegment>();
     // SAFETY: so many segments follow, as C owes.
     let mut parts = (0..count).map(|i| unsafe { first.add(i).read() });
-    let mut remote = || parts.next().map(|p| Remote { memory: MemoryId::of(p.memory), at: p.at });
+    let mut remote = || parts.next().map(|p| PeerMemory { memory: MemoryId::of(p.memory), at: p.at });
     let operation = match control.control & OPERATION {
         0 => Operation::Message,
         1 if !is_receive => Operation::Write(remote()?),
@@ -76,7 +76,7 @@ fn read(at: *mut Control, is_receive: bool) -> Option<Descriptor> {
 }
 
 fn post(vi: Handle, at: *mut Control, memory: u32, is_receive: bool) -> Result<(), Return> {
-    let (nic, number) = owner(vi, Kind::Vi)?;
+    let (nic, number) = owner(vi, HandleKind::Vi)?;
     let vi = ViId::of(number);
     if at.is_null() {
         return Err(INVALID_PARAMETER);
@@ -86,7 +86,7 @@ fn post(vi: Handle, at: *mut Control, memory: u32, is_receive: bool) -> Result<(
         return Err(INVALID_PARAMETER);
     };
     let segments = work.segments.len() + usize::from(work.operation != Operation::Message);
-    let len = (size_of::<Control>() + segments * size_of::<Part>()) as u32;
+    let len = (size_of::<Control>() + segments * size_of::<DescriptorSegment>()) as u32;
     let own = Some(Segment { memory: MemoryId::of(memory), at: at as u64, len });
     // SAFETY: a descriptor of C, which has not handed it to us before.
     unsafe { (&raw mut (*at).status).write(0) };
@@ -125,7 +125,7 @@ fn take(
     look: impl FnOnce(&Arc<Nic>, ViId) -> Result<Polled, ViaError>,
 ) -> Return {
     answer(|| {
-        let (nic, number) = owner(vi, Kind::Vi)?;
+        let (nic, number) = owner(vi, HandleKind::Vi)?;
         out.check()?;
         out.set(std::ptr::null_mut());
         let done = match look(&nic, ViId::of(number)) {

@@ -77,7 +77,7 @@ pub use reader::StreamRx;
 pub use writer::StreamTx;
 
 use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
-use end::End;
+use end::StreamEnd;
 use gasnet::{GlobalPtr, Rank, RankId};
 use gasnet_sys::mutex::lock;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -207,7 +207,7 @@ impl<'r> Streams<'r> {
             return Err(refused(peer));
         }
         let slot = self.take_slot()?;
-        let end = End::new(shared, peer, slot, None);
+        let end = StreamEnd::new(shared, peer, slot, None);
         lock(&shared.pool).asked[peer.0 as usize] = Some(slot);
         shared.rank.set_word(shared.request(shared.rank.id(), peer), u64::from(slot) + 1);
         Ok(Stream::new(end))
@@ -292,7 +292,7 @@ impl<'r> Streams<'r> {
         let taken = shared.rank.compare_swap(request, asked, 0) == asked;
         match theirs {
             Ok(theirs) if taken && !is_gone(shared.rank, peer, shared.process(peer)) => {
-                let end = End::new(shared, peer, slot, Some(theirs));
+                let end = StreamEnd::new(shared, peer, slot, Some(theirs));
                 shared.rank.set_word(theirs.add(ANSWER_WORD), u64::from(slot) + 1);
                 Ok(Some(Stream::new(end)))
             }
@@ -443,7 +443,7 @@ pub struct Stream<'r> {
 }
 
 impl<'r> Stream<'r> {
-    fn new(end: End<'r>) -> Stream<'r> {
+    fn new(end: StreamEnd<'r>) -> Stream<'r> {
         let (ring, end) = (end.shared.config.ring, Arc::new(end));
         Stream { tx: StreamTx::new(end.clone(), ring), rx: StreamRx::new(end, ring) }
     }

@@ -59,7 +59,7 @@ struct Packet {
     bytes: Vec<u8>,
 }
 
-pub(crate) struct State {
+pub(crate) struct AgentState {
     pub(crate) machine: Machine<Registered>,
     /// RDMA operations under way, by ticket.
     moving: Vec<(u32, RegionOp<'static, u8>)>,
@@ -73,7 +73,7 @@ pub(crate) struct State {
 /// that it opens.
 pub struct Agent {
     pub(crate) rank: &'static Rank,
-    state: Mutex<State>,
+    state: Mutex<AgentState>,
     inbox: Mutex<VecDeque<Packet>>,
     /// Grows whenever something was done to the machine.
     changes: AtomicU64,
@@ -97,7 +97,7 @@ impl Agent {
     /// # Errors
     /// There is one already.
     pub fn start(rank: &'static Rank) -> Result<&'static Agent, Error> {
-        let state = State {
+        let state = AgentState {
             machine: Machine::new(rank.id().0, rank.size()),
             moving: Vec::new(),
             wire: Wire { faults: Faults::default(), rng: fastrand::Rng::with_seed(0), held: Vec::new() },
@@ -138,7 +138,7 @@ impl Agent {
     }
 
     /// A handler has given the machine packets.
-    fn taken(&self, token: &Token<'_>, state: &mut State) {
+    fn taken(&self, token: &Token<'_>, state: &mut AgentState) {
         self.changed();
         self.tell(state);
         if token.is_request()
@@ -157,7 +157,7 @@ impl Agent {
     }
 
     /// The machine takes in what has come. Returns how many packets.
-    fn take_in(&self, state: &mut State) -> usize {
+    fn take_in(&self, state: &mut AgentState) -> usize {
         let packets = {
             let mut inbox = lock(&self.inbox);
             if inbox.is_empty() {
@@ -173,7 +173,7 @@ impl Agent {
     }
 
     /// Does something with the machine, and then what handlers have left to whoever has it.
-    fn with<T>(&self, run: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, run: impl FnOnce(&mut AgentState) -> T) -> T {
         let mut state = lock(&self.state);
         let result = run(&mut state);
         self.is_moving.store(!state.moving.is_empty(), Ordering::Relaxed);
@@ -192,7 +192,7 @@ impl Agent {
     }
 
     /// Has reports told, if there are any.
-    fn tell(&self, state: &State) {
+    fn tell(&self, state: &AgentState) {
         if state.machine.has_reports() {
             self.notices.reported();
         }
@@ -300,7 +300,7 @@ impl Agent {
     }
 
     /// Takes in what has come, and carries out what follows of it.
-    fn progress(&self, state: &mut State) {
+    fn progress(&self, state: &mut AgentState) {
         loop {
             let mut done = self.take_in(state);
             for (ticket, op) in state.moving.extract_if(.., |(_, op)| op.test()) {
@@ -331,7 +331,7 @@ impl Agent {
         }
     }
 
-    fn carry_out(&self, state: &mut State) {
+    fn carry_out(&self, state: &mut AgentState) {
         while let Some(action) = state.machine.next_action() {
             match action {
                 Action::Packet { to, bytes, datagram: false } => self.send(to, PACKET, &bytes),

@@ -87,7 +87,7 @@ pub struct Header<'a> {
 
 /// What a completion handler is called with.
 #[derive(Debug)]
-pub struct Arrived {
+pub struct CompletedMessage {
     /// The messages of this rank.
     pub lapi: &'static Lapi,
     /// The sender.
@@ -98,10 +98,10 @@ pub struct Arrived {
     pub len: usize,
 }
 
-type Completion = Box<dyn FnOnce(Arrived) + Send>;
+type Completion = Box<dyn FnOnce(CompletedMessage) + Send>;
 type HeaderHandler = Box<dyn Fn(&Header<'_>) -> Landing + Send + Sync>;
 
-enum Place {
+enum LandingPlace {
     Buffer(Vec<u8>),
     Segment(GlobalPtr<u8>),
     Nowhere,
@@ -109,7 +109,7 @@ enum Place {
 
 /// Where the bytes of a message go, and what is called when they are there.
 pub struct Landing {
-    place: Place,
+    place: LandingPlace,
     then: Option<Completion>,
 }
 
@@ -123,22 +123,22 @@ impl Landing {
     /// To the first bytes of a buffer, which the completion handler gets. A buffer that is too short ends the
     /// job.
     pub fn buffer(buffer: Vec<u8>) -> Landing {
-        Landing { place: Place::Buffer(buffer), then: None }
+        Landing { place: LandingPlace::Buffer(buffer), then: None }
     }
 
     /// To a place in the target's segment. One outside of it, or in another rank's, ends the job.
     pub fn segment(at: GlobalPtr<u8>) -> Landing {
-        Landing { place: Place::Segment(at), then: None }
+        Landing { place: LandingPlace::Segment(at), then: None }
     }
 
     /// Nowhere: the bytes are lost.
     pub fn nowhere() -> Landing {
-        Landing { place: Place::Nowhere, then: None }
+        Landing { place: LandingPlace::Nowhere, then: None }
     }
 
     /// Has this called when all bytes are there.
     #[must_use]
-    pub fn then(self, call: impl FnOnce(Arrived) + Send + 'static) -> Landing {
+    pub fn then(self, call: impl FnOnce(CompletedMessage) + Send + 'static) -> Landing {
         Landing { then: Some(Box::new(call)), ..self }
     }
 }
@@ -417,10 +417,10 @@ impl Lapi {
             let next = lock(&self.due).pop_front();
             let Some(Due { source, begun, call }) = next else { return count };
             let buffer = match begun.landing.place {
-                Place::Buffer(buffer) => buffer,
-                Place::Segment(_) | Place::Nowhere => Vec::new(),
+                LandingPlace::Buffer(buffer) => buffer,
+                LandingPlace::Segment(_) | LandingPlace::Nowhere => Vec::new(),
             };
-            call(Arrived { lapi: self, source, buffer, len: begun.len });
+            call(CompletedMessage { lapi: self, source, buffer, len: begun.len });
             self.raise(begun.target);
             if begun.completion.is_some() && !self.rank.has_departed(source) {
                 let sent = self.rank.request_short(source, ANSWER, &[0, argument(begun.completion)]);
@@ -457,14 +457,14 @@ impl Lapi {
         };
         let landing = self.landing(source, handler, header, len);
         match &landing.place {
-            Place::Buffer(buffer) if buffer.len() < len => {
+            LandingPlace::Buffer(buffer) if buffer.len() < len => {
                 let room = buffer.len();
                 self.nonsense(
                     source,
                     &format!("it has {len} bytes, and the buffer of its header handler {room}"),
                 );
             }
-            Place::Segment(at) if at.rank() != self.rank.id() => {
+            LandingPlace::Segment(at) if at.rank() != self.rank.id() => {
                 let rank = at.rank();
                 self.nonsense(source, &format!("its header handler named the segment of rank {rank}"));
             }
@@ -512,9 +512,9 @@ impl Lapi {
                 self.nonsense(source, "a piece lies outside of it");
             }
             match &mut begun.landing.place {
-                Place::Buffer(buffer) => buffer[at..at + piece.len()].copy_from_slice(piece),
-                Place::Segment(to) => self.rank.write_slice(to.add(at), piece),
-                Place::Nowhere => {}
+                LandingPlace::Buffer(buffer) => buffer[at..at + piece.len()].copy_from_slice(piece),
+                LandingPlace::Segment(to) => self.rank.write_slice(to.add(at), piece),
+                LandingPlace::Nowhere => {}
             }
             coming.placed += piece.len();
         }

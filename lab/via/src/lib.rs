@@ -74,7 +74,8 @@
 //! let tag = nic.create_tag();
 //! let memory = nic.register(vec![0; 100], MemoryAttributes { tag, rdma_write: false, rdma_read: false })?;
 //! let vi = nic.create_vi(
-//!     ViAttributes { reliability: Reliability::Delivery, max_transfer: 4096, qos: 0, tag, rdma_write: false, rdma_read: false },
+//! ViAttributes { reliability: Reliability::Delivery, max_transfer: 4096, qos: 0, tag, rdma_write: false,
+//! rdma_read: false },
 //!     None,
 //!     None,
 //! )?;
@@ -114,6 +115,6 @@ pub use nic::Nic;
 pub use terms::{
     Address, Completed, CqId, Descriptor, Done, ErrorReport, Errors, ListenerId, MAX_DISCRIMINATOR,
     MAX_POSTED, MAX_SEGMENTS, MAX_TRANSFER, MemoryAttributes, MemoryId, NicId, Operation, Overrun,
-    Reliability, Remote, RemoteAttributes, Report, RequestId, Segment, TagId, ViAttributes, ViId, ViState,
-    ViaError,
+    PeerMemory, Reliability, RemoteAttributes, Report, RequestId, Segment, TagId, ViAttributes, ViId,
+    ViState, ViaError,
 };

@@ -28,7 +28,7 @@ use crate::queue::{CompletionQueue, Entry, Queue, Stage, failed, succeeded};
 use crate::table::Table;
 use crate::terms::{
     Completed, Descriptor, ErrorReport, Errors, MAX_POSTED, MAX_SEGMENTS, NicId, Operation, Overrun,
-    Reliability, Remote, RemoteAttributes, Report, ViAttributes, ViId, ViState, ViaError,
+    PeerMemory, Reliability, RemoteAttributes, Report, ViAttributes, ViId, ViState, ViaError,
 };
 use crate::wire::{self, Packet};
 use gasnet::{RegionError, RegionKey};
@@ -497,7 +497,7 @@ fn ask(link: &mut Link, wait: bool, out: &mut VecDeque<Action>) {
 }
 
 /// Asks the owner of memory for its key.
-fn resolve(link: &mut Link, remote: Remote, write: bool, out: &mut VecDeque<Action>) {
+fn resolve(link: &mut Link, remote: PeerMemory, write: bool, out: &mut VecDeque<Action>) {
     let memory = remote.memory.0;
     link.grants.insert((memory, write), None);
     send_to(out, link, |link| Packet::Resolve { link, memory, write });
@@ -558,7 +558,7 @@ fn placed(queue: &mut Queue, count: u64) {
 fn moving<R: Region>(
     protection: &Protection<R>,
     work: &Descriptor,
-    remote: Remote,
+    remote: PeerMemory,
     ticket: u32,
     key: RegionKey,
     base: u64,

@@ -23,7 +23,7 @@ pub(crate) type OnError = Arc<dyn Fn(ErrorReport) + Send + Sync>;
 pub(crate) type Due = Box<dyn FnOnce()>;
 
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct NoticeState {
     /// The oldest first.
     wanted: Vec<Wanted>,
     errors: Vec<(NicId, OnError)>,
@@ -35,12 +35,12 @@ pub(crate) struct State {
 /// What is wanted of an agent.
 #[derive(Default)]
 pub(crate) struct Notices {
-    state: Mutex<State>,
+    state: Mutex<NoticeState>,
     changed: Condvar,
 }
 
 impl Notices {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, NoticeState> {
         lock(&self.state)
     }
 
@@ -78,7 +78,7 @@ impl Notices {
 
     /// Waits until there is something to look for. False: to stop, all reports having been told.
     pub(crate) fn sleep(&self) -> bool {
-        let idle = |s: &mut State| s.wanted.is_empty() && !s.reported && !s.stop;
+        let idle = |s: &mut NoticeState| s.wanted.is_empty() && !s.reported && !s.stop;
         let woken = self.changed.wait_while(self.lock(), idle);
         let state = woken.unwrap_or_else(PoisonError::into_inner);
         !state.stop || state.reported

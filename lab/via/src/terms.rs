@@ -174,7 +174,7 @@ pub struct Segment {
 
 /// Memory of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Remote {
+pub struct PeerMemory {
     /// The peer's handle.
     pub memory: MemoryId,
     /// Address of the first byte, as in [`Segment::at`].
@@ -187,9 +187,9 @@ pub enum Operation {
     /// Send the segments as one message, or receive one into them.
     Message,
     /// Write the segments to memory of the peer.
-    Write(Remote),
+    Write(PeerMemory),
     /// Read memory of the peer into the segments.
-    Read(Remote),
+    Read(PeerMemory),
 }
 
 /// What a send does when no posted receive is known for it, on a reliable VI.
@@ -238,12 +238,12 @@ impl Descriptor {
     }
 
     /// An RDMA write of these segments.
-    pub fn write(segments: Vec<Segment>, to: Remote) -> Descriptor {
+    pub fn write(segments: Vec<Segment>, to: PeerMemory) -> Descriptor {
         Descriptor { operation: Operation::Write(to), ..Descriptor::message(segments) }
     }
 
     /// An RDMA read into these segments.
-    pub fn read(segments: Vec<Segment>, from: Remote) -> Descriptor {
+    pub fn read(segments: Vec<Segment>, from: PeerMemory) -> Descriptor {
         Descriptor { operation: Operation::Read(from), ..Descriptor::message(segments) }
     }
 

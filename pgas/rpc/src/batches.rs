@@ -27,7 +27,7 @@ impl Batch for Vec<u64> {
 
 /// What there is for one rank.
 #[derive(Debug, Default)]
-struct Lane<B> {
+struct BatchLane<B> {
     batch: B,
     /// The rank is on the list of dirty ones.
     listed: bool,
@@ -36,7 +36,7 @@ struct Lane<B> {
 /// A batch for each rank.
 #[derive(Debug)]
 pub struct Batches<B> {
-    lanes: Box<[Mutex<Lane<B>>]>,
+    lanes: Box<[Mutex<BatchLane<B>>]>,
     /// Ranks with something in their batch; maybe some whose batch has left meanwhile. Each is there once.
     dirty: Mutex<Vec<RankId>>,
     /// Their number, for a look without the lock.
@@ -70,7 +70,7 @@ impl<B: Batch> Batches<B> {
         full
     }
 
-    fn lane(&self, of: RankId) -> &Mutex<Lane<B>> {
+    fn lane(&self, of: RankId) -> &Mutex<BatchLane<B>> {
         &self.lanes[of.0 as usize]
     }
 

@@ -141,7 +141,7 @@ const STATE: u64 = 0xff;
 
 /// Where one call at a time waits. The state tells who may use what: a call that opens or leaves has the
 /// place for itself, and so does the one that claims to end it.
-struct Place {
+struct CallPlace {
     number: u32,
     /// The number of the next free place, plus 1, while this one is in the own thread's list.
     next: AtomicU32,
@@ -169,7 +169,7 @@ impl Rest {
     }
 }
 
-impl core::fmt::Debug for Place {
+impl core::fmt::Debug for CallPlace {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Place")
             .field("number", &self.number)
@@ -178,9 +178,9 @@ impl core::fmt::Debug for Place {
     }
 }
 
-impl Place {
-    fn new(number: u32) -> Place {
-        Place {
+impl CallPlace {
+    fn new(number: u32) -> CallPlace {
+        CallPlace {
             number,
             next: AtomicU32::new(0),
             to: AtomicU32::new(0),
@@ -240,7 +240,7 @@ impl Place {
         }
     }
 
-    /// [`Place::complete`] by a short answer.
+    /// [`CallPlace::complete`] by a short answer.
     #[inline]
     fn complete_short(&self, generation: u32, answer: &Short) {
         if let Some(before) = self.claim(Some(generation)) {
@@ -359,7 +359,7 @@ const MOST_OWN_PLACES: u32 = 256;
 /// Calls of this rank that wait.
 pub(crate) struct Calls {
     /// All places, by number, in parts that double. They live as long as the process, as the engine does.
-    places: [OnceLock<Box<[Place]>>; 27],
+    places: [OnceLock<Box<[CallPlace]>>; 27],
     /// Those without a call. The one used last is used next: it is in the cache.
     free: Turns<Free>,
     own: OwnThread,
@@ -373,7 +373,7 @@ pub(crate) struct Calls {
 
 #[derive(Debug, Default)]
 struct Free {
-    places: Vec<&'static Place>,
+    places: Vec<&'static CallPlace>,
     /// Parts that were made.
     parts: usize,
 }
@@ -411,7 +411,7 @@ impl Calls {
 
     /// A free place of the own thread, if this is that.
     #[inline]
-    fn take_own(&'static self) -> Option<&'static Place> {
+    fn take_own(&'static self) -> Option<&'static CallPlace> {
         if !self.own.is_here() {
             return None;
         }
@@ -422,14 +422,14 @@ impl Calls {
         Some(place)
     }
 
-    fn take_free(&'static self) -> &'static Place {
+    fn take_free(&'static self) -> &'static CallPlace {
         let mut free = self.free.take();
         free.places.pop().unwrap_or_else(|| self.make(&mut free))
     }
 
     /// A call has left the place.
     #[inline]
-    fn give_back(&'static self, place: &'static Place) {
+    fn give_back(&'static self, place: &'static CallPlace) {
         // Relaxed, all: as in `take_own`.
         let count = self.own_count.load(Ordering::Relaxed);
         if count == MOST_OWN_PLACES || !self.own.is_here() {
@@ -442,19 +442,19 @@ impl Calls {
 
     /// Makes more places; one of them.
     #[cold]
-    fn make(&'static self, free: &mut Free) -> &'static Place {
+    fn make(&'static self, free: &mut Free) -> &'static CallPlace {
         let (part, size) = (free.parts, FIRST_PLACES << free.parts);
         free.parts += 1;
         // The parts before are as many places as this one, less the first part.
         let first = size - FIRST_PLACES;
-        let places = self.places[part].get_or_init(|| (first..first + size).map(Place::new).collect());
+        let places = self.places[part].get_or_init(|| (first..first + size).map(CallPlace::new).collect());
         free.places.extend(places[1..].iter().rev());
         &places[0]
     }
 
     /// The place of a number.
     #[inline]
-    fn place(&self, number: u32) -> Option<&Place> {
+    fn place(&self, number: u32) -> Option<&CallPlace> {
         let from_first = number.checked_add(FIRST_PLACES)?;
         let part = (from_first / FIRST_PLACES).ilog2();
         self.places.get(part as usize)?.get()?.get((from_first - (FIRST_PLACES << part)) as usize)
@@ -541,7 +541,7 @@ impl Calls {
 #[must_use = "the answer comes later: wait for it, or use `send`"]
 pub struct Call {
     calls: &'static Calls,
-    place: &'static Place,
+    place: &'static CallPlace,
     to: RankId,
     /// Where the program has made it.
     made: &'static Location<'static>,
@@ -760,7 +760,7 @@ mod loom_tests {
         Short::of_words([word, 0, 0], 8)
     }
 
-    fn answer(place: &Arc<Place>, generation: u32, word: u64) -> thread::JoinHandle<()> {
+    fn answer(place: &Arc<CallPlace>, generation: u32, word: u64) -> thread::JoinHandle<()> {
         let place = place.clone();
         thread::spawn(move || place.complete_short(generation, &short(word)))
     }
@@ -780,7 +780,7 @@ mod loom_tests {
     #[test]
     fn loom_who_sleeps_is_woken() {
         model(|| {
-            let place = Arc::new(Place::new(0));
+            let place = Arc::new(CallPlace::new(0));
             let generation = place.open(TO);
             let answered = answer(&place, generation, 7);
             let flag = std::sync::Arc::new(Flag(AtomicBool::new(false)));
@@ -804,7 +804,7 @@ mod loom_tests {
     #[test]
     fn loom_an_answer_is_for_one_call() {
         model(|| {
-            let place = Arc::new(Place::new(0));
+            let place = Arc::new(CallPlace::new(0));
             let generation = place.open(TO);
             let answers = [answer(&place, generation, 7), answer(&place, generation, 8)];
             if place.is_done() {
@@ -849,7 +849,7 @@ mod loom_tests {
     #[test]
     fn loom_a_call_ends_once() {
         model(|| {
-            let place = Arc::new(Place::new(0));
+            let place = Arc::new(CallPlace::new(0));
             let generation = place.open(TO);
             let answered = answer(&place, generation, 7);
             place.complete(None, || Err(CallError::Gone { rank: TO }));

@@ -100,9 +100,9 @@ use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use gasnet_wire::boot::MeetingPlace;
 use gasnet_wire::context;
 use outbox::Outbox;
-use payload::{Held, Payloads};
+use payload::{HeldRecord, Payloads};
 use send::{BATCH, GRANT, OFFER, RECORDS, SERVED};
-use serve::{Arrived, Parked, TOGETHER};
+use serve::{ArrivedBatch, Parked, TOGETHER};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock};
@@ -209,7 +209,7 @@ pub struct Engine {
     servers: Servers,
     /// Whether a thread was started for other executors.
     helper: Once,
-    inbox: Inbox<Arrived>,
+    inbox: Inbox<ArrivedBatch>,
     payloads: Payloads,
     /// Records sent to services, and records whose services (and their tasks) are over.
     sent: Count,
@@ -504,7 +504,7 @@ impl Engine {
         }
         if !payloads.is_empty() {
             let body = core::mem::take(body);
-            return self.offer(Held { to, what, whole, body, sources: payloads });
+            return self.offer(HeldRecord { to, what, whole, body, sources: payloads });
         }
         if self.outbox.append(to, &what, &[], false, body) {
             self.flush_to(to);
@@ -512,7 +512,7 @@ impl Engine {
     }
 
     /// Holds a record back and asks for room for its payloads.
-    fn offer(&self, held: Held) {
+    fn offer(&self, held: HeldRecord) {
         let to = held.to;
         self.outbox.count(to, held.len());
         // A record that is held counts until it leaves, so that settling waits for answers, too.

@@ -9,7 +9,7 @@
 
 use crate::batches::{Batch, Batches};
 use crate::counts::{Added, Count, OwnThread};
-use crate::wire::{self, Buffer, To};
+use crate::wire::{self, AlignedBuffer, To};
 use core::cell::RefCell;
 use gasnet::{Rank, RankId, RegionKey};
 use gasnet_sys::mutex::lock;
@@ -27,7 +27,7 @@ const LONGEST_SPARE_WORDS: usize = 2 * LARGEST_IN_BATCH / 8;
 
 /// What there is for one rank.
 #[derive(Debug, Default)]
-struct Lane {
+struct OutboxLane {
     /// Bytes sent to it, and those of them that it has served.
     sent: Count,
     served: AtomicU64,
@@ -38,8 +38,8 @@ struct Lane {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     own: OwnThread,
-    batches: Batches<Buffer>,
-    lanes: Box<[Lane]>,
+    batches: Batches<AlignedBuffer>,
+    lanes: Box<[OutboxLane]>,
     /// Ranks to be told that they have been served.
     owed: Mutex<Vec<RankId>>,
     owed_count: AtomicUsize,
@@ -47,10 +47,10 @@ pub(crate) struct Outbox {
 
 thread_local! {
     /// Buffers for the next batches, of whatever rank.
-    static SPARE: RefCell<Vec<Buffer>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<AlignedBuffer>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Batch for Buffer {
+impl Batch for AlignedBuffer {
     fn bytes(&self) -> usize {
         self.len()
     }
@@ -58,13 +58,13 @@ impl Batch for Buffer {
 
 /// An empty buffer.
 #[inline]
-pub(crate) fn buffer() -> Buffer {
+pub(crate) fn buffer() -> AlignedBuffer {
     SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
 /// Keeps a buffer for later.
 #[inline]
-pub(crate) fn recycle(mut buffer: Buffer) {
+pub(crate) fn recycle(mut buffer: AlignedBuffer) {
     if buffer.capacity() > LONGEST_SPARE_WORDS {
         return;
     }
@@ -81,14 +81,14 @@ impl Outbox {
         Outbox {
             own,
             batches: Batches::new(ranks),
-            lanes: (0..ranks).map(|_| Lane::default()).collect(),
+            lanes: (0..ranks).map(|_| OutboxLane::default()).collect(),
             owed: Mutex::default(),
             owed_count: AtomicUsize::new(0),
         }
     }
 
     #[inline]
-    fn lane(&self, rank: RankId) -> &Lane {
+    fn lane(&self, rank: RankId) -> &OutboxLane {
         &self.lanes[rank.0 as usize]
     }
 
@@ -109,7 +109,7 @@ impl Outbox {
     }
 
     /// Takes a rank's batch, which counts as sent.
-    pub(crate) fn take(&self, to: RankId) -> Option<Buffer> {
+    pub(crate) fn take(&self, to: RankId) -> Option<AlignedBuffer> {
         match self.batches.take(to, buffer()) {
             Ok(batch) => {
                 self.count_batch(to, &batch);
@@ -123,7 +123,7 @@ impl Outbox {
     }
 
     /// Counts a batch as sent. Answers alone are done with when they arrive: they do not count.
-    pub(crate) fn count_batch(&self, to: RankId, batch: &Buffer) {
+    pub(crate) fn count_batch(&self, to: RankId, batch: &AlignedBuffer) {
         if batch.has_services() {
             self.count(to, batch.len());
         }

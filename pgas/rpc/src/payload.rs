@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! who sends                              who receives
-//!    | OFFER: the lengths ----------------> | handler: makes rooms of these lengths, exports each for writing
+//! | OFFER: the lengths ----------------> | handler: makes rooms of these lengths, exports each for writing
 //!    | <------------------- GRANT: the keys |
 //!    | puts to the keys, acknowledged ----> | bytes land in their rooms
 //!    | the record, which names the keys --> | revokes the keys; the service gets the rooms
@@ -56,7 +56,7 @@ impl Payload {
 }
 
 /// A record that waits for its payloads to be in place.
-pub(crate) struct Held {
+pub(crate) struct HeldRecord {
     pub(crate) to: RankId,
     pub(crate) what: To,
     /// The first payload is the body.
@@ -65,7 +65,7 @@ pub(crate) struct Held {
     pub(crate) sources: Vec<Arc<dyn Source>>,
 }
 
-impl Held {
+impl HeldRecord {
     /// Bytes of all payloads.
     pub(crate) fn len(&self) -> usize {
         self.sources.iter().map(|source| source.bytes().len()).sum()
@@ -74,13 +74,13 @@ impl Held {
 
 /// A record all of whose puts have been started.
 struct UnderWay {
-    held: Held,
+    held: HeldRecord,
     keys: Vec<RegionKey>,
     puts: Vec<Event>,
 }
 
 /// Where a payload is to land.
-struct Room {
+struct LandingRoom {
     from: RankId,
     memory: Exported<'static, u64>,
     len: usize,
@@ -89,25 +89,25 @@ struct Room {
 /// What has become of a record that was held.
 pub(crate) enum Ended {
     /// All is in place.
-    InPlace(Held, Vec<RegionKey>),
+    InPlace(HeldRecord, Vec<RegionKey>),
     /// There is no memory at the other end.
-    Refused(Held),
+    Refused(HeldRecord),
 }
 
 #[derive(Default)]
 pub(crate) struct Payloads {
-    held: Mutex<HashMap<u32, Held>>,
+    held: Mutex<HashMap<u32, HeldRecord>>,
     next: AtomicU32,
-    granted: Mutex<Vec<(Held, Vec<RegionKey>)>>,
+    granted: Mutex<Vec<(HeldRecord, Vec<RegionKey>)>>,
     under_way: Mutex<Vec<UnderWay>>,
     /// Records in the two lists above, for a look without their locks.
     busy: AtomicUsize,
-    rooms: Mutex<HashMap<RegionKey, Room>>,
+    rooms: Mutex<HashMap<RegionKey, LandingRoom>>,
 }
 
 impl Payloads {
     /// Holds a record; the number and the lengths to be offered.
-    pub(crate) fn hold(&self, held: Held) -> (u32, Vec<u64>) {
+    pub(crate) fn hold(&self, held: HeldRecord) -> (u32, Vec<u64>) {
         let lengths = held.sources.iter().map(|source| source.bytes().len() as u64).collect();
         // Relaxed: only the number counts.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl Payloads {
             // Making the vector would end the process if there were no such address space.
             Vec::<u64>::new().try_reserve_exact(words).ok()?;
             let memory = rank.export_vec(vec![0u64; words], Modes::WRITE).ok()?;
-            made.push(Room { from, memory, len });
+            made.push(LandingRoom { from, memory, len });
         }
         let keys = made.iter().map(|room| room.memory.key()).collect();
         lock(&self.rooms).extend(made.into_iter().map(|room| (room.memory.key(), room)));
@@ -140,7 +140,8 @@ impl Payloads {
     /// to that rank.
     pub(crate) fn granted(&self, from: RankId, number: u32, keys: Vec<RegionKey>) -> bool {
         let mut all = lock(&self.held);
-        let fits = |held: &Held| held.to == from && (keys.is_empty() || keys.len() == held.sources.len());
+        let fits =
+            |held: &HeldRecord| held.to == from && (keys.is_empty() || keys.len() == held.sources.len());
         let Some(held) = all.get(&number).is_some_and(fits).then(|| all.remove(&number)).flatten() else {
             return false;
         };

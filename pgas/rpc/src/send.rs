@@ -3,7 +3,7 @@
 use crate::Engine;
 use crate::calls::{self, Answered};
 use crate::outbox;
-use crate::payload::{Ended, Held};
+use crate::payload::{Ended, HeldRecord};
 use crate::wire::{self, To};
 use core::any::Any;
 use gasnet::am::FIRST_CLIENT_HANDLER;
@@ -54,7 +54,7 @@ impl Engine {
 
     /// The other end has no memory for a record's payloads.
     #[cold]
-    pub(crate) fn refused(&self, held: &Held) {
+    pub(crate) fn refused(&self, held: &HeldRecord) {
         let to = held.to;
         self.outbox.uncount(to, held.len());
         match held.what {
@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn send_batch(&self, to: RankId, batch: &wire::Buffer) {
+    pub(crate) fn send_batch(&self, to: RankId, batch: &wire::AlignedBuffer) {
         self.count_message();
         let handler = if batch.has_answers() { BATCH } else { RECORDS };
         self.sent_or_fatal(self.rank.request_medium(to, handler, &[], batch.bytes()));

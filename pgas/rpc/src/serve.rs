@@ -7,7 +7,7 @@ use crate::outbox;
 use crate::payload::Payload;
 use crate::reply::Reply;
 use crate::service::{self, Service};
-use crate::wire::{self, Batch, Record, Small, To};
+use crate::wire::{self, ArrivedRecord, Batch, Small, To};
 use crate::{Engine, Incoming};
 use core::any::Any;
 use core::cell::Cell;
@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// A batch that has arrived.
-pub(crate) struct Arrived {
+pub(crate) struct ArrivedBatch {
     from: RankId,
     batch: Batch,
 }
@@ -49,11 +49,11 @@ impl Engine {
     pub(crate) fn keep(&self, from: RankId, bytes: &[u8]) {
         let mut buffer = outbox::buffer();
         buffer.copy_from(bytes);
-        self.keep_batch(Arrived { from, batch: Batch::Large(buffer) });
+        self.keep_batch(ArrivedBatch { from, batch: Batch::Large(buffer) });
     }
 
     #[inline]
-    fn keep_batch(&self, batch: Arrived) {
+    fn keep_batch(&self, batch: ArrivedBatch) {
         self.inbox.push(batch);
         self.servers.work();
     }
@@ -64,7 +64,7 @@ impl Engine {
         match Small::from_arguments(m.args) {
             Some(small) if m.kind == Kind::Short => {
                 if !hand::give(self.own, from, small) {
-                    self.keep_batch(Arrived { from, batch: Batch::Small(small) });
+                    self.keep_batch(ArrivedBatch { from, batch: Batch::Small(small) });
                 }
             }
             _ => self.keep(from, wire::bytes_of(m)),
@@ -112,8 +112,12 @@ impl Engine {
 
     /// A record that a rank has sent, if it is one, and names ranks of this job.
     #[inline]
-    fn checked<'a>(&self, from: RankId, record: Result<Record<'a>, &'static str>) -> Record<'a> {
-        let named = |record: &Record<'a>| record.is_possible(self.rank.id(), self.rank.size());
+    fn checked<'a>(
+        &self,
+        from: RankId,
+        record: Result<ArrivedRecord<'a>, &'static str>,
+    ) -> ArrivedRecord<'a> {
+        let named = |record: &ArrivedRecord<'a>| record.is_possible(self.rank.id(), self.rank.size());
         match record {
             Ok(record) if named(&record) => record,
             Ok(_) => {
@@ -125,11 +129,11 @@ impl Engine {
 
     /// The long body and the other payloads of a record.
     #[inline]
-    fn take_payloads(&self, from: RankId, record: &Record<'_>) -> (Option<Payload>, Vec<Payload>) {
+    fn take_payloads(&self, from: RankId, record: &ArrivedRecord<'_>) -> (Option<Payload>, Vec<Payload>) {
         if record.is_short() { Default::default() } else { self.take_rooms(from, record) }
     }
 
-    fn take_rooms(&self, from: RankId, record: &Record<'_>) -> (Option<Payload>, Vec<Payload>) {
+    fn take_rooms(&self, from: RankId, record: &ArrivedRecord<'_>) -> (Option<Payload>, Vec<Payload>) {
         let mut payloads = Vec::new();
         for key in record.keys() {
             let Some(payload) = self.payloads.take(from, key) else {
@@ -188,7 +192,7 @@ impl Engine {
     #[inline]
     pub(crate) fn put_down(&self) {
         if let Some((from, small)) = hand::take(self.own) {
-            self.keep_batch(Arrived { from, batch: Batch::Small(small) });
+            self.keep_batch(ArrivedBatch { from, batch: Batch::Small(small) });
         }
     }
 
@@ -204,7 +208,7 @@ impl Engine {
             || self.outbox.owes()
     }
 
-    fn serve_batch(&'static self, batch: Arrived) {
+    fn serve_batch(&'static self, batch: ArrivedBatch) {
         let own_bytes = Engine::without_waiting(|| match &batch.batch {
             Batch::Small(small) => self.serve_small(batch.from, small),
             Batch::Large(buffer) => self.serve_records(batch.from, buffer.bytes()),
@@ -218,8 +222,9 @@ impl Engine {
     /// Serves a record that came alone, as most calls do; the bytes of those that do not go on.
     #[inline]
     fn serve_small(&'static self, from: RankId, small: &Small) -> usize {
-        let possible = |record: &Record<'_>| record.is_possible(self.rank.id(), self.rank.size());
-        let Some(Record { to: To::Service { service, answer }, body, .. }) = small.record().filter(possible)
+        let possible = |record: &ArrivedRecord<'_>| record.is_possible(self.rank.id(), self.rank.size());
+        let Some(ArrivedRecord { to: To::Service { service, answer }, body, .. }) =
+            small.record().filter(possible)
         else {
             return self.serve_records(from, small.bytes());
         };

@@ -36,7 +36,7 @@ pub(crate) fn drives() -> bool {
     DRIVES.get()
 }
 
-struct Slot {
+struct TaskSlot {
     /// `None` when it is over.
     future: Mutex<Option<Task>>,
     queued: AtomicBool,
@@ -46,7 +46,7 @@ struct Slot {
 /// Tasks that can go on.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    ready: Mutex<VecDeque<Arc<Slot>>>,
+    ready: Mutex<VecDeque<Arc<TaskSlot>>>,
     /// Their number, for a look without the lock.
     count: AtomicUsize,
 }
@@ -55,11 +55,11 @@ impl Tasks {
     pub(crate) fn spawn(self: &Arc<Self>, future: impl Future<Output = ()> + Send + 'static) {
         let future: Task = Box::pin(future);
         let slot =
-            Slot { future: Mutex::new(Some(future)), queued: AtomicBool::new(true), tasks: self.clone() };
+            TaskSlot { future: Mutex::new(Some(future)), queued: AtomicBool::new(true), tasks: self.clone() };
         self.push(Arc::new(slot));
     }
 
-    fn push(&self, slot: Arc<Slot>) {
+    fn push(&self, slot: Arc<TaskSlot>) {
         let mut ready = lock(&self.ready);
         ready.push_back(slot);
         // Relaxed: a hint; the lock hands the tasks over.
@@ -109,7 +109,7 @@ impl Tasks {
     }
 }
 
-impl Wake for Slot {
+impl Wake for TaskSlot {
     fn wake(self: Arc<Self>) {
         // ORDER: AcqRel; pairs with the swap in `run`.
         if !self.queued.swap(true, Ordering::AcqRel) {

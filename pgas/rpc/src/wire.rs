@@ -27,7 +27,7 @@ const WHOLE: u32 = 1 << 23;
 
 /// Bytes at an address that is a multiple of 8.
 #[derive(Debug, Default)]
-pub(crate) struct Buffer {
+pub(crate) struct AlignedBuffer {
     words: Vec<u64>,
     len: usize,
     /// Whether some record is an answer, and whether some is none.
@@ -35,7 +35,7 @@ pub(crate) struct Buffer {
     services: bool,
 }
 
-impl Buffer {
+impl AlignedBuffer {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -162,7 +162,7 @@ impl Small {
 
     /// The record, if it is one, and the only one.
     #[inline]
-    pub(crate) fn record(&self) -> Option<Record<'_>> {
+    pub(crate) fn record(&self) -> Option<ArrivedRecord<'_>> {
         let mut rest = self.bytes();
         take(&mut rest).ok().filter(|record| rest.is_empty() && record.is_short())
     }
@@ -185,7 +185,7 @@ impl Small {
 #[derive(Debug)]
 pub(crate) enum Batch {
     Small(Small),
-    Large(Buffer),
+    Large(AlignedBuffer),
 }
 
 /// The records that a message brings.
@@ -234,7 +234,7 @@ pub(crate) enum To {
 
 /// A record that has arrived.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Record<'a> {
+pub(crate) struct ArrivedRecord<'a> {
     pub(crate) to: To,
     keys: &'a [u8],
     /// The first payload is the body.
@@ -242,7 +242,7 @@ pub(crate) struct Record<'a> {
     pub(crate) body: &'a [u8],
 }
 
-impl Record<'_> {
+impl ArrivedRecord<'_> {
     /// Whether it is all there is: it has no payloads.
     pub(crate) fn is_short(&self) -> bool {
         self.keys.is_empty() && !self.whole
@@ -287,7 +287,7 @@ fn head(to: &To, keys: usize, whole: bool, body: usize) -> [u64; HEAD / 8] {
 
 /// Appends a record.
 #[inline]
-pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bool, body: &[u8]) {
+pub(crate) fn append(buffer: &mut AlignedBuffer, to: &To, keys: &[RegionKey], whole: bool, body: &[u8]) {
     match to {
         To::Call { .. } => buffer.answers = true,
         _ => buffer.services = true,
@@ -298,7 +298,7 @@ pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bo
 }
 
 /// The records of a batch. Ends after the first one that is wrong.
-pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, &'static str>> {
+pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = Result<ArrivedRecord<'_>, &'static str>> {
     let mut rest = bytes;
     core::iter::from_fn(move || {
         if rest.is_empty() {
@@ -313,7 +313,7 @@ pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, &
 }
 
 #[inline]
-fn take<'a>(rest: &mut &'a [u8]) -> Result<Record<'a>, &'static str> {
+fn take<'a>(rest: &mut &'a [u8]) -> Result<ArrivedRecord<'a>, &'static str> {
     let (head, after) = rest.split_at_checked(HEAD).ok_or("a record that is cut off")?;
     let [first, second, len, place, generation, origin]: [u32; 6] = bytemuck::pod_read_unaligned(head);
     let (payloads, whole, len) = (len >> PAYLOADS_SHIFT, len & WHOLE != 0, (len & (WHOLE - 1)) as usize);
@@ -335,7 +335,7 @@ fn take<'a>(rest: &mut &'a [u8]) -> Result<Record<'a>, &'static str> {
         }
         (number, answer) => To::Service { service: [number, second], answer },
     };
-    Ok(Record { to, keys, whole, body: &body[..len] })
+    Ok(ArrivedRecord { to, keys, whole, body: &body[..len] })
 }
 
 #[cfg(test)]

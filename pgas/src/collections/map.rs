@@ -1,6 +1,6 @@
 //! A hash table whose entries are spread over the ranks by their keys.
 
-use super::own::Own;
+use super::own::OwnPart;
 use crate::remote::{self, On};
 use crate::shared::object;
 use crate::{Argument, Data, Pending, Shared, World};
@@ -38,7 +38,7 @@ const BATCH: usize = 256;
 /// Functions run on the rank that has the entry. They may not wait, and may not use the same table by
 /// [`DistMap::for_each`].
 pub struct DistMap<K: 'static, V: 'static> {
-    parts: Shared<Own<HashMap<K, V>>>,
+    parts: Shared<OwnPart<HashMap<K, V>>>,
 }
 
 impl<K, V> Clone for DistMap<K, V> {
@@ -66,7 +66,7 @@ impl<K, V> DistMap<K, V> {
         K: Key,
         V: Send,
     {
-        DistMap { parts: world.share(Own::new(HashMap::new())) }
+        DistMap { parts: world.share(OwnPart::new(HashMap::new())) }
     }
 }
 
@@ -83,14 +83,14 @@ impl<K: Key, V: Default + Send + 'static, A: Data> On<A> for Value<K, V> {
         (key, args): (K, A),
         f: impl for<'f> FnOnce(&'f mut V, A) -> U,
     ) -> U {
-        object::<Own<HashMap<K, V>>>(world, parts).with(|part| f(part.entry(key).or_default(), args))
+        object::<OwnPart<HashMap<K, V>>>(world, parts).with(|part| f(part.entry(key).or_default(), args))
     }
 }
 
 /// What [`DistMap::call`] calls a function on.
-struct Slot<K, V>(PhantomData<(K, V)>);
+struct MapSlot<K, V>(PhantomData<(K, V)>);
 
-impl<K: Key, V: Send + 'static, A: Data> On<A> for Slot<K, V> {
+impl<K: Key, V: Send + 'static, A: Data> On<A> for MapSlot<K, V> {
     type First<'f> = Entry<'f, K, V>;
     type Sent = (K, A);
 
@@ -100,7 +100,7 @@ impl<K: Key, V: Send + 'static, A: Data> On<A> for Slot<K, V> {
         (key, args): (K, A),
         f: impl for<'f> FnOnce(Entry<'f, K, V>, A) -> U,
     ) -> U {
-        object::<Own<HashMap<K, V>>>(world, parts).with(|part| f(part.entry(key), args))
+        object::<OwnPart<HashMap<K, V>>>(world, parts).with(|part| f(part.entry(key), args))
     }
 }
 
@@ -157,7 +157,7 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
         args: impl Argument<A>,
     ) -> Pending<R> {
         let (world, rank) = (self.parts.world(), self.owner(&key));
-        remote::call::<Slot<K, V>, A, R>(world, rank, self.parts.number(), f, &(key, args.into_argument()))
+        remote::call::<MapSlot<K, V>, A, R>(world, rank, self.parts.number(), f, &(key, args.into_argument()))
     }
 
     /// The value of a key.

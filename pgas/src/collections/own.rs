@@ -11,11 +11,11 @@ thread_local! {
 
 /// A rank's part of a collection. A closure of the program that has it may, by waiting, come to serve a call
 /// that wants it, too: that is told, where a mutex alone would wait for ever.
-pub(super) struct Own<T>(Mutex<T>);
+pub(super) struct OwnPart<T>(Mutex<T>);
 
-impl<T> Own<T> {
-    pub(super) fn new(value: T) -> Own<T> {
-        Own(Mutex::new(value))
+impl<T> OwnPart<T> {
+    pub(super) fn new(value: T) -> OwnPart<T> {
+        OwnPart(Mutex::new(value))
     }
 
     /// Uses the value.
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn again_by_the_same_thread_panics_and_leaves_it_usable() {
-        let (a, b) = (Own::new(1), Own::new(2));
+        let (a, b) = (OwnPart::new(1), OwnPart::new(2));
         assert_eq!(a.with(|a| b.with(|b| *a + *b)), 3);
         let twice = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| a.with(|_| a.with(|a| *a))));
         assert!(twice.is_err());

@@ -37,7 +37,7 @@ const TURN: Duration = Duration::from_micros(100);
 /// # })
 /// ```
 pub struct WorkPool<T: 'static> {
-    parts: Shared<Part<T>>,
+    parts: Shared<PoolPart<T>>,
 }
 
 impl<T> Clone for WorkPool<T> {
@@ -56,7 +56,7 @@ impl<T> core::fmt::Debug for WorkPool<T> {
 /// Works on at most so many items of a stack.
 type Body<T> = Box<dyn FnMut(&mut Vec<T>, usize) + Send>;
 
-struct Part<T>(Mutex<Queue<T>>);
+struct PoolPart<T>(Mutex<Queue<T>>);
 
 struct Queue<T> {
     /// Work that others may take, the oldest first: that is mostly the largest.
@@ -69,7 +69,7 @@ struct Queue<T> {
     body: Option<Body<T>>,
 }
 
-impl<T> Part<T> {
+impl<T> PoolPart<T> {
     fn queue(&self) -> MutexGuard<'_, Queue<T>> {
         lock(&self.0)
     }
@@ -112,7 +112,7 @@ impl<T> WorkPool<T> {
         T: Data + Send,
     {
         let queue = Queue { spare: VecDeque::new(), hungry: Vec::new(), asked: 0, body: None };
-        WorkPool { parts: world.share(Part(Mutex::new(queue))) }
+        WorkPool { parts: world.share(PoolPart(Mutex::new(queue))) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A vector whose elements lie where they were appended, until they are sorted or dealt out evenly.
 
-use super::own::Own;
+use super::own::OwnPart;
 use crate::{Data, Shared, World};
 use core::cmp::Ordering;
 use serde::{Deserialize, Serialize};
@@ -22,18 +22,18 @@ const SAMPLES: u64 = 64;
 /// # })
 /// ```
 pub struct DistVec<T: 'static> {
-    parts: Shared<Part<T>>,
+    parts: Shared<VecPart<T>>,
 }
 
 /// Elements that were next to each other on a rank, and the number there of the first.
 type Run<T> = (u32, u64, Vec<T>);
 
-struct Part<T> {
-    elements: Own<Vec<T>>,
+struct VecPart<T> {
+    elements: OwnPart<Vec<T>>,
     /// What comes from other ranks while elements are moved.
-    arrived: Own<Vec<Run<T>>>,
+    arrived: OwnPart<Vec<Run<T>>>,
     /// Samples of a sort, and then where it cuts: an element, its rank and its number there.
-    samples: Own<Vec<(T, u32, u64)>>,
+    samples: OwnPart<Vec<(T, u32, u64)>>,
 }
 
 impl<T> Clone for DistVec<T> {
@@ -60,8 +60,9 @@ impl<T> DistVec<T> {
     where
         T: Send,
     {
-        let (elements, arrived, samples) = (Own::new(Vec::new()), Own::new(Vec::new()), Own::new(Vec::new()));
-        DistVec { parts: world.share(Part { elements, arrived, samples }) }
+        let (elements, arrived, samples) =
+            (OwnPart::new(Vec::new()), OwnPart::new(Vec::new()), OwnPart::new(Vec::new()));
+        DistVec { parts: world.share(VecPart { elements, arrived, samples }) }
     }
 }
 

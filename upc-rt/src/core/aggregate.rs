@@ -41,7 +41,7 @@
 //! ```text
 //! bits 0-47 of the first word   offset in the target's segment
 //! bits 48-63                    bytes to be written, which follow, zeros up to a whole word;
-//!                               or OPERATION | function and type (`Operation::encode`), and the operand follows
+//! or OPERATION | function and type (`Operation::encode`), and the operand follows
 //! ```
 
 use super::Core;
@@ -78,7 +78,7 @@ const APPLIED: u8 = gasnet::am::FIRST_LIBRARY_HANDLER + 3;
 
 /// The way to one thread.
 #[derive(Default)]
-struct Lane {
+struct ThreadLane {
     /// The number of the last record for it; 0: none yet.
     last: AtomicU64,
     /// Batches sent, and those of them that are known to be applied.
@@ -90,7 +90,7 @@ struct Lane {
 /// for `applied`, which a handler sets.
 pub(super) struct Aggregate {
     batches: Batches<Vec<u64>>,
-    lanes: Box<[Lane]>,
+    lanes: Box<[ThreadLane]>,
     /// For each place, modulo the size of the table, the number of the last record that touches it.
     touched: Box<[AtomicU64]>,
     /// Records made, and how many of them are known to be applied: those up to this one.
@@ -119,7 +119,7 @@ impl Aggregate {
         let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect();
         Aggregate {
             batches: Batches::new(threads),
-            lanes: (0..threads).map(|_| Lane::default()).collect(),
+            lanes: (0..threads).map(|_| ThreadLane::default()).collect(),
             touched: zeros(TOUCHED),
             made: AtomicU64::new(0),
             settled: AtomicU64::new(0),
@@ -129,7 +129,7 @@ impl Aggregate {
         }
     }
 
-    fn lane(&self, t: u32) -> &Lane {
+    fn lane(&self, t: u32) -> &ThreadLane {
         &self.lanes[t as usize]
     }
 
@@ -219,22 +219,22 @@ fn number(args: &[u32]) -> Option<u64> {
 
 /// One record of a batch.
 #[derive(Debug, PartialEq, Eq)]
-enum Record<'a> {
+enum BatchRecord<'a> {
     Write { o: u64, data: &'a [u8] },
     Operate { o: u64, operation: Operation, a: u64 },
 }
 
 /// Takes a record off a batch; `None` if it does not begin with one.
-fn next<'a>(batch: &mut &'a [u8]) -> Option<Record<'a>> {
+fn next<'a>(batch: &mut &'a [u8]) -> Option<BatchRecord<'a>> {
     let head = u64::from_ne_bytes(batch.split_off(..8)?.try_into().ok()?);
     let (o, code) = (head & ((1 << PLACE_BITS) - 1), head >> PLACE_BITS);
     if code & OPERATION != 0 {
         let a = u64::from_ne_bytes(batch.split_off(..8)?.try_into().ok()?);
         let operation = Operation::decode((code & !OPERATION) as u32)?;
-        return Some(Record::Operate { o, operation, a });
+        return Some(BatchRecord::Operate { o, operation, a });
     }
     let data = batch.split_off(..(code as usize).next_multiple_of(8))?;
-    Some(Record::Write { o, data: &data[..code as usize] })
+    Some(BatchRecord::Write { o, data: &data[..code as usize] })
 }
 
 impl Core {
@@ -377,14 +377,14 @@ impl Core {
         let me = self.rank.id();
         while !batch.is_empty() {
             match next(&mut batch) {
-                Some(Record::Write { o, data }) => {
+                Some(BatchRecord::Write { o, data }) => {
                     let Some(to) = self.address("put", me.0, o, data.len() as u64) else {
                         self.garbled(from)
                     };
                     // SAFETY: the source is a slice, the target inside the own segment.
                     unsafe { bytes::store(to, data.as_ptr(), data.len()) };
                 }
-                Some(Record::Operate { o, operation, a }) => {
+                Some(BatchRecord::Operate { o, operation, a }) => {
                     self.rank.atomic(me, o, operation, a, 0);
                 }
                 None => self.garbled(from),
@@ -436,8 +436,8 @@ mod tests {
         let words = [16 | 3 << PLACE_BITS, u64::from_ne_bytes([1, 2, 3, 0, 0, 0, 0, 0]), 24 | code << 48, 9];
         let whole: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let mut batch = &whole[..];
-        assert_eq!(next(&mut batch), Some(Record::Write { o: 16, data: &[1, 2, 3] }));
-        assert_eq!(next(&mut batch), Some(Record::Operate { o: 24, operation, a: 9 }));
+        assert_eq!(next(&mut batch), Some(BatchRecord::Write { o: 16, data: &[1, 2, 3] }));
+        assert_eq!(next(&mut batch), Some(BatchRecord::Operate { o: 24, operation, a: 9 }));
         assert!(batch.is_empty() && next(&mut batch).is_none());
         for cut in [1, 8, 9, 15] {
             assert_eq!(next(&mut &whole[..cut]), None, "{cut}");

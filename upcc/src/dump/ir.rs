@@ -10,8 +10,8 @@
 use super::ty;
 use crate::front::ast::{Affinity, Expr, FuncDef, ItemKind, Stmt, StmtKind, TranslationUnit};
 use crate::ir::{
-    Access, Action, Blocks, Code, Count, Form, Index, Iterations, Order, Own, Pace, Place, Share, Spread,
-    Step, Stretches, Style, Vectors,
+    Access, Action, Blocks, Code, Count, CountStep, Form, Index, Iterations, Order, OwnIterations, Pace,
+    Place, Share, Spread, Stretches, Style, Vectors,
 };
 use crate::{lower, opt};
 use std::fmt::Write;
@@ -124,14 +124,14 @@ impl Lines<'_> {
         let u = self.u;
         let count = self.count(&share.count);
         match &share.own {
-            Own::Turns(e, each) => {
+            OwnIterations::Turns(e, each) => {
                 self.made(
                     "forall",
                     &format!("{count}, every THREADS-th from the one numbered {}", operand(u, e)),
                 );
                 self.iterations(each, style);
             }
-            Own::Rows { at, row, blocks } => {
+            OwnIterations::Rows { at, row, blocks } => {
                 let at = place(u, at);
                 self.made(
                     "forall",
@@ -139,12 +139,12 @@ impl Lines<'_> {
                 );
                 self.blocks(blocks, style);
             }
-            Own::Blocks(at, blocks) => {
+            OwnIterations::Blocks(at, blocks) => {
                 let at = place(u, at);
                 self.made("forall", &format!("{count}, blocks of {}, from {at}", blocks.block));
                 self.blocks(blocks, style);
             }
-            Own::Memory(at, memory) => {
+            OwnIterations::Memory(at, memory) => {
                 let at = place(u, at);
                 self.made("forall", &format!("{count}, own memory in blocks of {}, from {at}", memory.block));
                 let nodes: Vec<&Expr> = memory.elements.iter().map(|o| o.nodes[0]).collect();
@@ -180,10 +180,10 @@ impl Lines<'_> {
         }
     }
 
-    fn stretches(&mut self, made: &Stretches<'_>, step: Step) {
+    fn stretches(&mut self, made: &Stretches<'_>, step: CountStep) {
         let u = self.u;
         for run in &made.runs {
-            let by = if step == Step::Threads { "by THREADS" } else { "by 1" };
+            let by = if step == CountStep::Threads { "by THREADS" } else { "by 1" };
             let how = match (run.fetched, run.written) {
                 (true, true) => "fetched and taken back",
                 (_, false) => "fetched",

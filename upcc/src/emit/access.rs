@@ -6,7 +6,7 @@ use super::abi::{
     accessing,
 };
 use super::at::{At, Outline};
-use super::expr::{Frag, Shape, binop, fr};
+use super::expr::{Frag, TextShape, binop, fr};
 use crate::front::ast::{BinOp, Expr, ExprKind};
 use crate::front::types::{TypeId, TypeKind};
 use crate::ir::{Carrier, Order};
@@ -94,7 +94,7 @@ impl Emitter<'_> {
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
-            return Frag { shape: Shape::BitField, ..fr(format!("{GET_BITS}{s}({args})"), 16) };
+            return Frag { shape: TextShape::BitField, ..fr(format!("{GET_BITS}{s}({args})"), 16) };
         }
         let w = at.map_or_else(|| self.place(lv), At::clone);
         let t = self.access_type(lv.ty);
@@ -119,7 +119,7 @@ impl Emitter<'_> {
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
-            return Frag { shape: Shape::BitField, ..fr(format!("{PUT_BITS}{s}({args}, {v})"), 16) };
+            return Frag { shape: TextShape::BitField, ..fr(format!("{PUT_BITS}{s}({args}, {v})"), 16) };
         }
         let w = at.map_or_else(|| self.place(lv), At::clone);
         let t = self.access_type(lv.ty);

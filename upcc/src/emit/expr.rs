@@ -53,12 +53,12 @@ pub struct Frag {
     /// Precedence.
     pub prec: u8,
     /// What else is known of it.
-    pub(super) shape: Shape,
+    pub(super) shape: TextShape,
 }
 
 /// What is known of the text of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TextShape {
     /// A statement expression, in its parentheses.
     Statements,
     /// An access to a bit-field of a shared object.
@@ -77,17 +77,17 @@ impl Frag {
 }
 
 pub(super) fn fr(s: impl Into<String>, prec: u8) -> Frag {
-    Frag { s: s.into(), prec, shape: Shape::Other }
+    Frag { s: s.into(), prec, shape: TextShape::Other }
 }
 
 /// A statement expression.
 fn statements(s: &str) -> Frag {
-    Frag { s: format!("({{ {s} }})"), prec: 16, shape: Shape::Statements }
+    Frag { s: format!("({{ {s} }})"), prec: 16, shape: TextShape::Statements }
 }
 
 /// An operand that begins with a sign.
 fn signed(s: String) -> Frag {
-    Frag { s, prec: 15, shape: Shape::Signed }
+    Frag { s, prec: 15, shape: TextShape::Signed }
 }
 
 /// Spelling and precedence of a binary operator.
@@ -215,7 +215,7 @@ impl Emitter<'_> {
     /// The C expression of a value, or of a private lvalue.
     pub fn rv(&mut self, e: &Expr) -> Frag {
         if !e.has_upc && !e.toks.is_empty() {
-            let shape = if Self::begins_signed(e) { Shape::Signed } else { Shape::Other };
+            let shape = if Self::begins_signed(e) { TextShape::Signed } else { TextShape::Other };
             return Frag { shape, ..fr(self.verbatim(e.toks), Self::prec_of(e)) };
         }
         if let (Some(ConstValue::Int(v)), true) = (e.value, self.u.types.is_integer(e.ty))
@@ -237,7 +237,7 @@ impl Emitter<'_> {
             ExprKind::MyThread => fr(MYTHREAD, 16),
             ExprKind::Paren(x) => {
                 let f = self.rv(x);
-                if f.shape == Shape::Statements { f } else { fr(format!("({})", f.s), 16) }
+                if f.shape == TextShape::Statements { f } else { fr(format!("({})", f.s), 16) }
             }
             ExprKind::Unary { op, expr } => self.unary(e, *op, expr),
             ExprKind::IncDec { inc, prefix, expr } => self.inc_dec(*inc, *prefix, expr),
@@ -274,7 +274,7 @@ impl Emitter<'_> {
             ExprKind::SizeOf { op, arg } => self.sizeof(*op, arg),
             ExprKind::StmtExpr(b) => {
                 let s = self.flat_block(b);
-                Frag { s: format!("({s})"), prec: 16, shape: Shape::Statements }
+                Frag { s: format!("({s})"), prec: 16, shape: TextShape::Statements }
             }
             ExprKind::Generic { chosen } | ExprKind::Choose { chosen } => {
                 let f = self.rv(chosen);
@@ -410,7 +410,7 @@ impl Emitter<'_> {
         let _ = e;
         let x = self.rv(x);
         // `- -1` must not become `--1`.
-        let gap = if x.prec >= 15 && x.shape == Shape::Signed { " " } else { "" };
+        let gap = if x.prec >= 15 && x.shape == TextShape::Signed { " " } else { "" };
         let all = format!("{text}{gap}{}", x.p(15));
         if matches!(op, UnOp::Plus | UnOp::Neg) { signed(all) } else { fr(all, 15) }
     }
@@ -605,7 +605,7 @@ impl Emitter<'_> {
                 // A statement expression does not keep the declared type of a bit-field; where the type
                 // matters, say it.
                 let f = self.rv(x);
-                if f.shape == Shape::BitField {
+                if f.shape == TextShape::BitField {
                     let t = self.ctype_plain(e.ty, "");
                     return fr(format!("({t}){}", f.p(14)), 14);
                 }

@@ -7,7 +7,7 @@ use super::abi::{
 };
 use super::stretches::Counter;
 use crate::front::ast::{Affinity, ForInit, Forall};
-use crate::ir::{Blocks, Code, Count, Memory, Own, Share};
+use crate::ir::{Blocks, Code, Count, Memory, OwnIterations, Share};
 use crate::lower;
 
 /// A multiple of the elements in a vector.
@@ -37,7 +37,7 @@ impl Emitter<'_> {
         let (lo, hi) = (local("lo", n), local("hi", n));
         self.out
             .put(&format!("const long {lo} = (long){var}, {hi} = {bound}; if ({LIKELY}({FORALL_DEPTH} == 0"));
-        if let Own::Turns(e, _) = &share.own {
+        if let OwnIterations::Turns(e, _) = &share.own {
             // Numbers below zero have no owner.
             let a = self.rv(e).p(11);
             self.out.put(&format!(" && {a} >= 0"));
@@ -52,7 +52,7 @@ impl Emitter<'_> {
         self.loops.push("");
         let keep = self.pointers.clone();
         match &share.own {
-            Own::Turns(e, each) => {
+            OwnIterations::Turns(e, each) => {
                 let a = self.rv(e).p(14);
                 let (d, left, t) = (local("d", n), local("m", n), self.ctype_plain(u.decl(c.var).ty, ""));
                 self.out.put(&format!(
@@ -61,17 +61,17 @@ impl Emitter<'_> {
                 ));
                 self.iterations(each, &Counter { left, own: None });
             }
-            Own::Rows { at, row, blocks } => {
+            OwnIterations::Rows { at, row, blocks } => {
                 let at = self.at_place(at);
                 self.counted_from(&format!("{ROW}({at}, {row})"), n);
                 self.blocks(c, blocks, n);
             }
-            Own::Blocks(at, blocks) => {
+            OwnIterations::Blocks(at, blocks) => {
                 let at = self.at_place(at);
                 self.counted_from(&at.to_string(), n);
                 self.blocks(c, blocks, n);
             }
-            Own::Memory(at, memory) => {
+            OwnIterations::Memory(at, memory) => {
                 let at = self.at_place(at);
                 self.counted_from(&at.to_string(), n);
                 self.memory(memory, n);

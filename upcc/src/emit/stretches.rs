@@ -7,7 +7,7 @@ use super::abi::{
 };
 use crate::front::ast::{Expr, ForInit};
 use crate::ir::PAGE;
-use crate::ir::{Code, Iterations, Loop, Pace, Run, Step, Stretches, Vectors};
+use crate::ir::{Code, CountStep, Iterations, Loop, Pace, Run, Stretches, Vectors};
 
 /// How the iterations of a loop are counted.
 pub(super) struct Counter {
@@ -97,8 +97,8 @@ impl Emitter<'_> {
         let var = self.u.name(decl.name).to_string();
         let t = self.ctype_plain(decl.ty, "");
         let mut s = match each.step {
-            Step::One => format!("{var}++"),
-            Step::Threads => format!("{var} = ({t})({var} + {THREADS_LONG})"),
+            CountStep::One => format!("{var}++"),
+            CountStep::Threads => format!("{var} = ({t})({var} + {THREADS_LONG})"),
         };
         if let Some(k) = own {
             s.push_str(&format!(", {k}++"));
@@ -318,8 +318,8 @@ impl Emitter<'_> {
         }
         if !v.counted {
             let step = match each.step {
-                Step::One => String::new(),
-                Step::Threads => format!(" * (long){THREADS_LONG}"),
+                CountStep::One => String::new(),
+                CountStep::Threads => format!(" * (long){THREADS_LONG}"),
             };
             self.out.put(&format!(" {var} = ({t})({var} + {end}{step});"));
         }
@@ -327,8 +327,8 @@ impl Emitter<'_> {
     }
 }
 
-fn run_args(run: &Run<'_>, m: usize, step: Step, n: u32) -> String {
-    let b = if step == Step::Threads { 0 } else { run.spread.block };
+fn run_args(run: &Run<'_>, m: usize, step: CountStep, n: u32) -> String {
+    let b = if step == CountStep::Threads { 0 } else { run.spread.block };
     let (w, length) = (nth("w", n, m), local("n", n));
     format!("{m}, (unsigned){w}.t, {w}.o, {w}.ph, {length}, {b}, {}", run.spread.size)
 }
@@ -337,7 +337,8 @@ fn run_args(run: &Run<'_>, m: usize, step: Step, n: u32) -> String {
 fn limits(each: &Iterations<'_>, runs: &[Run<'_>], n: u32) -> String {
     let length = local("n", n);
     let mut limits = String::new();
-    for (m, run) in runs.iter().enumerate().filter(|(_, r)| r.spread.block > 1 && each.step == Step::One) {
+    for (m, run) in runs.iter().enumerate().filter(|(_, r)| r.spread.block > 1 && each.step == CountStep::One)
+    {
         let (b, w) = (run.spread.block, nth("w", n, m));
         limits.push_str(&format!(" if ({length} > (long)({b} - {w}.ph)) {length} = (long)({b} - {w}.ph);"));
     }

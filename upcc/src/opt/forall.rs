@@ -28,7 +28,7 @@
 use super::facts::{Element, Facts, breaks, names};
 use super::{LEFT_ALONE, Optimiser};
 use crate::front::ast::{Affinity, BinOp, Conv, DeclId, Expr, ExprKind, ForInit, Forall, UnOp};
-use crate::ir::{Blocks, Context, Own, Share, Step, Style};
+use crate::ir::{Blocks, Context, CountStep, OwnIterations, Share, Style};
 use crate::lower;
 use std::rc::Rc;
 
@@ -148,10 +148,10 @@ impl<'a> Optimiser<'a> {
         let iterations =
             |step, within: &Rc<Context>| self.best_iterations(&f.body, count.var, step, &facts, within);
         let own = match owner {
-            Owner::Number(e) => Own::Turns(e, iterations(Step::Threads, inside)),
+            Owner::Number(e) => OwnIterations::Turns(e, iterations(CountStep::Threads, inside)),
             Owner::Row { place, row, rows } => {
-                let each = iterations(if rows == 1 { Step::Threads } else { Step::One }, inside);
-                Own::Rows {
+                let each = iterations(if rows == 1 { CountStep::Threads } else { CountStep::One }, inside);
+                OwnIterations::Rows {
                     at: self.place(place),
                     row,
                     blocks: Blocks { block: rows, elements: Vec::new(), each },
@@ -167,13 +167,13 @@ impl<'a> Optimiser<'a> {
                 within.bound.extend(found.elements.iter().flat_map(|(_, nodes)| nodes).map(|e| e.id));
                 let within = Rc::new(within);
                 match self.whole_memory(f, &el, &found, &within) {
-                    Some(memory) => Own::Memory(at, Box::new(memory)),
+                    Some(memory) => OwnIterations::Memory(at, Box::new(memory)),
                     None => {
-                        let step = if el.spread.block == 1 { Step::Threads } else { Step::One };
+                        let step = if el.spread.block == 1 { CountStep::Threads } else { CountStep::One };
                         let each = iterations(step, &within);
                         let elements = found.elements.into_iter();
                         let elements = elements.map(|(o, nodes)| self.owned(o, nodes, Some(&el))).collect();
-                        Own::Blocks(at, Blocks { block: el.spread.block, elements, each })
+                        OwnIterations::Blocks(at, Blocks { block: el.spread.block, elements, each })
                     }
                 }
             }

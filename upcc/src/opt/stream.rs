@@ -28,7 +28,7 @@ use super::facts::{Element, Facts, accessed, breaks, is_array, names, strip};
 use super::same::same;
 use super::{LEFT_ALONE, Optimiser};
 use crate::front::ast::{BinOp, Conv, DeclId, Expr, ExprKind, ForInit, Stmt, StmtKind, UnOp, walk};
-use crate::ir::{Context, Iterations, Loop, Pace, Place, Run, Step, Stretches, Style};
+use crate::ir::{Context, CountStep, Iterations, Loop, Pace, Place, Run, Stretches, Style};
 use crate::lower;
 use std::rc::Rc;
 
@@ -93,7 +93,7 @@ struct Scanner<'s, 'a> {
     o: &'s Optimiser<'a>,
     around: &'s Context,
     var: DeclId,
-    step: Step,
+    step: CountStep,
     facts: &'s Facts,
 }
 
@@ -205,8 +205,8 @@ impl<'a> Scanner<'_, 'a> {
             return;
         }
         let fits = |x: &Element| match self.step {
-            Step::One => true,
-            Step::Threads => x.spread.block == 1,
+            CountStep::One => true,
+            CountStep::Threads => x.spread.block == 1,
         };
         match element.filter(|x| fits(x) && x.spread.size <= BUFFER_BYTES / 16) {
             Some(element) => {
@@ -304,7 +304,7 @@ impl<'a> Optimiser<'a> {
         &self,
         body: &'a Stmt,
         var: DeclId,
-        step: Step,
+        step: CountStep,
         facts: &Facts,
         around: &Rc<Context>,
     ) -> Result<Iterations<'a>, &'static str> {
@@ -354,7 +354,7 @@ impl<'a> Optimiser<'a> {
         }
         let short = streams.is_empty()
             || !self.passes.privatise
-            || step == Step::One
+            || step == CountStep::One
                 && streams.iter().any(|s| (1..SHORT_BLOCK).contains(&s.element.spread.block));
         if short {
             if let Err(why) = far {
@@ -499,7 +499,7 @@ impl<'a> Optimiser<'a> {
         &self,
         body: &'a Stmt,
         var: DeclId,
-        step: Step,
+        step: CountStep,
         facts: &Facts,
         around: &Rc<Context>,
     ) -> Iterations<'a> {
@@ -578,7 +578,7 @@ impl<'a> Optimiser<'a> {
         if !self.invariant(count.bound, &facts) {
             return Err("the bound may change in the loop");
         }
-        let each = self.iterations(body, count.var, Step::One, &facts, around)?;
+        let each = self.iterations(body, count.var, CountStep::One, &facts, around)?;
         Ok(Loop { init, count, each })
     }
 }

@@ -6,7 +6,7 @@ use gasnet_sim::{Burst, ClanCosts, ENTRY, Immediate, Request, WORD};
 
 /// How a message travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum MessageWay {
     /// The processor stores everything.
     Stores,
     /// The engine carries payload and word, behind each other.
@@ -77,12 +77,12 @@ impl Connection {
     }
 
     /// Sends the next message.
-    pub(super) fn post(&mut self, m: &Host<'_>, way: Way) {
+    pub(super) fn post(&mut self, m: &Host<'_>, way: MessageWay) {
         self.sent += 1;
         let n = self.sent;
         m.work(costs(m).post_send);
         let payload = self.payload(n);
-        if way == Way::Stores {
+        if way == MessageWay::Stores {
             if !payload.is_empty() {
                 self.store(m, self.payload_at(n), &payload);
             }

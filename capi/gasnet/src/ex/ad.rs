@@ -16,7 +16,7 @@ use crate::ex::types::{self, IMMEDIATE, NOT_DONE, Name};
 use crate::ex_kind;
 use crate::fatal::die;
 use crate::objects::{Object, Team, object, resolve};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 
 const AD_MY_RANK: u32 = 1 << 11;
 const AD_MY_NBRHD: u32 = 1 << 12;
@@ -161,7 +161,7 @@ fn call(dt: u32, implicit: bool) -> &'static str {
 
 /// The rank of the job that `target` names. It is a rank of the domain's team, or of the job if the flags say
 /// so.
-fn target_rank(call: &str, state: &State, ad: &Ad, target: u32, flags: u32) -> RankId {
+fn target_rank(call: &str, state: &ClientJob, ad: &Ad, target: u32, flags: u32) -> RankId {
     let rank = if flags & RANK_IS_JOBRANK != 0 {
         if ad.domain.team().member(RankId(target)).is_none() {
             die(&format!("{call}: rank {target} of the job is not in the team of the domain"));
@@ -191,7 +191,7 @@ fn target_rank(call: &str, state: &State, ad: &Ad, target: u32, flags: u32) -> R
 }
 
 /// The offset of an aligned word of `width` bytes in the segment of `rank`.
-fn word_offset(call: &str, state: &State, rank: RankId, address: usize, width: usize) -> u64 {
+fn word_offset(call: &str, state: &ClientJob, rank: RankId, address: usize, width: usize) -> u64 {
     if !address.is_multiple_of(width) {
         die(&format!("{call}: {address:#x} is no address of a word: it must be a multiple of {width}"));
     }

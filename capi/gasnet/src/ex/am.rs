@@ -18,7 +18,7 @@ use crate::fatal::die;
 use crate::handlers::{CToken, Entry, register};
 use crate::info::{BAD_ARG, OK, refuse};
 use crate::objects::{Ep, Object, Team, Tm, primordial, resolve};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::{am, context};
 
 /// Registers handlers at an endpoint of this process. Not collective; may be called any number of times.
@@ -146,7 +146,7 @@ fn must<T>(call: &str, result: Result<T, Error>) -> T {
 }
 
 /// An address in the segment of a rank as the core has it.
-pub fn offset(state: &State, to: u32, address: usize) -> u64 {
+pub fn offset(state: &ClientJob, to: u32, address: usize) -> u64 {
     // Without a segment the address goes as it is.
     let base = state.rank.segment_of(RankId(to)).map_or(0, |entry| entry.addr);
     address.wrapping_sub(base) as u64
@@ -157,7 +157,7 @@ pub fn offset(state: &State, to: u32, address: usize) -> u64 {
 /// # Safety
 /// `tm` names a team or a pair.
 pub unsafe fn region(
-    state: &State,
+    state: &ClientJob,
     call: &str,
     kind: c_int,
     tm: *const Object<Team>,
@@ -179,7 +179,7 @@ pub unsafe fn region(
 /// # Safety
 /// The payload is valid.
 #[inline]
-pub unsafe fn request(state: &State, call: &str, to: u32, out: &Outgoing<'_>, immediate: bool) -> bool {
+pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>, immediate: bool) -> bool {
     let (rank, id, handler, args, src, len) =
         (state.rank, RankId(to), out.handler, out.args, out.src, out.len);
     // SAFETY: the caller's promise, in all arms.
@@ -213,7 +213,7 @@ pub unsafe fn request(state: &State, call: &str, to: u32, out: &Outgoing<'_>, im
 /// # Safety
 /// The payload is valid.
 #[inline]
-pub unsafe fn reply(state: &State, call: &str, token: &CToken<'_, '_>, out: &Outgoing<'_>) {
+pub unsafe fn reply(state: &ClientJob, call: &str, token: &CToken<'_, '_>, out: &Outgoing<'_>) {
     let (inner, handler, args, src, len) = (token.inner, out.handler, out.args, out.src, out.len);
     // SAFETY: the caller's promise, in all arms.
     must(call, unsafe {

@@ -18,7 +18,7 @@ use crate::ex::client::team;
 use crate::fatal::die;
 use crate::info::{BAD_ARG, OK, RESOURCE, give, refuse};
 use crate::objects::{CAPABILITY_ALL, Client, Ep, Object, Segment, Team, Tm, primordial, resolve};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::{abi, context};
 
 /// `GASNET_MAXEPS`: endpoints of a process.
@@ -83,7 +83,7 @@ pub enum RemoteAddress {
 /// # Safety
 /// As [`Tm::jobrank`].
 #[inline]
-pub unsafe fn locate(state: &State, call: &str, tm: &Tm, rank: u32, address: usize) -> RemoteAddress {
+pub unsafe fn locate(state: &ClientJob, call: &str, tm: &Tm, rank: u32, address: usize) -> RemoteAddress {
     // SAFETY: the caller's promise.
     let jobrank = unsafe { tm.jobrank(call, rank) };
     match *tm {
@@ -95,13 +95,13 @@ pub unsafe fn locate(state: &State, call: &str, tm: &Tm, rank: u32, address: usi
 }
 
 #[inline]
-fn in_segment(state: &State, jobrank: u32, address: usize) -> RemoteAddress {
+fn in_segment(state: &ClientJob, jobrank: u32, address: usize) -> RemoteAddress {
     let base = state.rank.segment_of(RankId(jobrank)).map_or(0, |entry| entry.addr);
     RemoteAddress::Segment(RankId(jobrank), address.wrapping_sub(base) as u64)
 }
 
 fn locate_pair(
-    state: &State,
+    state: &ClientJob,
     call: &str,
     local: u16,
     remote: u16,
@@ -123,7 +123,7 @@ fn locate_pair(
 /// The region of a rank that holds `len` bytes at an address which its primordial endpoint's segment does
 /// not, and the region's first address. A reply goes to the endpoint that asked, of which its message says
 /// nothing: the address does.
-pub fn elsewhere(state: &State, jobrank: u32, address: usize, len: usize) -> Option<(RegionKey, usize)> {
+pub fn elsewhere(state: &ClientJob, jobrank: u32, address: usize, len: usize) -> Option<(RegionKey, usize)> {
     let holds = |base: usize, size: usize| address >= base && len <= size && address - base <= size - len;
     let primordial = state.rank.segment_of(RankId(jobrank)).is_some_and(|e| holds(e.addr, e.size));
     if len == 0 || primordial {
@@ -316,7 +316,7 @@ pub unsafe extern "C" fn gex_EP_PublishBoundSegment(
 }
 
 /// Records what a rank has published of one of its endpoints.
-fn learn(state: &State, rank: RankId, record: &Record, key: RegionKey) -> Result<(), String> {
+fn learn(state: &ClientJob, rank: RankId, record: &Record, key: RegionKey) -> Result<(), String> {
     let [index, address, size] = record.map(|word| word as usize);
     if index == 0 {
         state.rank.learn_segment(rank, address, size).map_err(|why| why.to_string())?;

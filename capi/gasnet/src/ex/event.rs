@@ -12,7 +12,7 @@ use gasnet::{Categories, Event, Local};
 
 use crate::fatal::die;
 use crate::info::OK;
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::wait::in_vain;
 use crate::{abi, context};
 
@@ -76,7 +76,7 @@ fn event(call: &str, word: usize) -> Event {
 }
 
 /// The job, for calls that may not be made in handlers.
-fn ready(call: &str) -> &'static State {
+fn ready(call: &str) -> &'static ClientJob {
     let state = state::ready(call);
     context::unrestricted(state, call);
     state
@@ -105,7 +105,7 @@ const MAX_EVENTS_ON_STACK: usize = 32;
 ///
 /// # Safety
 /// `events` has `n` entries.
-unsafe fn sweep(state: &State, call: &str, events: *mut usize, n: usize) -> (usize, usize) {
+unsafe fn sweep(state: &ClientJob, call: &str, events: *mut usize, n: usize) -> (usize, usize) {
     if n == 0 {
         return (0, 0);
     }

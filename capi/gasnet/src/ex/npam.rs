@@ -23,14 +23,14 @@ use crate::ex::rma::{IMMEDIATE, jobrank};
 use crate::fatal::die;
 use crate::handlers::CToken;
 use crate::objects::{Object, Team, Tm};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 
 /// `GASNETI_AM_IS_REPLY`.
 const IS_REPLY: c_int = 4;
 
 /// Where the payload is made. The client's memory needs no release, so this value also stands for a message
 /// that is gone.
-enum Buffer {
+enum PayloadBuffer {
     /// In the library's memory, from which it is sent without a copy.
     InPlace(Prepared<'static>),
     /// In the client's memory.
@@ -52,7 +52,7 @@ pub struct SrcDesc {
     /// Where the payload of a long message goes, if that was said.
     dest: usize,
     lc_opt: *mut usize,
-    buffer: Buffer,
+    buffer: PayloadBuffer,
     /// Of a reply.
     token: *const CToken<'static, 'static>,
 }
@@ -90,7 +90,7 @@ fn must<T>(call: &str, result: Result<T, Error>) -> T {
 /// # Safety
 /// The client's pointers are what the call says; `token` is the running handler's, or null for a request.
 unsafe fn prepare(
-    state: &'static State,
+    state: &'static ClientJob,
     wish: &Wish,
     to: u32,
     team: (*const Object<Team>, u32),
@@ -124,10 +124,10 @@ unsafe fn prepare(
     let other_pair = || unsafe { Tm::of(call, team.0) }.is_other_pair();
     let elsewhere = kind == LONG && if token.is_null() { other_pair() } else { has_others(to) };
     let (address, buffer) = if !wish.client.is_null() {
-        (wish.client.cast_mut().cast(), Buffer::Client)
+        (wish.client.cast_mut().cast(), PayloadBuffer::Client)
     } else if elsewhere {
         let mut memory = vec![0u128; size.div_ceil(16).max(1)];
-        (memory.as_mut_ptr().cast(), Buffer::Own { _memory: memory })
+        (memory.as_mut_ptr().cast(), PayloadBuffer::Own { _memory: memory })
     } else {
         let prepared = if token.is_null() {
             match kind {
@@ -143,7 +143,7 @@ unsafe fn prepare(
             }
         };
         let Some(prepared) = must(call, prepared) else { return std::ptr::null_mut() };
-        (prepared.address(), Buffer::InPlace(prepared))
+        (prepared.address(), PayloadBuffer::InPlace(prepared))
     };
     let (what, dest, lc_opt) = (wish.what, wish.dest, wish.lc_opt);
     let made = SrcDesc { what, to, team, nargs, address, size, dest, lc_opt, buffer, token };
@@ -366,10 +366,10 @@ pub unsafe extern "C" fn gasneti_ex_commit(
     }
     let release = || CONTEXT.with(|c| c.prepared[place(what)].set(std::ptr::null_mut()));
     let kind = what & !IS_REPLY;
-    if matches!(this.buffer, Buffer::InPlace(_)) {
+    if matches!(this.buffer, PayloadBuffer::InPlace(_)) {
         // From here on handlers may run, and prepare others.
         release();
-        if let Buffer::InPlace(prepared) = std::mem::replace(&mut this.buffer, Buffer::Client) {
+        if let PayloadBuffer::InPlace(prepared) = std::mem::replace(&mut this.buffer, PayloadBuffer::Client) {
             let dst = if kind == LONG { offset(state, this.to, dest as usize) } else { 0 };
             must(call, prepared.commit(handler, args, len, dst));
         }
@@ -398,7 +398,7 @@ pub unsafe extern "C" fn gasneti_ex_commit(
         }
         event::give_local(this.lc_opt, Event::DONE);
     }
-    this.buffer = Buffer::Client;
+    this.buffer = PayloadBuffer::Client;
     0
 }
 
@@ -413,7 +413,7 @@ pub unsafe extern "C" fn gasneti_ex_cancel(what: c_int, sd: *mut SrcDesc, _flags
     CONTEXT.with(|c| c.prepared[place(what)].set(std::ptr::null_mut()));
     // SAFETY: just found to be alive, and the thread's own.
     let this = unsafe { &mut *sd };
-    this.buffer = Buffer::Client;
+    this.buffer = PayloadBuffer::Client;
     if !this.token.is_null() {
         // SAFETY: its handler is running.
         unsafe { (*this.token).replied.set(false) };

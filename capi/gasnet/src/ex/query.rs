@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use crate::info::give;
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 
 /// A group of ranks among the groups of its kind.
 struct Group {
@@ -20,7 +20,7 @@ struct Group {
 }
 
 impl Group {
-    fn new(state: &State, group: impl Fn(gasnet::RankId) -> u32) -> Group {
+    fn new(state: &ClientJob, group: impl Fn(gasnet::RankId) -> u32) -> Group {
         let (rank, own) = (state.rank, group(state.rank.id()));
         let ranks: Vec<u32> = rank.ranks().filter(|r| group(*r) == own).map(|r| r.0).collect();
         let position = ranks.iter().position(|r| *r == rank.id().0).unwrap_or(0);

@@ -15,7 +15,7 @@ use crate::ex::ep::{RemoteAddress, locate};
 use crate::ex::event::{self, NO_OP};
 use crate::fatal::die;
 use crate::objects::{Object, Team, Tm};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 
 /// `GEX_FLAG_IMMEDIATE`.
 pub const IMMEDIATE: u32 = 1;
@@ -32,7 +32,7 @@ unsafe fn target(
     tm: *const Object<Team>,
     rank: u32,
     address: usize,
-) -> (&'static State, RemoteAddress) {
+) -> (&'static ClientJob, RemoteAddress) {
     let state = state::ready(call);
     context::unrestricted(state, call);
     // SAFETY: the caller's promise.

@@ -11,7 +11,7 @@ use crate::ex::mk;
 use crate::fatal::die;
 use crate::info::{BAD_ARG, NOT_INIT, OK, RESOURCE, give, refuse};
 use crate::objects::{Client, Object, Segment, Team, Tm, object, primordial, resolve};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 use crate::{context, job};
 
 /// Attaches a segment of `size` bytes to the primordial endpoint.
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn gex_Segment_Attach(
 }
 
 /// What attaching is to an EVERYTHING program: its ranks meet, and nothing else happens.
-fn meet(state: &State) -> c_int {
+fn meet(state: &ClientJob) -> c_int {
     state.rank.barrier_notify(0, gasnet::barrier::ANONYMOUS);
     let _ = state.rank.barrier_wait(0, gasnet::barrier::ANONYMOUS);
     OK

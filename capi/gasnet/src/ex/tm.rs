@@ -13,7 +13,7 @@ use crate::context;
 use crate::ex::client::team;
 use crate::fatal::die;
 use crate::objects::{Object, Team, Tm, primordial};
-use crate::state::{self, State};
+use crate::state::{self, ClientJob};
 
 const SCRATCH_SIZE_MIN: u32 = 1;
 const SCRATCH_SIZE_RECOMMENDED: u32 = 1 << 1;
@@ -53,7 +53,7 @@ pub struct Memvec {
 type Scratch = Option<(usize, usize)>;
 
 /// Ends the job if scratch memory that a client lends cannot be used.
-fn check_scratch(state: &State, call: &str, scratch: Scratch) {
+fn check_scratch(state: &ClientJob, call: &str, scratch: Scratch) {
     let Some((address, len)) = scratch else { return };
     if len == 0 {
         die(&format!(

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 /// This rank's end of a stream, which both halves share.
 #[derive(Debug)]
-pub(super) struct End<'r> {
+pub(super) struct StreamEnd<'r> {
     pub(super) shared: Arc<Shared<'r>>,
     pub(super) peer: RankId,
     process: Option<Process>,
@@ -31,13 +31,13 @@ pub(super) struct End<'r> {
 /// A word for the peer: which, the position that the last one had, and its value.
 pub(super) type Word = (usize, u64, u64);
 
-impl<'r> End<'r> {
+impl<'r> StreamEnd<'r> {
     pub(super) fn new(
         shared: &Arc<Shared<'r>>,
         peer: RankId,
         slot: u32,
         theirs: Option<GlobalPtr<u64>>,
-    ) -> End<'r> {
+    ) -> StreamEnd<'r> {
         let owed = [Owed::new(theirs.is_some()), Owed::new(theirs.is_some())];
         let theirs = theirs.map_or_else(OnceLock::new, OnceLock::from);
         let (shared, process, mine) = (shared.clone(), shared.process(peer), shared.slot(slot));
@@ -45,7 +45,7 @@ impl<'r> End<'r> {
         // Before the peer knows of the slot.
         shared.rank.write(mine.add(PEER_WORD), u64::from(peer.0) + 1);
         shared.rank.write(mine.add(SIZE_WORD), shared.config.ring.into());
-        End { shared, peer, process, is_far, slot, mine, theirs, owed }
+        StreamEnd { shared, peer, process, is_far, slot, mine, theirs, owed }
     }
 
     pub(super) fn rank(&self) -> &'r Rank {
@@ -139,7 +139,7 @@ impl<'r> End<'r> {
     }
 }
 
-impl Drop for End<'_> {
+impl Drop for StreamEnd<'_> {
     fn drop(&mut self) {
         // A panic ends the job, which must not wait for peers first.
         if std::thread::panicking() {

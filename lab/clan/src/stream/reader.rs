@@ -1,6 +1,6 @@
 //! The half of a stream that reads.
 
-use super::end::End;
+use super::end::StreamEnd;
 use super::{ANSWER_WORD, PUBLISHED_WORD, SLOT_WORDS, TAKEN_WORD, nonsense, ring};
 use gasnet::RankId;
 use std::io::{self, BufRead, Read};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The half of a stream that reads.
 #[derive(Debug)]
 pub struct StreamRx<'r> {
-    end: Arc<End<'r>>,
+    end: Arc<StreamEnd<'r>>,
     ring: ring::Reader,
     /// Bytes taken from the ring and, from `start` on, not consumed yet.
     held: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct StreamRx<'r> {
 }
 
 impl<'r> StreamRx<'r> {
-    pub(super) fn new(end: Arc<End<'r>>, ring: u32) -> StreamRx<'r> {
+    pub(super) fn new(end: Arc<StreamEnd<'r>>, ring: u32) -> StreamRx<'r> {
         StreamRx { end, ring: ring::Reader::new(ring), held: Vec::new(), start: 0 }
     }
 

@@ -1,6 +1,6 @@
 //! The half of a stream that writes.
 
-use super::end::End;
+use super::end::StreamEnd;
 use super::{ANSWER_WORD, PUBLISHED_WORD, SLOT_WORDS, TAKEN_WORD, far, nonsense, reset, ring};
 use gasnet::{GlobalPtr, RankId};
 use std::io::{self, ErrorKind, Write};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The half of a stream that writes.
 #[derive(Debug)]
 pub struct StreamTx<'r> {
-    end: Arc<End<'r>>,
+    end: Arc<StreamEnd<'r>>,
     ring: ring::Writer,
     /// Bytes committed and not put into the ring yet, then bytes reserved.
     staged: Vec<u8>,
@@ -21,7 +21,7 @@ pub struct StreamTx<'r> {
 }
 
 impl<'r> StreamTx<'r> {
-    pub(super) fn new(end: Arc<End<'r>>, ring: u32) -> StreamTx<'r> {
+    pub(super) fn new(end: Arc<StreamEnd<'r>>, ring: u32) -> StreamTx<'r> {
         let ring = ring::Writer::new(ring);
         StreamTx { end, ring, staged: Vec::new(), committed: 0, over: false, theirs: None }
     }

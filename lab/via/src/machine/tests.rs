@@ -239,7 +239,7 @@ fn via_01_posts_and_looks_are_no_slow_calls() {
     for _ in 0..10 {
         net.receive(1, vis[1], message(theirs, 0, 100));
         net.send(0, vis[0], message(ours, 0, 100));
-        let to = Remote { memory: theirs, at: 0 };
+        let to = PeerMemory { memory: theirs, at: 0 };
         net.send(0, vis[0], Descriptor::write(vec![part(ours, 0, 7)], to));
         net.run();
         assert_eq!((net.taken(0, vis[0], false).len(), net.taken(1, vis[1], true).len()), (2, 1));
@@ -312,7 +312,7 @@ fn via_04_memory_is_protected() {
         let (closed, closed_canary) = net.memory(1, vec![2; 10], false);
         let (remote_foreign, foreign_canary) = net.memory_with(1, vec![3; 10], at_other(1));
         let here = |memory| vec![part(memory, 0, 10)];
-        let to = |memory, at| Remote { memory, at };
+        let to = |memory, at| PeerMemory { memory, at };
         let work = match what {
             "unregistered" => Descriptor::message(here(MemoryId(1 << 20))),
             "another tag" => Descriptor::message(here(foreign)),
@@ -355,7 +355,7 @@ fn via_04_changed_attributes_hold_at_once() {
     let vis = net.pair(Reliability::Delivery);
     let (ours, _) = net.memory(0, vec![7; 10], false);
     let (theirs, bytes) = net.memory(1, vec![1; 10], true);
-    let write = || Descriptor::write(vec![part(ours, 0, 5)], Remote { memory: theirs, at: 0 });
+    let write = || Descriptor::write(vec![part(ours, 0, 5)], PeerMemory { memory: theirs, at: 0 });
     let tag = net.tags[1];
     for (rdma_write, expected) in
         [(true, Errors::NONE), (true, Errors::NONE), (false, Errors::RDMA_PROTECTION)]
@@ -385,7 +385,7 @@ fn via_06_immediate_numbers() {
         let (ours, _) = net.memory(0, (0..100).collect(), false);
         let (theirs, bytes) = net.memory(1, vec![0; 100], true);
         (0..3).for_each(|_| net.receive(1, vis[1], message(theirs, 0, 50)));
-        let write = Descriptor::write(vec![part(ours, 60, 40)], Remote { memory: theirs, at: 60 });
+        let write = Descriptor::write(vec![part(ours, 60, 40)], PeerMemory { memory: theirs, at: 60 });
         net.send(0, vis[0], write.clone());
         net.run();
         assert_eq!((net.taken(1, vis[1], true), bytes.borrow()[99]), (vec![], 99), "no receive is taken");
@@ -416,7 +416,7 @@ fn a_fence_waits_for_reads() {
         let (ours, _) = net.memory(0, vec![0; 10], false);
         let (theirs, _) = net.memory(1, vec![9; 10], true);
         net.receive(1, vis[1], message(theirs, 0, 10));
-        let read = Descriptor::read(vec![part(ours, 0, 5)], Remote { memory: theirs, at: 5 });
+        let read = Descriptor::read(vec![part(ours, 0, 5)], PeerMemory { memory: theirs, at: 5 });
         net.send(0, vis[0], read);
         net.send(0, vis[0], Descriptor { fence, ..message(ours, 0, 5) });
         net.collect();
@@ -552,7 +552,11 @@ fn via_11_all_that_is_outstanding_is_flushed() {
             let (ours, _) = net.memory(0, vec![7; 10], false);
             let (theirs, _) = net.memory(1, vec![1; 10], true);
             (0..3).for_each(|_| net.receive(0, vis[0], message(ours, 0, 10)));
-            net.send(0, vis[0], Descriptor::read(vec![part(ours, 0, 4)], Remote { memory: theirs, at: 0 }));
+            net.send(
+                0,
+                vis[0],
+                Descriptor::read(vec![part(ours, 0, 4)], PeerMemory { memory: theirs, at: 0 }),
+            );
             (0..2).for_each(|_| {
                 net.send(0, vis[0], Descriptor { overrun: Overrun::Queue, ..message(ours, 0, 10) })
             });

@@ -29,9 +29,9 @@ fn record(random: &mut Rng) -> Written {
     (to, keys, random.bool(), (0..random.usize(..70)).map(|_| random.u8(..)).collect())
 }
 
-fn batch(random: &mut Rng) -> (Buffer, Vec<Written>) {
+fn batch(random: &mut Rng) -> (AlignedBuffer, Vec<Written>) {
     let records: Vec<_> = (0..random.usize(1..9)).map(|_| record(random)).collect();
-    let mut buffer = Buffer::default();
+    let mut buffer = AlignedBuffer::default();
     for (to, keys, whole, body) in &records {
         append(&mut buffer, to, keys, *whole, body);
     }
@@ -56,7 +56,7 @@ fn read_anything(bytes: &[u8]) -> usize {
         }
         let keys: Vec<RegionKey> = record.keys().collect();
         assert_eq!(keys.len() * KEY, record.keys.len());
-        let mut again = Buffer::default();
+        let mut again = AlignedBuffer::default();
         append(&mut again, &record.to, &keys, record.whole, record.body);
         let back = records(again.bytes()).next().unwrap().unwrap();
         assert_eq!(
@@ -80,7 +80,7 @@ fn records_come_back() {
             assert_eq!((record.to, record.body, record.whole), (*to, &body[..], *whole));
             assert!(record.keys().eq(keys.iter().copied()));
         }
-        assert_eq!(buffer.len(), all.iter().map(Record::size).sum::<usize>());
+        assert_eq!(buffer.len(), all.iter().map(ArrivedRecord::size).sum::<usize>());
         assert_eq!(read_anything(buffer.bytes()), sent.len());
     }
 }
@@ -91,7 +91,7 @@ fn small_records_are_records() {
     let mut random = Rng::with_seed(8);
     for _ in 0..if cfg!(miri) { 50 } else { 1000 } {
         let (to, _, _, body) = record(&mut random);
-        let mut buffer = Buffer::default();
+        let mut buffer = AlignedBuffer::default();
         append(&mut buffer, &to, &[], false, &body);
         let small = Short::new(&body).map(|body| Small::new(&to, &body));
         assert_eq!(small.is_some(), buffer.len() <= SMALL_WORDS * 8, "{} bytes", body.len());
@@ -139,7 +139,7 @@ fn forged_batches_are_refused_or_read_as_they_are() {
         if let Some(small) = small {
             assert!(bytes.starts_with(small.bytes()));
             let first = records(&bytes).next().and_then(Result::ok);
-            assert_eq!(small.record(), first.filter(Record::is_short));
+            assert_eq!(small.record(), first.filter(ArrivedRecord::is_short));
             read_anything(small.bytes());
         }
     }

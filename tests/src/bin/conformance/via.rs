@@ -177,7 +177,7 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
         let source: Vec<u8> = cx.rng("via rdma").bytes(BYTES);
         let ours = ring.memory(source.clone(), false);
         let all = |memory, len: usize| vec![Segment { memory, at: 0, len: len as u32 }];
-        let to = Remote { memory: their_memory, at: 0 };
+        let to = PeerMemory { memory: their_memory, at: 0 };
         let wait = |done| {
             let c = nic.wait_send(ring.right, LONG).expect("it ends");
             assert_eq!(c.done, done);
@@ -211,7 +211,7 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
         let left = cx.rng_of("via rdma", cx.right(cx.size() - 1).0).bytes(BYTES);
         same(&ring.read(memory, 0, BYTES), &left, "what the neighbour has written");
         cx.rank.barrier();
-        let write = Descriptor::write(all(ours, 10), Remote { memory: their_closed, at: 0 });
+        let write = Descriptor::write(all(ours, 10), PeerMemory { memory: their_closed, at: 0 });
         nic.post_send(ring.right, write).expect("room");
         assert_eq!(wait(Done::Write), Errors::RDMA_PROTECTION);
         assert_eq!(nic.query_vi(ring.right).expect("a VI").state, ViState::Error);
