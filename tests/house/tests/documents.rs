@@ -1,6 +1,6 @@
 //! Documents that can be held against the source.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn sources(dir: &Path, into: &mut Vec<PathBuf>) {
@@ -136,6 +136,65 @@ fn words_of_the_glossary_are_types() {
         words.push(cells[0].to_lowercase());
     }
     assert!(words.len() > 20 && words.is_sorted(), "in the order of the alphabet: {words:?}");
+}
+
+/// The section of the glossary with names that are types of three crates or more.
+const SEVERAL: &str = "\n## Names of several types\n";
+
+/// A name that three crates have for types of theirs, public or known in all of the crate, is a word that a
+/// reader looks up: it has a row in `docs/glossary.md` that says what it is in each crate. Better is a name
+/// that says which.
+#[test]
+fn names_of_several_types_are_in_the_glossary() {
+    let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for member in gasnet_house::workspace::members(&root()).expect("a workspace") {
+        let mut files = Vec::new();
+        let folder = root().join(&member.folder).join("src");
+        if ["tests", "tests/house", "benches", "examples/rust", "xtask"]
+            .iter()
+            .any(|f| member.folder == Path::new(f))
+        {
+            continue;
+        }
+        sources(&folder, &mut files);
+        for path in files {
+            let file = path.strip_prefix(&folder).expect("below it");
+            if file.components().any(|part| part.as_os_str().to_string_lossy().starts_with("tests")) {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("readable");
+            let text = text.split("\nmod tests {").next().unwrap_or_default();
+            let shown = text
+                .lines()
+                .filter(|line| ["pub ", "pub(crate) "].iter().any(|v| line.trim_start().starts_with(v)));
+            let kinds = |line: &&str| !line.contains(" type ");
+            for name in shown.filter(kinds).filter_map(type_name) {
+                crates.entry(name.to_string()).or_default().insert(member.name.clone());
+            }
+        }
+    }
+    let document = std::fs::read_to_string(root().join("docs/glossary.md")).expect("readable");
+    let (terms, several) = document.split_once(SEVERAL).expect("a section");
+    let row = |name: &str| several.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+    for (name, of) in
+        crates.iter().filter(|(name, of)| of.len() >= 3 && !terms.contains(&format!("[`{name}`]")))
+    {
+        let row =
+            row(name).unwrap_or_else(|| panic!("docs/glossary.md has no row for `{name}`, a type of {of:?}"));
+        let listed: BTreeSet<String> = row
+            .split(" | ")
+            .nth(1)
+            .unwrap_or_default()
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(String::from)
+            .collect();
+        assert_eq!(listed, *of, "docs/glossary.md: crates with a type {name}");
+    }
+    let listed = several.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let stale: Vec<&str> = listed.filter(|name| crates.get(*name).is_none_or(|of| of.len() < 3)).collect();
+    assert!(crates.len() > 300 && stale.is_empty(), "rows of docs/glossary.md that nothing needs: {stale:?}");
 }
 
 /// The front page of the core says which file has which of `Rank`'s methods.
