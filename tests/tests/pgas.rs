@@ -102,13 +102,13 @@ mistakes! {
     a_call_may_not_wait: PGAS, [], ["wait-in-call"],
         "may not wait (the result of a remote call): make it async, and await";
     ranks_in_different_phases: PGAS, [], ["two-phases"],
-        "ranks have met that are in different places of the program";
+        "this rank has made a collective call while another rank made a different one, or ended";
     a_barrier_without_ranks_at_their_end: PGAS, [], ["alone-barrier"],
-        "ranks have met that are in different places of the program";
+        "this rank has made a collective call while another rank made a different one, or ended";
     a_settlement_without_ranks_at_their_end: PGAS, [FRAMES], ["alone-settle"],
-        "ranks have met that are in different places of the program";
+        "this rank has made a collective call while another rank made a different one, or ended";
     a_phase_without_ranks_at_their_end: PGAS, [FRAMES], ["alone-phase"],
-        "ranks have met that are in different places of the program";
+        "this rank has made a collective call while another rank made a different one, or ended";
     a_sum_without_ranks_at_their_end: PGAS, [], ["alone-sum"], "collective operations do not match";
     two_puts_to_an_element: PGAS, [CHECK], ["double-put"], "two puts of one phase to the same element";
     arrays_of_different_lengths: PGAS, [], ["other-arrays"], "ranks make different arrays";

@@ -89,7 +89,7 @@ impl Job {
             return;
         };
         let text = format!(
-            "the ranks are in different places of the program and cannot meet: rank {other} {}, and rank {rank} {}. \
+            "two ranks have made different collective calls, and neither call can end: rank {other} {}, and rank {rank} {}. \
              All ranks must make the same collective calls in the same order; GASNET_WAIT_REPORT=1 says where they are",
             there.wait.in_words(),
             wait.in_words(),

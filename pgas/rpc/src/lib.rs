@@ -699,8 +699,8 @@ impl Engine {
     #[cold]
     fn in_different_places(&self, what: &str) -> ! {
         self.rank.fatal(&format!(
-            "{what}: ranks have met that are in different places of the program. All ranks must make the same \
-             collective calls in the same order"
+            "{what}: this rank has made a collective call while another rank made a different one, or ended. All \
+             ranks must make the same collective calls in the same order"
         ));
     }
 }
