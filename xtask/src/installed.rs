@@ -37,19 +37,7 @@ fn module() -> String {
 }
 
 /// A module in Tcl, which both common implementations read. It finds the installation from its own place.
-const MODULE: &str = "\
-#%Module1.0
-set root [file dirname [file dirname [file dirname [file dirname $ModulesCurrentModulefile]]]]
-proc ModulesHelp {} {
-    puts stderr {gasnet-rs: a runtime and compilers for programs in a partitioned global address space}
-}
-module-whatis {gasnet-rs: upcc, upcrun, gasnetrun, GASNet for C}
-conflict gasnet-rs
-prepend-path PATH $root/bin
-prepend-path MANPATH $root/share/man
-prepend-path PKG_CONFIG_PATH $root/lib/pkgconfig
-prepend-path CMAKE_PREFIX_PATH $root
-";
+const MODULE: &str = include_str!("../../packaging/modulefiles/gasnet-rs");
 
 /// Writes the file for environment modules.
 pub fn lay_down_module(prefix: &Path) -> Result<(), String> {

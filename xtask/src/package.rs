@@ -133,23 +133,23 @@ fn strip_programs(usr: &Path) -> Result<(u32, u32), String> {
     Ok(needs)
 }
 
-/// What the package is, in the form of a control file.
-fn description(with_plugins: bool) -> String {
-    let networks = if with_plugins {
+/// The control file, with places to fill in.
+const CONTROL: &str = include_str!("../../packaging/debian/control");
+/// What dpkg has to do after the files are laid down.
+const TRIGGERS: &str = include_str!("../../packaging/debian/triggers");
+
+/// A text with its places filled in, which have the form `@NAME@`.
+fn filled_in(text: &str, values: &[(&str, &str)]) -> String {
+    values.iter().fold(text.to_string(), |text, (name, value)| text.replace(&format!("@{name}@"), value))
+}
+
+/// The networks of the package, in the two lines that the control file has for them.
+fn networks(with_plugins: bool) -> &'static str {
+    if with_plugins {
         "shared memory, UDP, a NIC in software,\n MPI and libfabric"
     } else {
         "shared memory, UDP and a NIC in software"
-    };
-    format!(
-        "Description: partitioned global address space: UPC compiler, GASNet for C\n \
-         The UPC 1.3 compiler upcc, the launchers upcrun and gasnetrun, and libraries,\n \
-         headers and files for pkg-config, make, CMake and environment modules of the\n \
-         C interfaces gasnet.h and gasnetex.h (GASNet-1, GASNet-EX), vipl.h (VIA) and\n \
-         firehose.h. Programs run over {networks}.\n \
-         .\n \
-         Manual pages, documentation and examples are included. Rust programs use the\n \
-         crates pgas and gasnet, which are not in this package.\n"
-    )
+    }
 }
 
 /// Copies the documentation and the examples.
@@ -179,26 +179,19 @@ fn describe(
     let sums = tool(sums, root)?;
     let size: u64 =
         files.iter().filter_map(|file| fs::symlink_metadata(root.join(file)).ok()).map(|m| m.len()).sum();
-    let control = format!(
-        "Package: gasnet-rs\n\
-         Version: {version}\n\
-         Architecture: {architecture}\n\
-         Maintainer: gasnet-rs developers <gasnet-rs@localhost>\n\
-         Installed-Size: {}\n\
-         Depends: libc6 (>= {}.{}), libgcc-s1\n\
-         Recommends: gcc | c-compiler\n\
-         Suggests: libopenmpi3 | libmpich12, libfabric1, openssh-client, pkg-config\n\
-         Section: devel\n\
-         Priority: optional\n\
-         {}",
-        size.div_ceil(1024),
-        needs.0,
-        needs.1,
-        description(with_plugins),
+    let control = filled_in(
+        CONTROL,
+        &[
+            ("VERSION", version),
+            ("ARCHITECTURE", architecture),
+            ("KIBIBYTES", &size.div_ceil(1024).to_string()),
+            ("LIBC", &format!("{}.{}", needs.0, needs.1)),
+            ("NETWORKS", networks(with_plugins)),
+        ],
     );
     files::write(&root.join("DEBIAN/control"), &control)?;
     files::write(&root.join("DEBIAN/md5sums"), &sums)?;
-    files::write(&root.join("DEBIAN/triggers"), "activate-noawait ldconfig\n")?;
+    files::write(&root.join("DEBIAN/triggers"), TRIGGERS)?;
     for file in ["control", "md5sums", "triggers"] {
         let file = root.join("DEBIAN").join(file);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).map_err(io(&file))?;
@@ -273,12 +266,15 @@ mod tests {
     }
 
     #[test]
-    fn the_description_has_the_form_of_a_control_file() {
+    fn the_control_file_is_filled_in() {
+        let names = ["VERSION", "ARCHITECTURE", "KIBIBYTES", "LIBC"].map(|name| (name, "1"));
         for plugins in [false, true] {
-            let text = description(plugins);
-            assert!(text.lines().skip(1).all(|line| line.starts_with(' ')), "{text}");
+            let text = filled_in(CONTROL, &[&names[..], &[("NETWORKS", networks(plugins))]].concat());
+            assert!(!text.replace("@localhost", "").contains('@'), "{text}");
+            let description = text.split_once("Description: ").unwrap().1;
+            assert!(description.lines().skip(1).all(|line| line.starts_with(' ')), "{text}");
             assert!(text.lines().all(|line| line.len() <= 80), "{text}");
-            assert_eq!(text.contains("MPI"), plugins, "{text}");
+            assert_eq!(text.contains("MPI and"), plugins, "{text}");
         }
     }
 
