@@ -147,234 +147,50 @@ __UPC_SF void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned lon
   if (!same) args.flags &= ~16ul;   /* others write this thread's part */ \
   __upc_reduce_exit(&args); \
 }
-#if defined __UPC_USE_upc_all_reduceC || defined __UPC_USE_upc_all_prefix_reduceC || defined __UPC_USE_bupc_all_reduce_allC
-__UPC_REDUCTIONS(C, signed char, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceC
-__UPC_WEAK void upc_all_reduceC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed char (*f)(signed char, signed char), int flags)
-{
-  __upc_reduceC(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allC
-__UPC_WEAK void bupc_all_reduce_allC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed char (*f)(signed char, signed char), int flags)
-{
-  __upc_reduceC(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceC
-__UPC_WEAK void upc_all_prefix_reduceC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed char (*f)(signed char, signed char), int flags)
-{
-  __upc_prefixC(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceUC || defined __UPC_USE_upc_all_prefix_reduceUC || defined __UPC_USE_bupc_all_reduce_allUC
-__UPC_REDUCTIONS(UC, unsigned char, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceUC
-__UPC_WEAK void upc_all_reduceUC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned char (*f)(unsigned char, unsigned char), int flags)
-{
-  __upc_reduceUC(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allUC
-__UPC_WEAK void bupc_all_reduce_allUC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned char (*f)(unsigned char, unsigned char), int flags)
-{
-  __upc_reduceUC(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceUC
-__UPC_WEAK void upc_all_prefix_reduceUC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned char (*f)(unsigned char, unsigned char), int flags)
-{
-  __upc_prefixUC(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceS || defined __UPC_USE_upc_all_prefix_reduceS || defined __UPC_USE_bupc_all_reduce_allS
-__UPC_REDUCTIONS(S, signed short, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceS
-__UPC_WEAK void upc_all_reduceS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed short (*f)(signed short, signed short), int flags)
-{
-  __upc_reduceS(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allS
-__UPC_WEAK void bupc_all_reduce_allS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed short (*f)(signed short, signed short), int flags)
-{
-  __upc_reduceS(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceS
-__UPC_WEAK void upc_all_prefix_reduceS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed short (*f)(signed short, signed short), int flags)
-{
-  __upc_prefixS(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceUS || defined __UPC_USE_upc_all_prefix_reduceUS || defined __UPC_USE_bupc_all_reduce_allUS
-__UPC_REDUCTIONS(US, unsigned short, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceUS
-__UPC_WEAK void upc_all_reduceUS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned short (*f)(unsigned short, unsigned short), int flags)
-{
-  __upc_reduceUS(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allUS
-__UPC_WEAK void bupc_all_reduce_allUS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned short (*f)(unsigned short, unsigned short), int flags)
-{
-  __upc_reduceUS(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceUS
-__UPC_WEAK void upc_all_prefix_reduceUS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned short (*f)(unsigned short, unsigned short), int flags)
-{
-  __upc_prefixUS(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceI || defined __UPC_USE_upc_all_prefix_reduceI || defined __UPC_USE_bupc_all_reduce_allI
-__UPC_REDUCTIONS(I, signed int, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceI
-__UPC_WEAK void upc_all_reduceI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed int (*f)(signed int, signed int), int flags)
-{
-  __upc_reduceI(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allI
-__UPC_WEAK void bupc_all_reduce_allI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed int (*f)(signed int, signed int), int flags)
-{
-  __upc_reduceI(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceI
-__UPC_WEAK void upc_all_prefix_reduceI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed int (*f)(signed int, signed int), int flags)
-{
-  __upc_prefixI(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceUI || defined __UPC_USE_upc_all_prefix_reduceUI || defined __UPC_USE_bupc_all_reduce_allUI
-__UPC_REDUCTIONS(UI, unsigned int, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceUI
-__UPC_WEAK void upc_all_reduceUI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned int (*f)(unsigned int, unsigned int), int flags)
-{
-  __upc_reduceUI(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allUI
-__UPC_WEAK void bupc_all_reduce_allUI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned int (*f)(unsigned int, unsigned int), int flags)
-{
-  __upc_reduceUI(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceUI
-__UPC_WEAK void upc_all_prefix_reduceUI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned int (*f)(unsigned int, unsigned int), int flags)
-{
-  __upc_prefixUI(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceL || defined __UPC_USE_upc_all_prefix_reduceL || defined __UPC_USE_bupc_all_reduce_allL
-__UPC_REDUCTIONS(L, signed long, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceL
-__UPC_WEAK void upc_all_reduceL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed long (*f)(signed long, signed long), int flags)
-{
-  __upc_reduceL(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allL
-__UPC_WEAK void bupc_all_reduce_allL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed long (*f)(signed long, signed long), int flags)
-{
-  __upc_reduceL(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceL
-__UPC_WEAK void upc_all_prefix_reduceL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed long (*f)(signed long, signed long), int flags)
-{
-  __upc_prefixL(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceUL || defined __UPC_USE_upc_all_prefix_reduceUL || defined __UPC_USE_bupc_all_reduce_allUL
-__UPC_REDUCTIONS(UL, unsigned long, __UPC_BITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceUL
-__UPC_WEAK void upc_all_reduceUL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned long (*f)(unsigned long, unsigned long), int flags)
-{
-  __upc_reduceUL(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allUL
-__UPC_WEAK void bupc_all_reduce_allUL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned long (*f)(unsigned long, unsigned long), int flags)
-{
-  __upc_reduceUL(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceUL
-__UPC_WEAK void upc_all_prefix_reduceUL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned long (*f)(unsigned long, unsigned long), int flags)
-{
-  __upc_prefixUL(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceF || defined __UPC_USE_upc_all_prefix_reduceF || defined __UPC_USE_bupc_all_reduce_allF
-__UPC_REDUCTIONS(F, float, __UPC_NOBITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceF
-__UPC_WEAK void upc_all_reduceF(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, float (*f)(float, float), int flags)
-{
-  __upc_reduceF(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allF
-__UPC_WEAK void bupc_all_reduce_allF(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, float (*f)(float, float), int flags)
-{
-  __upc_reduceF(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceF
-__UPC_WEAK void upc_all_prefix_reduceF(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, float (*f)(float, float), int flags)
-{
-  __upc_prefixF(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceD || defined __UPC_USE_upc_all_prefix_reduceD || defined __UPC_USE_bupc_all_reduce_allD
-__UPC_REDUCTIONS(D, double, __UPC_NOBITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceD
-__UPC_WEAK void upc_all_reduceD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, double (*f)(double, double), int flags)
-{
-  __upc_reduceD(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allD
-__UPC_WEAK void bupc_all_reduce_allD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, double (*f)(double, double), int flags)
-{
-  __upc_reduceD(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceD
-__UPC_WEAK void upc_all_prefix_reduceD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, double (*f)(double, double), int flags)
-{
-  __upc_prefixD(d, s, op, n, b, f, flags);
-}
-#endif
-#if defined __UPC_USE_upc_all_reduceLD || defined __UPC_USE_upc_all_prefix_reduceLD || defined __UPC_USE_bupc_all_reduce_allLD
-__UPC_REDUCTIONS(LD, long double, __UPC_NOBITS)
-#endif
-#ifdef __UPC_USE_upc_all_reduceLD
-__UPC_WEAK void upc_all_reduceLD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, long double (*f)(long double, long double), int flags)
-{
-  __upc_reduceLD(d, s, op, n, b, f, flags, 0);
-}
-#endif
-#ifdef __UPC_USE_bupc_all_reduce_allLD
-__UPC_WEAK void bupc_all_reduce_allLD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, long double (*f)(long double, long double), int flags)
-{
-  __upc_reduceLD(d, s, op, n, b, f, flags, 1);
-}
-#endif
-#ifdef __UPC_USE_upc_all_prefix_reduceLD
-__UPC_WEAK void upc_all_prefix_reduceLD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, long double (*f)(long double, long double), int flags)
-{
-  __upc_prefixLD(d, s, op, n, b, f, flags);
-}
-#endif
+/* whether a macro is defined as 1, and text only then */
+#define __UPC_CAT(a, b) __UPC_CAT2(a, b)
+#define __UPC_CAT2(a, b) a##b
+#define __UPC_GIVEN_1 ,
+#define __UPC_USED(m) __UPC_CHOICE(__UPC_CAT(__UPC_GIVEN_, m))
+#define __UPC_CHOICE(given) __UPC_PICK(given 1, 0, 0)
+#define __UPC_PICK(...) __UPC_PICK2(__VA_ARGS__)
+#define __UPC_PICK2(a, b, ...) b
+#define __UPC_OR(a, b) __UPC_CAT(__UPC_OR_, a)(b)
+#define __UPC_OR_0(b) b
+#define __UPC_OR_1(b) 1
+#define __UPC_WHEN(is) __UPC_CAT(__UPC_WHEN_, is)
+#define __UPC_WHEN_0(...)
+#define __UPC_WHEN_1(...) __VA_ARGS__
+
+/* the functions of one type that are used */
+#define __UPC_REDUCTIONS_OF(X, T, BITS) \
+__UPC_WHEN(__UPC_OR(__UPC_USED(__UPC_USE_upc_all_reduce##X), \
+    __UPC_OR(__UPC_USED(__UPC_USE_upc_all_prefix_reduce##X), __UPC_USED(__UPC_USE_bupc_all_reduce_all##X))))( \
+__UPC_REDUCTIONS(X, T, BITS)) \
+__UPC_WHEN(__UPC_USED(__UPC_USE_upc_all_reduce##X))( \
+__UPC_WEAK void upc_all_reduce##X(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
+{ \
+  __upc_reduce##X(d, s, op, n, b, f, flags, 0); \
+}) \
+__UPC_WHEN(__UPC_USED(__UPC_USE_bupc_all_reduce_all##X))( \
+__UPC_WEAK void bupc_all_reduce_all##X(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
+{ \
+  __upc_reduce##X(d, s, op, n, b, f, flags, 1); \
+}) \
+__UPC_WHEN(__UPC_USED(__UPC_USE_upc_all_prefix_reduce##X))( \
+__UPC_WEAK void upc_all_prefix_reduce##X(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
+{ \
+  __upc_prefix##X(d, s, op, n, b, f, flags); \
+})
+
+__UPC_REDUCTIONS_OF(C, signed char, __UPC_BITS)
+__UPC_REDUCTIONS_OF(UC, unsigned char, __UPC_BITS)
+__UPC_REDUCTIONS_OF(S, signed short, __UPC_BITS)
+__UPC_REDUCTIONS_OF(US, unsigned short, __UPC_BITS)
+__UPC_REDUCTIONS_OF(I, signed int, __UPC_BITS)
+__UPC_REDUCTIONS_OF(UI, unsigned int, __UPC_BITS)
+__UPC_REDUCTIONS_OF(L, signed long, __UPC_BITS)
+__UPC_REDUCTIONS_OF(UL, unsigned long, __UPC_BITS)
+__UPC_REDUCTIONS_OF(F, float, __UPC_NOBITS)
+__UPC_REDUCTIONS_OF(D, double, __UPC_NOBITS)
+__UPC_REDUCTIONS_OF(LD, long double, __UPC_NOBITS)
