@@ -18,10 +18,6 @@ use gasnet::vis::Shape;
 use gasnet::{Categories, RankId};
 use gasnet_wire::bytes;
 use std::ops::Range;
-use std::sync::atomic::Ordering::Relaxed;
-
-/// Looks at memory between two polls.
-const LOOKS_PER_POLL: u32 = 256;
 
 /// Most writes under way.
 const MAX_WRITES_UNDER_WAY: usize = 64;
@@ -148,22 +144,6 @@ impl Image {
         }
         writes.push((rank.0, bytes.start, bytes.end));
         true
-    }
-
-    /// Notes that the program has looked at memory without a message, and polls from time to time: it may
-    /// wait for what only a handler changes.
-    #[inline]
-    pub fn count_look(&self) {
-        let looks = self.looks.load(Relaxed).wrapping_add(1);
-        self.looks.store(looks, Relaxed);
-        if looks.is_multiple_of(LOOKS_PER_POLL) {
-            self.poll();
-        }
-    }
-
-    #[cold]
-    fn poll(&self) {
-        self.rank.poll();
     }
 
     /// Assigns elements of an image to elements here. `overlap`: they may be the same memory.

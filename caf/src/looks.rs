@@ -5,6 +5,10 @@
 use crate::image::Image;
 use gasnet::{RankId, Spins};
 use std::cell::RefCell;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Looks at memory between two polls.
+const LOOKS_PER_POLL: u32 = 256;
 
 thread_local! {
     /// What this thread may be reading in a loop.
@@ -27,5 +31,21 @@ impl Image {
         SPINS.with_borrow_mut(|spins| self.rank.looked(spins, key, None));
         // A loop over several places finds another key each time, and never waits.
         self.count_look();
+    }
+
+    /// Notes that the program has looked at memory without a message, and polls from time to time: it may
+    /// wait for what only a handler changes.
+    #[inline]
+    pub fn count_look(&self) {
+        let looks = self.looks.load(Relaxed).wrapping_add(1);
+        self.looks.store(looks, Relaxed);
+        if looks.is_multiple_of(LOOKS_PER_POLL) {
+            self.poll();
+        }
+    }
+
+    #[cold]
+    fn poll(&self) {
+        self.rank.poll();
     }
 }
