@@ -59,17 +59,10 @@ fn allowed_cores() -> Vec<Vec<usize>> {
 /// `None` if hwloc cannot read the machine's topology or misses an allowed processor.
 #[cfg(feature = "hwloc")]
 fn hwloc_cores(allowed: &[usize]) -> Option<Vec<Vec<usize>>> {
-    use hwlocality::Topology;
-    use hwlocality::object::types::ObjectType;
-    let topology = Topology::new().ok()?;
-    let cores: Vec<Vec<usize>> = topology
-        .objects_with_type(ObjectType::Core)
-        .filter_map(|core| {
-            let cpus: Vec<usize> =
-                core.cpuset()?.iter_set().map(usize::from).filter(|cpu| allowed.contains(cpu)).collect();
-            (!cpus.is_empty()).then_some(cpus)
-        })
-        .collect();
+    let allowed_of =
+        |core: Vec<usize>| core.into_iter().filter(|cpu| allowed.contains(cpu)).collect::<Vec<_>>();
+    let cores = crate::hwloc::cores()?.into_iter().map(allowed_of).filter(|cpus| !cpus.is_empty());
+    let cores: Vec<Vec<usize>> = cores.collect();
     (cores.iter().map(Vec::len).sum::<usize>() == allowed.len()).then_some(cores)
 }
 

@@ -29,6 +29,8 @@ mod error;
 mod exchange;
 mod handed;
 pub mod hosts;
+#[cfg(feature = "hwloc")]
+mod hwloc;
 pub mod job;
 pub mod keeper;
 pub mod monitor;
