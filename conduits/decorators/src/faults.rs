@@ -19,18 +19,35 @@ pub struct FaultRates {
     pub seed: u64,
 }
 
-const GRAMMAR: &str =
-    "it takes a list such as drop=1%,duplicate=0.5%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7";
+/// A part of a list of faults that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownFault {
+    /// The part, as it was written.
+    pub part: String,
+}
+
+impl std::fmt::Display for UnknownFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}: not understood; it takes a list such as \
+             drop=1%,duplicate=0.5%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7",
+            self.part
+        )
+    }
+}
+
+impl std::error::Error for UnknownFault {}
 
 impl FaultRates {
     /// Parses a list like `drop=1%,reorder=5%,delay=2%,by=200us,seed=7`.
     ///
     /// # Errors
     /// The part that was not understood.
-    pub fn parse(text: &str) -> Result<FaultRates, String> {
+    pub fn parse(text: &str) -> Result<FaultRates, UnknownFault> {
         let mut plan = FaultRates { by: 200_000, seed: 1, ..FaultRates::default() };
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            let bad = || format!("{part}: not understood; {GRAMMAR}");
+            let bad = || UnknownFault { part: part.into() };
             let (name, value) = part.split_once('=').ok_or_else(bad)?;
             let (name, value) = (name.trim(), value.trim());
             let share = || -> Option<u32> {
@@ -155,7 +172,7 @@ mod tests {
         };
         assert_eq!(plan, expected);
         for bad in ["drop", "drop=", "drop=101%", "drop=-1", "drop=x", "loss=1%", "by=1day", "seed=-1"] {
-            let problem = FaultRates::parse(bad).unwrap_err();
+            let problem = FaultRates::parse(bad).unwrap_err().to_string();
             assert!(problem.contains(bad) && problem.contains("duplicate="), "{problem}");
         }
     }

@@ -105,7 +105,7 @@ mod faulty;
 mod settings;
 mod traced;
 
-pub use faults::{Fate, FaultRates, Faults, Late};
+pub use faults::{Fate, FaultRates, Faults, Late, UnknownFault};
 pub use faulty::Faulty;
 pub use settings::{SETTINGS, plan};
 pub use traced::Traced;
