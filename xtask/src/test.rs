@@ -128,6 +128,12 @@ const BESIDE: &[Step] = &[
         quick: false,
         run: checks::publish,
     },
+    Step {
+        name: "msrv",
+        about: "crates that are meant for others, by the oldest Rust that they are for",
+        quick: false,
+        run: checks::msrv,
+    },
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: checks::hwloc },
     Step {
         name: "features",

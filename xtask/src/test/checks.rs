@@ -71,6 +71,38 @@ pub(super) fn publish(_: &mut Context) -> End {
     }
 }
 
+/// Checks what programs are built on by the oldest toolchain that the manifests promise. Calls of the
+/// standard library that are younger are found by the step `clippy`, too.
+pub(super) fn msrv(_: &mut Context) -> End {
+    let oldest = env!("CARGO_PKG_RUST_VERSION");
+    // The toolchain is chosen by rustup's cargo, not by the one that runs this program.
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new("cargo");
+        cargo.arg(format!("+{oldest}")).args(arguments).current_dir(sh::root());
+        // Asking must not install it.
+        cargo.env("RUSTUP_AUTO_INSTALL", "0").env("CARGO_TARGET_DIR", sh::target().join("msrv"));
+        for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
+            cargo.env_remove(name);
+        }
+        cargo
+    };
+    if !sh::capture(cargo(&["--version"]), CARGO_LIMIT).is_ok_and(|outcome| outcome.status == Some(0)) {
+        return End::Untested(format!("no Rust {oldest}: rustup toolchain install {oldest}"));
+    }
+    checked(cargo(&[
+        "check",
+        "--quiet",
+        "-p",
+        "pgas",
+        "-p",
+        "gasnet-conduits",
+        "-p",
+        "gasnet-sim",
+        "-p",
+        "firehose-live",
+    ]))
+}
+
 /// Tests the launcher with hwloc; installs the library first where this may.
 pub(super) fn hwloc(_: &mut Context) -> End {
     let present = || {
