@@ -213,11 +213,11 @@
 //! # Features
 //! `udp`, the network between hosts, is on by default. A program that shall run with `GASNET_CONDUIT=netvm`,
 //! `mpi` or `ofi` names the feature `netvm`, `mpi` or `ofi`; mpi and ofi are plugins, too, which
-//! `cargo xtask install` builds. `hwloc`: ranks are bound to cores as the library hwloc sees them.
-//! `rand`: `World::random`, streams of random numbers for the crate `rand`.
-//! `tracing`: spans of the crate `tracing` around waits and around what others call. The crate `serde` is
-//! there as [`serde`]: a program that derives its traits depends on it itself, or says
-//! `#[serde(crate = "pgas::serde")]`.
+//! `cargo xtask install` builds. `simulate`: the program runs under `gasnetrun --simulate`, too. `hwloc`:
+//! ranks are bound to cores as the library hwloc sees them. `rand`: `World::random`, streams of random
+//! numbers for the crate `rand`. `tracing`: spans of the crate `tracing` around waits and around what others
+//! call. The crate `serde` is there as [`serde`]: a program that derives its traits depends on it itself, or
+//! says `#[serde(crate = "pgas::serde")]`.
 //!
 //! # Vocabulary
 //! *Rank*, *job*, *team*: as in the crate `gasnet`. *World*: the job as a program sees it. *Phase*: a closure
