@@ -74,14 +74,20 @@ const RUNTIME: [&str; 21] = [
     "<unknown",
 ];
 
+/// The name that `main` of a UPC program has in its executable.
+const UPC_MAIN: &str = "__upc_user_main";
+
 /// The place in the program in a backtrace as text: function, and file and line if known.
 fn place(backtrace: &str) -> Option<String> {
     let mut lines = backtrace.lines().map(str::trim).peekable();
     while let Some(line) = lines.next() {
         let Some((number, name)) = line.split_once(": ") else { continue };
-        if number.parse::<u32>().is_err() || RUNTIME.iter().any(|own| name.starts_with(own)) {
+        let is_upc_main = name == UPC_MAIN;
+        let is_runtime = !is_upc_main && RUNTIME.iter().any(|own| name.starts_with(own));
+        if number.parse::<u32>().is_err() || is_runtime {
             continue;
         }
+        let name = if is_upc_main { "main" } else { name };
         let at = lines.peek().and_then(|next| next.strip_prefix("at "));
         return Some(match at {
             Some(at) => format!("{name} ({at})"),
@@ -207,6 +213,9 @@ mod tests {
         let trace = "   0: <std::backtrace::Backtrace>::create\n             at /rust/x.rs:331:13\n   1: gasnet::report::f\n\
                      \n             at ./a.rs:1:2\n   2: __upc_wait\n   3: solve\n             at /home/me/heat.upc:57\n   4: main\n";
         assert_eq!(place(trace).as_deref(), Some("solve (/home/me/heat.upc:57)"));
+        let upc = "   0: upc::faults::say\n   1: <unknown>\n   2: __upc_user_main\n             at ./null.upc:7:5\n   3: __upc_call_main\n\
+                   \n             at ./<upcc>:8:10\n   4: upc::run::run\n   5: __upc_run\n   6: main\n             at ./<upcc>:15:10\n";
+        assert_eq!(place(upc).as_deref(), Some("main (./null.upc:7:5)"));
         let fortran = "   0: caf_gasnet::sync::<impl caf_gasnet::image::Image>::sync_all\n             at ./caf/src/sync.rs:74:23\n   \
                        1: _gfortran_caf_sync_all\n   2: MAIN__\n             at /home/me/heat.f90:31\n";
         assert_eq!(place(fortran).as_deref(), Some("MAIN__ (/home/me/heat.f90:31)"));

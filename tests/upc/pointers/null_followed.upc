@@ -2,6 +2,8 @@
 // threads: 1 2 5
 // flags: -g
 // expect-runtime: a null pointer-to-shared is followed
+// expect-stderr: followed, in main (
+// expect-stderr: null_followed.upc:12
 #include "check.h"
 int main(int argc, char **argv)
 {
