@@ -6,8 +6,8 @@ object's in this process, if its thread's memory is mapped here, else the offset
 
 A shared variable of a file that was compiled with -g has a stand-in of the same name: a union __upc_sN of the address of its
 proxy, which has its offset, and of a pointer to its element type, whose name says the rest: __upc_bB_N_MT is of block size B and
-has the dimensions [N][M*THREADS]. `print x` shows the variable's elements, `print $upc(x, i)` one of them, `upc-print x[i].m`
-what is in it. MYTHREAD and THREADS are macros.
+has the dimensions [N][M*THREADS]. `print x` shows the variable's elements, `print x[i].m + y` what an expression of them is; in other
+commands (break ... if, display) $upc(x, i) is an element. MYTHREAD and THREADS are macros.
 
 Loaded by gdb itself out of programs linked with libupc.a, where auto-loading is allowed:
     add-auto-load-safe-path DIRECTORY-OF-THE-PROGRAM
@@ -252,6 +252,8 @@ class Element(gdb.Function):
         index = [int(i) for i in index]
         if VARIABLE.match(typename(what)):
             return Variable(what).at(index)
+        if not index and not POINTER.match(typename(what)):
+            return what  # the element already
         return pointed(what, *index)
 
 
@@ -283,31 +285,72 @@ class TypeOf(gdb.Command):
 
 
 class Print(gdb.Command):
-    """upc-print EXPRESSION: a shared variable, with subscripts and members (a[i].m), or what a pointer-to-shared points to, where
-    the memory is mapped here."""
+    """Print the value of an expression; elements and members of shared variables may be in it (a[i].m), where their memory is mapped
+    in this process. Otherwise it is gdb's own command."""
+
+    def __init__(self):
+        super().__init__("print", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument, from_tty):
+        # `call` is the same command, under a name that is still gdb's.
+        options, expression = OPTIONS.match(argument).groups()
+        gdb.execute("call " + options + replaced(expression), from_tty)
+
+
+class PrintPointed(gdb.Command):
+    """upc-print EXPRESSION: as print, and what a pointer-to-shared points to, where the memory is mapped here."""
 
     def __init__(self):
         super().__init__("upc-print", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
 
     def invoke(self, argument, from_tty):
-        value = evaluate(argument)
+        value = gdb.parse_and_eval(replaced(argument))
         if POINTER.match(typename(value)) and not typename(value).endswith("_void"):
             value = pointed(value)
         print(value.format_string())
 
 
-def evaluate(text):
-    """The value of an expression, which may begin with an element of a shared array or a member of a shared variable."""
-    head = re.match(r"\s*[A-Za-z_]\w*\s*(?=[\[.])", text)
-    value = gdb.parse_and_eval(head.group(0)) if head else None
-    if value is None or not VARIABLE.match(typename(value)):
-        return gdb.parse_and_eval(text)
-    variable, rest, index = Variable(value), text[head.end() :], []
-    while len(index) < len(variable.dimensions):
-        inside, rest = subscript(rest)
-        index.append(int(evaluate(inside)))
-    gdb.set_convenience_variable("_upc", variable.at(index).address)
-    return gdb.parse_and_eval("(*$_upc)" + rest)
+OPTIONS = re.compile(r"(?s)(\s*(?:-.* --(?=\s)|/\w*)?\s*(?:/\w*\s)?)(.*)$")
+TOKEN = re.compile(r"""(?P<kept>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:->|\.|\$)\s*\w+|\d\w*)|(?P<name>[A-Za-z_]\w*)""")
+
+
+def replaced(text):
+    """An expression, with each element of a shared array and each shared variable that is no array as what it is in this process."""
+    done, at = "", 0
+    while match := TOKEN.search(text, at):
+        done, at = done + text[at : match.end()], match.end()
+        value = stand_in(match["name"]) if match["name"] else None
+        if value is None:
+            continue
+        variable, rest, index = Variable(value), text[at:], []
+        if variable.dimensions and not rest.lstrip().startswith("["):
+            continue
+        while len(index) < len(variable.dimensions):
+            inside, rest = subscript(rest)
+            index.append(int(gdb.parse_and_eval(replaced(inside))))
+        try:
+            element = variable.at(index)
+        except gdb.GdbError:
+            if index:
+                raise
+            continue  # the stand-in is shown, and says why
+        replaced.number += 1
+        name = "_upc%d" % replaced.number
+        gdb.set_convenience_variable(name, element.address)
+        done, at = done[: len(done) - len(match["name"])] + "(*$%s)" % name, len(text) - len(rest)
+    return done + text[at:]
+
+
+replaced.number = 0
+
+
+def stand_in(name):
+    """The value of a shared variable's stand-in, None if it is no name of one."""
+    try:
+        value = gdb.parse_and_eval(name)
+    except (gdb.error, RuntimeError):
+        return None
+    return value if VARIABLE.match(typename(value)) else None
 
 
 def subscript(text):
@@ -330,4 +373,5 @@ if not any(getattr(p, "__name__", "") == "lookup" and p.__module__ == __name__ f
     Number("MYTHREAD", 0)
     Number("THREADS", 1)
     TypeOf()
+    PrintPointed()
     Print()

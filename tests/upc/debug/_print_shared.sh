@@ -8,6 +8,7 @@ run
 print MYTHREAD + 10 * THREADS
 print cells
 upc-print rows[9*THREADS - 1]
+print cells[3] + 1
 continue
 END
 both() { # each into a file of its own
@@ -28,8 +29,11 @@ said 1 '$1 = 20'
 said 1 '$1 = 21'
 said 2 '$2 = {0, 1, 4, 9, 16, 25}'
 said 2 8.5
+said 2 '$3 = 10'
 sed -i /upc-print/d "$SCRATCH/commands"
 export GASNET_NEIGHBORHOOD=off
 both
 said 1 "\$2 = {0, <thread 1's>, 4, <thread 1's>, 16, <thread 1's>}"
+said 1 "the object is not mapped in this process: it is thread 1's"
+said 1 '$3 = 10'
 said 1 "\$2 = {<thread 0's>, 1, <thread 0's>, 9, <thread 0's>, 25}"

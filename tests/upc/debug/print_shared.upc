@@ -21,6 +21,11 @@
 // gdb: print $upc(p, 4)
 // gdb: upc-print matrix[1][cells[1] + 2*THREADS]
 // gdb: upc-print points[MYTHREAD + 1].x
+// gdb: print matrix[1][cells[1] + 2*THREADS] + total
+// gdb: print -pretty on -- points[MYTHREAD + 1].n[1] * 2
+// gdb: print/x cells[2]
+// gdb: print hidden[1].text[0]
+// gdb: print i + total + elsewhere[1]
 // gdb: upc-print total
 // gdb: upc-print matrix[1]
 // gdb: upc-type rows
@@ -48,6 +53,11 @@
 // expect: = 7
 // expect: = 2.5
 // expect: 103
+// expect: = 145
+// expect: = 14
+// expect: = 0x4
+// expect: = 99 'c'
+// expect: = 52
 // expect-stderr: a shared array needs all its subscripts here
 // expect: shared [4] double [10*THREADS]
 // expect: shared [2] int [2][4*THREADS]
