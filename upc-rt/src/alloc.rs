@@ -13,7 +13,7 @@
 
 use crate::control::field;
 use crate::heap::{FreeError, Heap, NeedPages, PAGE_BYTES};
-use crate::objects::Spread;
+use crate::objects::{Found, Spread};
 use crate::state::{Upc, upc};
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::atomics::Function;
@@ -191,7 +191,7 @@ impl Upc {
                     return off;
                 }
                 Err(NeedPages(n)) => {
-                    if !self.grow_local(n) {
+                    if !self.grow_local(n) && !self.give_back() {
                         self.out_of_memory("upc_alloc", &format!("{bytes} bytes"), bytes);
                     }
                 }
@@ -231,7 +231,9 @@ impl Upc {
         let what = || format!("{nblocks} blocks of {block} bytes");
         let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
         let bytes = self.aligned(self.with_label(bytes));
-        let off = self.try_everywhere(bytes).unwrap_or_else(|| self.out_of_memory(function, &what(), bytes));
+        let again = || if self.give_back() { self.try_everywhere(bytes) } else { None };
+        let off = self.try_everywhere(bytes).or_else(again);
+        let off = off.unwrap_or_else(|| self.out_of_memory(function, &what(), bytes));
         self.label((0, off), bytes, Spread::Dealt { bytes: nblocks.saturating_mul(block), block });
         off
     }
@@ -286,7 +288,36 @@ impl Upc {
         if (crate::layout::STATICS_OFFSET..self.layout.heap_lo).contains(&off) {
             self.fatal("upc_free: the pointer is to a shared variable, not to something that upc_alloc, upc_global_alloc or upc_all_alloc returned");
         }
-        self.unlabel(t, off);
+        match self.keep_freed(t, off) {
+            Found::Unknown => self.free_now(t, off),
+            Found::Freed => self.fatal(&format!(
+                "upc_free: the object at the pointer has been freed before (thread {t}, offset {off:#x})"
+            )),
+            Found::Kept(block) => {
+                lock(&self.freed).push(t, block);
+                let heap = self.layout.heap_hi - self.layout.heap_lo;
+                let oldest = || lock(&self.freed).too_many(heap, self.size);
+                while let Some((t, block)) = oldest() {
+                    self.unlabel(t, block);
+                    self.free_now(t, block.start);
+                }
+            }
+        }
+    }
+
+    /// Gives the memory of objects back that this thread has freed and that are kept: whether there were any.
+    fn give_back(&self) -> bool {
+        let mut any = false;
+        loop {
+            let oldest = lock(&self.freed).pop();
+            let Some((t, block)) = oldest else { return any };
+            self.unlabel(t, block);
+            self.free_now(t, block.start);
+            any = true;
+        }
+    }
+
+    fn free_now(&self, t: u32, off: u64) {
         match self.ask(t, HeapRequest::Free { off }) {
             HeapReply::Ok(_) => {}
             HeapReply::Inside(start) => self.fatal(&format!(

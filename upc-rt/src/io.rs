@@ -430,6 +430,7 @@ impl Upc {
         n: u64,
         write: bool,
     ) -> Outcome {
+        self.check_memory(memory, from, n, write);
         let mut buffer = vec![0u8; n.min(IO_BUFFER_BYTES) as usize];
         let mut done = 0;
         while done < n {
@@ -453,6 +454,19 @@ impl Upc {
             done += got as u64;
         }
         Ok(done as i64)
+    }
+
+    /// Checks shared memory that is about to be written to a file, or read from one, whole: how much a file
+    /// has is not the program's to know.
+    fn check_memory(&self, m: Memory, from: u64, n: u64, write: bool) {
+        let what = if write { "reads" } else { "writes" };
+        let mut done = if m.thread == u64::MAX || !self.sanitized() { n } else { 0 };
+        while done < n {
+            let (t, o, run) = place(m, from + done, self.size.into());
+            let now = run.min(n - done);
+            self.check_transfer(what, t, o, now);
+            done += now;
+        }
     }
 
     /// Copies `n` bytes between a buffer and a part of memory from its byte `from` on.

@@ -6,12 +6,16 @@
 //! descriptor of its page. What the program asked for stands in a [`Label`], the last bytes of the object's
 //! block; only programs compiled with `-fsanitize=upc` have labels, and descriptors for all pages of large
 //! objects. The bookkeeping of far threads is read by plain gets: their processors have no part in it.
+//!
+//! In such programs the memory of an object that is freed is not given out at once ([`Freed`]). Its label
+//! says that it is freed, so that an access through a pointer that was kept is found, and so is a second
+//! `upc_free`.
 #![expect(unsafe_code, reason = "reads labels and copies of descriptors")]
 
 use crate::abi::{CHECKED, Shrec, TIMES_THREADS};
 use crate::heap::{self, Block, PAGE_BYTES, PageDescriptor};
 use crate::state::Upc;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::CStr;
 use std::fmt;
 use std::mem::offset_of;
@@ -112,6 +116,54 @@ struct Label {
 impl Label {
     const BYTES: u64 = size_of::<Label>() as u64;
     const MARK: u64 = 0x6c61_6265_6c00_0000;
+    /// In place of [`Label::MARK`] once the object is freed.
+    const FREED: u64 = 0x6672_6565_6400_0000;
+}
+
+/// Objects that this thread has freed and whose memory is not given out again yet, the oldest first.
+#[derive(Debug, Default)]
+pub struct Freed {
+    objects: VecDeque<(u32, Block)>,
+    bytes: u64,
+}
+
+/// Most objects in [`Freed`].
+const MAX_FREED_OBJECTS: usize = 4096;
+/// Most bytes of objects in [`Freed`].
+const MAX_FREED_BYTES: u64 = 64 << 20;
+/// All threads together keep this part of a heap.
+const FREED_PART: u64 = 16;
+
+impl Freed {
+    /// Adds an object of thread `t`.
+    pub fn push(&mut self, t: u32, block: Block) {
+        self.objects.push_back((t, block));
+        self.bytes += block.bytes;
+    }
+
+    /// Takes the oldest object out if there are too many, of a heap of so many bytes and so many threads.
+    pub fn too_many(&mut self, heap: u64, threads: u32) -> Option<(u32, Block)> {
+        let most = (heap / FREED_PART / u64::from(threads)).min(MAX_FREED_BYTES);
+        if self.bytes > most || self.objects.len() > MAX_FREED_OBJECTS { self.pop() } else { None }
+    }
+
+    /// Takes the oldest object out.
+    pub fn pop(&mut self) -> Option<(u32, Block)> {
+        let (t, block) = self.objects.pop_front()?;
+        self.bytes -= block.bytes;
+        Some((t, block))
+    }
+}
+
+/// What [`Upc::keep_freed`] has found at the place of an object that is to be freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It was freed before.
+    Freed,
+    /// It is marked as freed now, and has this memory.
+    Kept(Block),
+    /// No object that has a label begins there.
+    Unknown,
 }
 
 /// An object.
@@ -123,6 +175,8 @@ pub struct Object<'a> {
     pub spread: Spread,
     /// If it is a variable.
     name: Option<&'a str>,
+    /// Whether it is freed.
+    pub freed: bool,
     /// Where the last word of its label is, if that is near, and what it holds.
     pub alive: Option<(*const AtomicU64, u64)>,
 }
@@ -173,12 +227,38 @@ impl Upc {
         self.put_label(t, Block { start, bytes: heap::block_bytes(room) }, label);
     }
 
-    /// Takes the label of an object away, which is about to be freed.
-    pub fn unlabel(&self, t: u32, o: u64) {
+    /// Marks the object at a place as freed, if the program is checked.
+    pub fn keep_freed(&self, t: u32, o: u64) -> Found {
         let block = if self.sanitized() { self.block_at(t, o) } else { None };
-        if let Some(block) = block.filter(|block| block.start == o && block.bytes > Label::BYTES) {
-            self.put_label(t, block, Label::default());
+        let Some(block) = block.filter(|block| block.start == o && block.bytes > Label::BYTES) else {
+            return Found::Unknown;
+        };
+        let label = self.get_label(t, block);
+        match label.mark ^ block.start {
+            Label::FREED => Found::Freed,
+            Label::MARK => {
+                // Without its number, so that nobody who knows the object takes it for alive.
+                let on = u64::from(label.on as u32);
+                self.put_label(t, block, Label { mark: Label::FREED ^ block.start, on, ..label });
+                Found::Kept(block)
+            }
+            _ => Found::Unknown,
         }
+    }
+
+    /// Takes the label of an object away whose memory is about to be given back.
+    pub fn unlabel(&self, t: u32, block: Block) {
+        self.put_label(t, block, Label::default());
+    }
+
+    fn get_label(&self, t: u32, block: Block) -> Label {
+        let mut label = Label::default();
+        let at = (block.start + block.bytes).saturating_sub(Label::BYTES);
+        if block.bytes > Label::BYTES {
+            // SAFETY: room for a label, for which any bytes are a value.
+            unsafe { self.core.get((&raw mut label).cast(), t, at, Label::BYTES) };
+        }
+        label
     }
 
     fn put_label(&self, t: u32, block: Block, label: Label) {
@@ -192,7 +272,13 @@ impl Upc {
         if o < self.layout.heap_lo {
             let all: &[Variable] = self.variables.get().map_or(&[], |all| all);
             let v = &all[all.partition_point(|v| v.start <= o).checked_sub(1)?];
-            return Some(Object { start: v.start, spread: v.spread, name: Some(&v.name), alive: None });
+            return Some(Object {
+                start: v.start,
+                spread: v.spread,
+                name: Some(&v.name),
+                freed: false,
+                alive: None,
+            });
         }
         if o >= self.layout.heap_hi {
             return None;
@@ -223,13 +309,10 @@ impl Upc {
 
     /// The object in a block of thread `t`.
     fn object_in(&self, t: u32, block: Block) -> Object<'static> {
-        let mut label = Label::default();
+        let label = self.get_label(t, block);
         let at = (block.start + block.bytes).saturating_sub(Label::BYTES);
-        if block.bytes > Label::BYTES {
-            // SAFETY: room for a label, for which any bytes are a value.
-            unsafe { self.core.get((&raw mut label).cast(), t, at, Label::BYTES) };
-        }
-        let known = label.mark == Label::MARK ^ block.start;
+        let freed = label.mark == Label::FREED ^ block.start;
+        let known = freed || label.mark == Label::MARK ^ block.start;
         let spread = match label {
             _ if !known => Spread::Each(block.bytes),
             Label { bytes, block, on, .. } if on as u32 == 0 => Spread::Dealt { bytes, block },
@@ -240,6 +323,7 @@ impl Upc {
             start: block.start,
             spread,
             name: None,
+            freed,
             alive: word.map(|word| (word.cast_const().cast(), label.on)),
         }
     }
@@ -266,8 +350,27 @@ mod tests {
     }
 
     #[test]
+    fn freed_objects_are_kept_until_there_are_too_many() {
+        let mut freed = Freed::default();
+        for start in 1..=3 {
+            freed.push(0, Block { start, bytes: 100 });
+        }
+        assert_eq!(freed.too_many(300 * FREED_PART, 1), None);
+        assert_eq!(freed.too_many(598 * FREED_PART, 2), Some((0, Block { start: 1, bytes: 100 })));
+        assert_eq!(freed.too_many(598 * FREED_PART, 2), None);
+        assert_eq!(freed.pop().map(|(_, block)| block.start), Some(2));
+        for _ in 0..=MAX_FREED_OBJECTS {
+            freed.push(0, Block { start: 9, bytes: 16 });
+        }
+        assert_eq!(freed.too_many(u64::MAX, 1).map(|(_, block)| block.start), Some(3));
+        freed.push(0, Block { start: 9, bytes: MAX_FREED_BYTES });
+        while freed.too_many(u64::MAX, 1).is_some() {}
+        assert_eq!((freed.objects.len(), freed.bytes), (1, MAX_FREED_BYTES));
+    }
+
+    #[test]
     fn an_object_has_its_bytes_and_no_other() {
-        let object = Object { start: 4096, spread: Spread::On(1, 10), name: None, alive: None };
+        let object = Object { start: 4096, spread: Spread::On(1, 10), name: None, freed: false, alive: None };
         assert!(object.has((1, 4096), 10, 2) && object.has((1, 4105), 1, 2));
         for (place, n) in
             [((1, 4096), 11), ((1, 4106), 1), ((1, 4095), 2), ((0, 4096), 1), ((1, 4097), u64::MAX)]

@@ -156,7 +156,7 @@ impl Upc {
         };
         let at = |(t, o)| known(t).and_then(|t| self.object_at(t, o));
         let object = if o < STATICS_OFFSET { None } else { at((t, o)) };
-        let inside = object.filter(|object| has(object, (t, o), n));
+        let inside = object.filter(|object| !object.freed && has(object, (t, o), n));
         if let Some(inside) = inside
             && from.is_none_or(|from| has(&inside, from, 1))
         {
@@ -198,6 +198,9 @@ impl Upc {
         let end = o.saturating_add(n);
         if let Some(object) = object {
             let bytes = object.spread.on(thread, self.size);
+            if object.freed {
+                return format!("{who}, of {object}, which is freed: offset {o:#x}");
+            }
             let (start, after) = (object.start, object.start + bytes);
             let size = match object.spread {
                 Spread::On(there, _) if there == thread => String::new(),

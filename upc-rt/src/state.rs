@@ -10,12 +10,12 @@ use crate::io::IoState;
 use crate::layout::Layout;
 use crate::libraries::Libraries;
 use crate::locks::LockState;
-use crate::objects::Variable;
+use crate::objects::{Freed, Variable};
 use crate::settings::Settings;
 use crate::site::Site;
 use gasnet::{Error, Rank, Team};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, OnceLock};
 
 /// One thread of a running UPC program.
 pub struct Upc {
@@ -51,6 +51,8 @@ pub struct Upc {
     pub pid: u32,
     /// Number of objects that this thread has given labels.
     pub labels: AtomicU64,
+    /// Objects that this thread has freed, in a program that is checked.
+    pub freed: Mutex<Freed>,
     /// The shared variables of the program, for messages.
     pub variables: OnceLock<Vec<Variable>>,
     /// Whether the program was compiled with `-fsanitize=upc`.
@@ -128,6 +130,7 @@ impl Upc {
             io: IoState::default(),
             pid: std::process::id(),
             labels: AtomicU64::new(0),
+            freed: Mutex::default(),
             variables: OnceLock::new(),
             checks: AtomicBool::new(false),
             site: Site::default(),

@@ -3,7 +3,7 @@
 // static: no
 // flags: -fsanitize=upc
 // expect-runtime: freed.upc:15)
-// expect-stderr: where nothing is allocated, or no longer
+// expect-stderr: blocks of 100000 bytes of upc_global_alloc or upc_all_alloc, which is freed
 #include <upc.h>
 #include "check.h"
 int main(void)
