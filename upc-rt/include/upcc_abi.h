@@ -10,8 +10,9 @@
  *   __UPC_PTS_STRUCT 1       for 16-byte pointers-to-shared
  *   __UPC_SPLIT 1            when relaxed writes need not be complete at once
  *   __UPC_AGGREGATE 1        when relaxed writes, and atomic operations without results, may travel with others
+ *   __UPC_PIC 1              when a shared object may be made of it (-fPIC)
  *   __UPC_USE_<function> 1   for each library function that it calls and does not define
- * The end is for a file of its own, with the constructor of a shared object.
+ * The end is the constructor of a shared object.
  */
 #ifndef __UPCC_ABI_H
 #define __UPCC_ABI_H 1
@@ -60,9 +61,9 @@ struct __upc_object {                           /* what an object file was compi
   int static_threads;
   const char *source;
 };
-struct __upc_library {                          /* a shared object: the constructor that upcc links into it registers it */
+struct __upc_library {                          /* a shared object: its constructor registers it */
   unsigned abi;
-  const char *name;
+  const char *name;                             /* null: as the dynamic linker says */
   const struct __upc_object *object_begin, *object_end;
   const struct __upc_shrec *shrec_begin, *shrec_end;
   const __upc_initfn *init_begin, *init_end;
@@ -883,19 +884,33 @@ __UPC_WEAK void upc_memset(__upc_pts d, int c, unsigned long n) { __upc_memset(d
 #include "upcc_lib.h"   /* the libraries beyond upc.h */
 #endif
 
-/* ---- what upcc links into a shared object (the only contents of a file): its constructor. __UPC_OBJECT_NAME is the name;
- * without __UPC_OBJECT_CHECKED its files may have been compiled for anything. Programs of other kinds may load objects of
- * plain C alone. ---- */
-#ifdef __UPC_OBJECT_NAME
+/* ---- the constructor of a shared object. upcc -shared links one into it, the only contents of a file: __UPC_OBJECT_NAME is the name;
+ * without __UPC_OBJECT_CHECKED its files may have been compiled for anything. Where another linker made the shared object (cc -shared),
+ * the first of its files registers all; a file cannot know what is made of it, so each with -fPIC can do so, and does not in what upcc
+ * has linked nor where the runtime is. Programs of other kinds may load objects of plain C alone. ---- */
+#if (defined __UPC_OBJECT_NAME || defined __UPC_PIC) && !defined __UPC_REGISTERS
+#define __UPC_REGISTERS 1
+#define __UPC_HIDDEN_WEAK __attribute__((__weak__, __visibility__("hidden")))
 #define __UPC_BOUNDS(type, section) \
-  extern type const __start_##section[] __attribute__((__weak__, __visibility__("hidden"))); \
-  extern type const __stop_##section[] __attribute__((__weak__, __visibility__("hidden")));
+  extern type const __start_##section[] __UPC_HIDDEN_WEAK; \
+  extern type const __stop_##section[] __UPC_HIDDEN_WEAK;
 __UPC_BOUNDS(struct __upc_object, upc_objects)
 __UPC_BOUNDS(struct __upc_shrec, upc_shvars)
 __UPC_BOUNDS(__upc_initfn, upc_inits)
 void __upc_register(const struct __upc_library *) __attribute__((__weak__));
-long write(int, const void *, unsigned long);
-void abort(void) __attribute__((__noreturn__));
+long __upc_c_write(int, const void *, unsigned long) __asm__("write");
+#ifdef __UPC_OBJECT_NAME
+const char __upc_has_constructor __attribute__((__visibility__("hidden"))) = 1;
+#define __UPC_OBJECT_TEXT __UPC_OBJECT_NAME
+#define __UPC_REGISTERED 0
+#else
+extern const char __upc_program __UPC_HIDDEN_WEAK, __upc_has_constructor __UPC_HIDDEN_WEAK;
+int __upc_is_registered __UPC_HIDDEN_WEAK = 0;
+#define __UPC_OBJECT_CHECKED 1
+#define __UPC_OBJECT_NAME 0                     /* the runtime asks the dynamic linker */
+#define __UPC_OBJECT_TEXT "one that upcc did not link"
+#define __UPC_REGISTERED (&__upc_program || &__upc_has_constructor || __upc_is_registered++)
+#endif
 __attribute__((__constructor__(101))) static void __upc_loaded(void)
 {
   static const struct __upc_library library = {
@@ -908,12 +923,13 @@ __attribute__((__constructor__(101))) static void __upc_loaded(void)
     __start_upc_shvars, __stop_upc_shvars, __start_upc_inits, __stop_upc_inits
   };
   static const char text[] =
-    "UPC Runtime error: the program's runtime does not know of shared objects with shared variables: " __UPC_OBJECT_NAME "\n";
+    "UPC Runtime error: the program's runtime does not know of shared objects with shared variables: " __UPC_OBJECT_TEXT "\n";
+  if (__UPC_REGISTERED) return;
   if (__upc_register) {
     __upc_register(&library);
   } else if (__start_upc_shvars != __stop_upc_shvars) {
-    write(2, text, sizeof text - 1);
-    abort();
+    __upc_c_write(2, text, sizeof text - 1);
+    __builtin_abort();
   }
 }
 #endif

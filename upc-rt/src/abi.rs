@@ -41,6 +41,11 @@ pub struct RtCell(UnsafeCell<Rt>);
 // afterwards.
 unsafe impl Sync for RtCell {}
 
+/// Object files that find this where they are linked need not register what they define: they are part of a
+/// program, or of a shared object with a runtime of its own.
+#[unsafe(no_mangle)]
+pub static __upc_program: c_char = 1;
+
 /// The variable that emitted C reads.
 #[unsafe(no_mangle)]
 pub static __upc_rt: RtCell = RtCell(UnsafeCell::new(Rt {

@@ -1,8 +1,9 @@
 //! Shared objects of UPC (`upcc -shared`): the places of their shared variables.
 //!
-//! `upcc` links a constructor into each, which calls [`register`] with a description of the object: what its
-//! files were compiled for, its shared variables and their initialisers. What happens then depends on when
-//! the object is loaded.
+//! Each has a constructor, which calls [`register`] with a description of the object: what its files were
+//! compiled for, its shared variables and their initialisers. `upcc -shared` links it in; where another
+//! linker made the object, that of one of its files does the same. What happens then depends on when the
+//! object is loaded.
 //!
 //! **Before the program starts** (it is linked with the program, or loaded before `bupc_init`): the object is
 //! kept, and [`AtStart`] places its variables behind those of the program. Threads compare the objects that
@@ -31,7 +32,7 @@
 //! - A variable has one initialiser. One that several objects define is one variable, as the dynamic linker
 //!   makes their proxies one; later objects must not need more room than it has.
 //! - An object that defines no shared variable needs no meeting.
-//! - Objects stay (`-z nodelete`): loading one again runs no constructor.
+//! - Objects stay (`-z nodelete`, or [`keep_loaded`]): loading one again runs no constructor.
 #![expect(unsafe_code, reason = "reads what constructors describe, and sets variables of emitted C")]
 
 use crate::abi::{self, Library, Shrec, Shvar, Startup, slice};
@@ -44,7 +45,9 @@ use crate::state::Upc;
 use gasnet::atomics::Function;
 use gasnet_sys::mutex::lock;
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// What a program or an object file was compiled for.
@@ -143,7 +146,7 @@ pub struct AtStart {
 ///    lives; if it has another version of the interface, its version and name (owed by the caller).
 pub unsafe fn register(library: &'static Library) {
     // SAFETY: (1).
-    let who: Arc<str> = format!("'{}'", unsafe { text(library.name) }).into();
+    let who: Arc<str> = format!("'{}'", unsafe { name(library) }).into();
     let running = match (&*lock(&EARLY), crate::state::get()) {
         (Early::Running, Some(upc)) => Some(upc),
         _ => None,
@@ -156,6 +159,9 @@ pub unsafe fn register(library: &'static Library) {
     }
     // SAFETY: (1).
     let described = unsafe { describe(who, library) };
+    if library.name.is_null() {
+        keep_loaded(library);
+    }
     if let Some(upc) = running {
         upc.load(&described);
     } else if let Early::Before(all) = &mut *lock(&EARLY) {
@@ -486,6 +492,39 @@ unsafe fn text(chars: *const c_char) -> &'static str {
     }
     // SAFETY: (1).
     unsafe { CStr::from_ptr(chars) }.to_str().unwrap_or("?")
+}
+
+/// The name of a shared object.
+///
+/// # Safety
+/// As [`register`].
+unsafe fn name(library: &'static Library) -> String {
+    if !library.name.is_null() {
+        // SAFETY: owed by the caller.
+        return unsafe { text(library.name) }.into();
+    }
+    let path = file_of(library).map(|path| PathBuf::from(OsStr::from_bytes(path.to_bytes())));
+    let name = path.as_ref().and_then(|path| path.file_name()).unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The file that the dynamic linker has loaded the description of an object from.
+fn file_of(library: &'static Library) -> Option<&'static CStr> {
+    // SAFETY: a structure of integers and pointers, for which zeros are values.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: plain call on a local variable; the name that it finds stays as long as the object.
+    unsafe {
+        let known = libc::dladdr(std::ptr::from_ref(library).cast(), &raw mut found) != 0;
+        (known && !found.dli_fname.is_null()).then(|| CStr::from_ptr(found.dli_fname))
+    }
+}
+
+/// Has an object stay until the process ends, whatever the program closes.
+fn keep_loaded(library: &'static Library) {
+    if let Some(file) = file_of(library) {
+        // SAFETY: the object is loaded, so nothing of it runs now.
+        unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
+    }
 }
 
 #[cfg(test)]

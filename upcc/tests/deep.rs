@@ -30,6 +30,7 @@ fn translate(text: &str) -> (Option<String>, Vec<String>) {
                 sanitize: false,
                 aggregate: false,
                 openmp: false,
+                pic: false,
                 passes: Passes::all(true),
                 heap_bytes: 0,
                 own_headers: "/nowhere".into(),

@@ -21,6 +21,7 @@ fn translated(name: &str, text: &str, passes: Passes) -> (String, String) {
         sanitize: false,
         aggregate: false,
         openmp: false,
+        pic: false,
         passes,
         heap_bytes: 0,
         own_headers: "/nowhere".into(),

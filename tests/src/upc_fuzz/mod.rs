@@ -105,6 +105,7 @@ pub fn attempt(text: &str, number: u64) -> Result<Stage, String> {
                     sanitize: number.is_multiple_of(20),
                     aggregate: false,
                     openmp: false,
+                    pic: false,
                     passes: Passes::all(number.is_multiple_of(8)),
                     heap_bytes: 0,
                     own_headers: std::path::PathBuf::new(),

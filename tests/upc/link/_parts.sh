@@ -36,6 +36,21 @@ for settings in GASNET_CONDUIT=udp "GASNET_CONDUIT=udp GASNET_NEIGHBORHOOD=off";
     run 60 ./loads two ./libtwo.so three ./libthree.so one ./libone.so
 done
 unset GASNET_CONDUIT GASNET_NEIGHBORHOOD
+# By another linker, from two files.
+for name in one two three; do
+    printf '#include <upc.h>\nshared int %s_more[THREADS];\n' $name >more.upc
+    case $name in one) value=10 ;; two) value=20 ;; three) value=30 ;; esac
+    "$BIN/upcc" -c -fPIC more.upc -o more.o
+    "$BIN/upcc" -c -fPIC -DNAME="$name" -DVALUE="$value" -o part.o "$SOURCES/_part.upc"
+    cc -shared -o "lib$name.so" part.o more.o
+done
+run 10 ./linked
+run 60 ./mixed two ./libtwo.so three ./libthree.so
+run 60 ./early two ./libtwo.so three ./libthree.so
+run 60 ./loads one ./libone.so two ./libtwo.so three ./libthree.so
+# The same files in a program.
+"$BIN/upcc" -I "$SOURCES/.." -DLINKED -fPIC -o whole "$SOURCES/_uses_parts.upc" part.o more.o -L. -lone
+run 10 ./whole
 "$BIN/upcc" -extern-main -o early_c "$SOURCES/_early.upc" "$SOURCES/_early.trans.c"
 run 0 ./early_c ./libone.so ./libtwo.so
 [ "$COUNT" -gt 1 ] || exit 0

@@ -258,6 +258,7 @@ impl Driver<'_> {
             sanitize: o.sanitize,
             aggregate: o.aggregate,
             openmp: o.openmp(),
+            pic: o.pic(),
             passes: o.passes(),
             heap_bytes: o.shared_heap,
             own_headers: self.layout.include.clone(),

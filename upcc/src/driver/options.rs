@@ -222,6 +222,14 @@ impl Options {
         last("-fopenmp", "-fno-openmp") || last("-fopenacc", "-fno-openacc")
     }
 
+    /// Whether code of a shared object is made.
+    pub fn pic(&self) -> bool {
+        let code =
+            |f: &&String| ["-fpic", "-fpie", "-fno-pic", "-fno-pie"].contains(&&*f.to_ascii_lowercase());
+        let last = self.cc.iter().chain(&self.cc_only).rfind(code);
+        last.is_some_and(|f| f.eq_ignore_ascii_case("-fpic"))
+    }
+
     /// Whether warnings of the C compiler are asked for.
     pub fn c_warnings(&self) -> bool {
         !self.quiet && self.warnings.iter().any(|w| !w.starts_with("-Wno-"))
@@ -384,6 +392,8 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(o.cc, ["-march=native", "-pthread", "-fopenmp", "-static", "-m64"]);
+        assert!(!o.pic() && p(&["-fPIE", "-fPIC", "a.upc"]).unwrap().pic());
+        assert!(!p(&["-fpic", "-fno-PIC", "a.upc"]).unwrap().pic());
         assert_eq!(o.link[..2], [LinkItem::Arg("-Wl,-z,now".into()), LinkItem::Arg("-lfoo".into())]);
         assert_eq!(o.output.as_deref(), Some(Path::new("x")));
         assert!(p(&["-netwrok=smp"]).unwrap_err().contains("did you mean '-network'"));

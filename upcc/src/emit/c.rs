@@ -42,6 +42,9 @@ impl Emitter<'_> {
         if self.o.sanitize {
             s.push_str("#define __UPC_SANITIZE 1\n");
         }
+        if self.o.pic {
+            s.push_str("#define __UPC_PIC 1\n");
+        }
         s.push_str("#include <upcc_abi.h>\n");
         let main = self.main();
         if let Some(m) = main {

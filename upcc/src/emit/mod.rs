@@ -73,6 +73,8 @@ pub struct EmitOptions {
     /// Threads of OpenMP run: what one has written the others may read after a synchronisation of theirs, of
     /// which the runtime learns nothing.
     pub openmp: bool,
+    /// A shared object may be made of the file (`-fPIC`).
+    pub pic: bool,
     /// The UPC optimisations that are on, some of which are choices between forms of C.
     pub passes: Passes,
     /// Shared heap asked for at compile time, 0 if not.
