@@ -8,7 +8,7 @@
 // run: 3 | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
 // run: 4 | env GASNET_NEIGHBORHOOD=2 | says passed
 // run: 1 | args bytes | status 134 | says gex_VIS_VectorPutBlocking: source and destination have different numbers of bytes
-// run: 1 | args outside | status 134 | says gex_VIS_StridedPutBlocking: pieces from address 0x | says are outside the segment of node 0
+// run: 1 | args outside | env GASNET_CHECK=1 | status 134 | says gex_VIS_StridedPutBlocking: pieces from address 0x | says are outside the segment of node 0
 // run: 1 | args rank | status 134 | says gex_VIS_StridedGetNB: there is no rank 1: the team has 1 ranks
 // run: 1 | args payload | status 134 | says gex_VIS_SetPeerCompletionHandler: a payload of 128 bytes; the most is 127
 #include <gasnet_vis.h>

@@ -9,8 +9,8 @@
 // run: 1 | args leaf | env GASNET_CHECK=1 | status 134 | says gex_RMA_PutNBI: lc_opt is a pointer to an event
 // run: 1 | args no-op | status 134 | says gex_Event_Wait: the event is GEX_EVENT_NO_OP
 // run: 1 | args category | status 134 | says gex_Event_QueryLeaf: events have a leaf of category GEX_EC_LC only
-// run: 1 | args no-rank | status 134 | says gex_RMA_PutBlocking: there is no rank 9
-// run: 1 | args outside | status 1 | says outside the segment of rank 0
+// run: 1 | args no-rank | env GASNET_CHECK=1 | status 134 | says gex_RMA_PutBlocking: there is no rank 9
+// run: 1 | args outside | env GASNET_CHECK=1 | status 1 | says outside the segment of rank 0
 // run: 1 | args region | status 1 | says access regions do not nest
 #include <gasnetex.h>
 

@@ -1,12 +1,12 @@
-// A transfer outside the target's segment ends the job and says what was wrong.
-// run: 2 3 | args put | status 1 | says put of 8 bytes at address | says outside the segment of rank 1
-// run: 2 | args past | status 1 | says outside the segment of rank 1
-// run: 2 | args get | status 1 | says get of 100 bytes
-// run: 2 | args memset | status 1 | says memset of 4 bytes
-// run: 2 | args node | status 134 | says there is no node 7; the job has 2 nodes
+// A transfer outside the target's segment ends the job and says what was wrong: under the rule checks, and where the
+// target shares no memory.
+// run: 2 3 | args put | env GASNET_CHECK=1 | status 1 | says put of 8 bytes at address | says outside the segment of rank 1
+// run: 2 | args past | env GASNET_CHECK=1 | status 1 | says outside the segment of rank 1
+// run: 2 | args get | env GASNET_CHECK=1 | status 1 | says get of 100 bytes
+// run: 2 | args memset | env GASNET_CHECK=1 | status 1 | says memset of 4 bytes
+// run: 2 | args node | env GASNET_CHECK=1 | status 134 | says there is no node 7; the job has 2 nodes
 // run: 2 | args long | status 134 | says long message of 8 bytes
 // run: 2 | args value | status 134 | says values have 1 to 8 bytes
-// run: 2 | args put | env GASNET_CHECK=1 | status 1 | says put of 8 bytes at address
 // run: 2 | args put | env GASNET_NEIGHBORHOOD=off | status 1 | says put of 8 bytes at address
 // run: 2 | args handler | status 1 | says handler 222, which is not registered
 #include <gasnet.h>

@@ -46,23 +46,25 @@ extern void gex_NBI_BeginAccessRegion(gex_Flags_t flags);
 extern gex_Event_t gex_NBI_EndAccessRegion(gex_Flags_t flags);
 
 /* ---- put and get ----------------------------------------------------------------------------------- */
-/* gasneti_near for a rank of the team of all ranks, or of the pair of endpoints 0 */
-GASNETT_INLINE(gasneti_ex_near)
-int gasneti_ex_near(gex_TM_t tm, gex_Rank_t rank, const void *p, size_t nbytes, char **at) {
+/* gasneti_maps for a rank of the team of all ranks, or of the pair of endpoints 0. Whether the team has such a rank is not
+ * asked; under the rule checks inline code knows no team. */
+GASNETT_INLINE(gasneti_ex_maps)
+int gasneti_ex_maps(gex_TM_t tm, gex_Rank_t rank, const void *p, char **at) {
+  if (GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm)) return gasneti_maps_known(rank, p, at);
   *at = NULL;
-  return GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm || (uintptr_t)tm == 1) && gasneti_near(rank, p, nbytes, at);
+  return (uintptr_t)tm == 1 && gasneti_maps(rank, p, at);
 }
 GASNETT_INLINE(gex_RMA_PutBlocking)
 int gex_RMA_PutBlocking(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gex_Flags_t flags) {
   char *to;
-  if (GASNETT_PREDICT_FALSE(!gasneti_ex_near(tm, rank, dest, nbytes, &to))) return gasneti_ex_put(tm, rank, dest, src, nbytes, flags);
+  if (GASNETT_PREDICT_FALSE(!gasneti_ex_maps(tm, rank, dest, &to))) return gasneti_ex_put(tm, rank, dest, src, nbytes, flags);
   gasneti_copy(to, src, nbytes);
   return 0;
 }
 GASNETT_INLINE(gex_RMA_GetBlocking)
 int gex_RMA_GetBlocking(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gex_Flags_t flags) {
   char *from;
-  if (GASNETT_PREDICT_FALSE(!gasneti_ex_near(tm, rank, src, nbytes, &from))) return gasneti_ex_get(tm, dest, rank, src, nbytes, flags);
+  if (GASNETT_PREDICT_FALSE(!gasneti_ex_maps(tm, rank, src, &from))) return gasneti_ex_get(tm, dest, rank, src, nbytes, flags);
   gasneti_copy(dest, from, nbytes);
   return 0;
 }
@@ -70,7 +72,7 @@ GASNETT_INLINE(gex_RMA_PutNB)
 gex_Event_t gex_RMA_PutNB(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
                           gex_Event_t *lc_opt, gex_Flags_t flags) {
   char *to;
-  if (GASNETT_PREDICT_FALSE(!gasneti_ex_near(tm, rank, dest, nbytes, &to))) return gasneti_ex_put_nb(tm, rank, dest, src, nbytes, lc_opt, flags);
+  if (GASNETT_PREDICT_FALSE(!gasneti_ex_maps(tm, rank, dest, &to))) return gasneti_ex_put_nb(tm, rank, dest, src, nbytes, lc_opt, flags);
   gasneti_copy(to, src, nbytes);
   if (lc_opt > GEX_EVENT_GROUP) *lc_opt = GEX_EVENT_INVALID;
   return GEX_EVENT_INVALID;
@@ -79,7 +81,7 @@ GASNETT_INLINE(gex_RMA_GetNB)
 gex_Event_t gex_RMA_GetNB(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
                           gex_Flags_t flags) {
   char *from;
-  if (GASNETT_PREDICT_FALSE(!gasneti_ex_near(tm, rank, src, nbytes, &from))) return gasneti_ex_get_nb(tm, dest, rank, src, nbytes, flags);
+  if (GASNETT_PREDICT_FALSE(!gasneti_ex_maps(tm, rank, src, &from))) return gasneti_ex_get_nb(tm, dest, rank, src, nbytes, flags);
   gasneti_copy(dest, from, nbytes);
   return GEX_EVENT_INVALID;
 }
@@ -87,14 +89,14 @@ GASNETT_INLINE(gex_RMA_PutNBI)
 int gex_RMA_PutNBI(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gex_Event_t *lc_opt,
                    gex_Flags_t flags) {
   char *to;
-  if (GASNETT_PREDICT_FALSE(!gasneti_ex_near(tm, rank, dest, nbytes, &to))) return gasneti_ex_put_nbi(tm, rank, dest, src, nbytes, lc_opt, flags);
+  if (GASNETT_PREDICT_FALSE(!gasneti_ex_maps(tm, rank, dest, &to))) return gasneti_ex_put_nbi(tm, rank, dest, src, nbytes, lc_opt, flags);
   gasneti_copy(to, src, nbytes);
   return 0;
 }
 GASNETT_INLINE(gex_RMA_GetNBI)
 int gex_RMA_GetNBI(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gex_Flags_t flags) {
   char *from;
-  if (GASNETT_PREDICT_FALSE(!gasneti_ex_near(tm, rank, src, nbytes, &from))) return gasneti_ex_get_nbi(tm, dest, rank, src, nbytes, flags);
+  if (GASNETT_PREDICT_FALSE(!gasneti_ex_maps(tm, rank, src, &from))) return gasneti_ex_get_nbi(tm, dest, rank, src, nbytes, flags);
   gasneti_copy(dest, from, nbytes);
   return 0;
 }

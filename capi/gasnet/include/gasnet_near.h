@@ -16,48 +16,27 @@ GASNETT_INLINE(gasneti_near)
 int gasneti_near(gasnet_node_t node, const void *p, size_t nbytes, char **at) {
   if (GASNETT_PREDICT_TRUE(node < gasneti_abi.size)) {
     const gasneti_peer_t *peer = &gasneti_abi.peer[node];
-    const uintptr_t offset = (uintptr_t)p - peer->base;
+    uintptr_t last;
     *at = (char *)((uintptr_t)p + (uintptr_t)peer->delta);
-    return GASNETT_PREDICT_TRUE(nbytes - 1 < peer->near && offset <= peer->near - nbytes);
+    if (GASNETT_PREDICT_FALSE(__builtin_add_overflow((uintptr_t)p - peer->base, nbytes - 1, &last))) return 0;
+    return GASNETT_PREDICT_TRUE(last < peer->near);
   }
   *at = NULL;
   return 0;
 }
 
-/* Copies up to 64 bytes by a few loads and then a few stores. Words are stored once, where the library's memcpy and
- * memset may store them twice: their owner may have seen the first and written something else. Other lengths over 8
- * are two blocks that overlap in the middle. */
-typedef char gasneti_block_t __attribute__((__vector_size__(16)));
-GASNETT_INLINE(gasneti_copy_small)
-void gasneti_copy_small(char *dest, const char *src, size_t nbytes) {
-  if (nbytes == 8) {
-    memcpy(dest, src, 8);
-  } else if (nbytes > 32) {
-    gasneti_block_t first[2], last[2];
-    memcpy(first, src, 32);
-    memcpy(last, src + nbytes - 32, 32);
-    memcpy(dest, first, 32);
-    memcpy(dest + nbytes - 32, last, 32);
-  } else if (nbytes > 16) {
-    gasneti_block_t first, last;
-    memcpy(&first, src, 16);
-    memcpy(&last, src + nbytes - 16, 16);
-    memcpy(dest, &first, 16);
-    memcpy(dest + nbytes - 16, &last, 16);
-  } else if (nbytes > 8) {
-    uint64_t first, last;
-    memcpy(&first, src, 8);
-    memcpy(&last, src + nbytes - 8, 8);
-    memcpy(dest, &first, 8);
-    memcpy(dest + nbytes - 8, &last, 8);
-  } else {
-    switch (nbytes) {
-      case 1: memcpy(dest, src, 1); break;
-      case 2: memcpy(dest, src, 2); break;
-      case 4: memcpy(dest, src, 4); break;
-      default: memcpy(dest, src, nbytes);
-    }
-  }
+/* Whether this process maps the segment of that node; *at is our address of p then. Where in the segment p is, is not
+ * asked: under the rule checks inline code knows no nodes, and the library asks. */
+GASNETT_INLINE(gasneti_maps_known)
+int gasneti_maps_known(gasnet_node_t node, const void *p, char **at) {
+  const intptr_t delta = gasneti_abi.delta[node];
+  *at = (char *)((uintptr_t)p + (uintptr_t)delta);
+  return GASNETT_PREDICT_TRUE(!(delta & GASNETI_NOT_MAPPED));
+}
+GASNETT_INLINE(gasneti_maps)
+int gasneti_maps(gasnet_node_t node, const void *p, char **at) {
+  *at = NULL;
+  return GASNETT_PREDICT_TRUE(node < gasneti_abi.known) && gasneti_maps_known(node, p, at);
 }
 
 /* Other processes change this memory: the compiler must neither remember it nor delay it. */
@@ -69,8 +48,19 @@ void gasneti_copy(void *dest, const void *src, size_t nbytes) {
   } else {
     /* The compiler forgets whose memory this is: it would warn of lengths that a caller's small object never meets. */
     __asm__("" : "+r"(dest), "+r"(src));
-    if (GASNETT_PREDICT_TRUE(nbytes > 64)) memcpy(dest, src, nbytes);
-    else gasneti_copy_small((char *)dest, (const char *)src, nbytes);
+    if (GASNETT_PREDICT_FALSE(nbytes <= 8)) {
+      /* A word is stored once, where the library's memcpy may store it twice: its owner may have seen the first and
+       * written something else. */
+      switch (nbytes) {
+        case 8: memcpy(dest, src, 8); break;
+        case 4: memcpy(dest, src, 4); break;
+        case 2: memcpy(dest, src, 2); break;
+        case 1: memcpy(dest, src, 1); break;
+        default: memcpy(dest, src, nbytes);
+      }
+    } else {
+      memcpy(dest, src, nbytes);
+    }
   }
   gasnett_compiler_fence();
 }

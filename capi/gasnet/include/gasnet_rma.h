@@ -40,19 +40,19 @@ extern gasnet_handle_t gasnet_end_nbi_accessregion(void);
 GASNETT_INLINE(gasnet_put)
 void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   char *to;
-  if (GASNETT_PREDICT_TRUE(gasneti_near(node, dest, nbytes, &to))) gasneti_copy(to, src, nbytes);
+  if (GASNETT_PREDICT_TRUE(gasneti_maps(node, dest, &to))) gasneti_copy(to, src, nbytes);
   else gasneti_put(node, dest, src, nbytes);
 }
 GASNETT_INLINE(gasnet_get)
 void gasnet_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
   char *from;
-  if (GASNETT_PREDICT_TRUE(gasneti_near(node, src, nbytes, &from))) gasneti_copy(dest, from, nbytes);
+  if (GASNETT_PREDICT_TRUE(gasneti_maps(node, src, &from))) gasneti_copy(dest, from, nbytes);
   else gasneti_get(dest, node, src, nbytes);
 }
 GASNETT_INLINE(gasnet_memset)
 void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *to;
-  if (GASNETT_PREDICT_TRUE(gasneti_near(node, dest, nbytes, &to))) gasneti_fill(to, val, nbytes);
+  if (GASNETT_PREDICT_TRUE(gasneti_maps(node, dest, &to))) gasneti_fill(to, val, nbytes);
   else gasneti_memset(node, dest, val, nbytes);
 }
 GASNETT_INLINE(gasnet_put_bulk)
@@ -68,7 +68,7 @@ GASNETT_INLINE(gasneti_put_nb_either)
 gasnet_handle_t gasneti_put_nb_either(gasnet_node_t node, void *dest, const void *src,
                                       size_t nbytes, int bulk) {
   char *to;
-  if (GASNETT_PREDICT_FALSE(!gasneti_near(node, dest, nbytes, &to))) return gasneti_put_nb(node, dest, src, nbytes, bulk);
+  if (GASNETT_PREDICT_FALSE(!gasneti_maps(node, dest, &to))) return gasneti_put_nb(node, dest, src, nbytes, bulk);
   gasneti_copy(to, src, nbytes);
   return GASNET_INVALID_HANDLE;
 }
@@ -83,7 +83,7 @@ gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, const void *s
 GASNETT_INLINE(gasnet_get_nb)
 gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
   char *from;
-  if (GASNETT_PREDICT_FALSE(!gasneti_near(node, src, nbytes, &from))) return gasneti_get_nb(dest, node, src, nbytes);
+  if (GASNETT_PREDICT_FALSE(!gasneti_maps(node, src, &from))) return gasneti_get_nb(dest, node, src, nbytes);
   gasneti_copy(dest, from, nbytes);
   return GASNET_INVALID_HANDLE;
 }
@@ -94,7 +94,7 @@ gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, const void *s
 GASNETT_INLINE(gasnet_memset_nb)
 gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *to;
-  if (GASNETT_PREDICT_FALSE(!gasneti_near(node, dest, nbytes, &to))) return gasneti_memset_nb(node, dest, val, nbytes);
+  if (GASNETT_PREDICT_FALSE(!gasneti_maps(node, dest, &to))) return gasneti_memset_nb(node, dest, val, nbytes);
   gasneti_fill(to, val, nbytes);
   return GASNET_INVALID_HANDLE;
 }
@@ -117,7 +117,7 @@ int gasnet_try_syncnb(gasnet_handle_t handle) {
 GASNETT_INLINE(gasneti_put_nbi_either)
 void gasneti_put_nbi_either(gasnet_node_t node, void *dest, const void *src, size_t nbytes, int bulk) {
   char *to;
-  if (GASNETT_PREDICT_TRUE(gasneti_near(node, dest, nbytes, &to))) gasneti_copy(to, src, nbytes);
+  if (GASNETT_PREDICT_TRUE(gasneti_maps(node, dest, &to))) gasneti_copy(to, src, nbytes);
   else gasneti_put_nbi(node, dest, src, nbytes, bulk);
 }
 GASNETT_INLINE(gasnet_put_nbi)
@@ -131,7 +131,7 @@ void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, const void *src, size_t
 GASNETT_INLINE(gasnet_get_nbi)
 void gasnet_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
   char *from;
-  if (GASNETT_PREDICT_TRUE(gasneti_near(node, src, nbytes, &from))) gasneti_copy(dest, from, nbytes);
+  if (GASNETT_PREDICT_TRUE(gasneti_maps(node, src, &from))) gasneti_copy(dest, from, nbytes);
   else gasneti_get_nbi(dest, node, src, nbytes);
 }
 GASNETT_INLINE(gasnet_get_nbi_bulk)
@@ -141,7 +141,7 @@ void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, const void *src, size_t
 GASNETT_INLINE(gasnet_memset_nbi)
 void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *to;
-  if (GASNETT_PREDICT_TRUE(gasneti_near(node, dest, nbytes, &to))) gasneti_fill(to, val, nbytes);
+  if (GASNETT_PREDICT_TRUE(gasneti_maps(node, dest, &to))) gasneti_fill(to, val, nbytes);
   else gasneti_memset_nbi(node, dest, val, nbytes);
 }
 

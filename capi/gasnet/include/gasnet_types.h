@@ -148,14 +148,19 @@ typedef struct {
   uintptr_t near;  /* bytes this process may touch directly; 0 when it has no mapping */
   intptr_t delta;  /* owner's address + delta = our address, when near != 0 */
 } gasneti_peer_t;
+/* set in the distance of a segment that inline code may not touch */
+#define GASNETI_NOT_MAPPED 1
 
 typedef struct {
+  uint64_t apart[280]; /* the words below are one cache line, far from where pages begin */
   uint32_t rank, size;
   const gasneti_peer_t *peer; /* size entries, filled when the segments are attached */
   uint32_t check;             /* not 0: calls go through the library's rule checks */
   uint32_t interface_version;
-  gex_TM_t tm;                /* the primordial team, of all ranks */
+  gex_TM_t tm;                /* the primordial team, of all ranks; no team under the rule checks */
   uint32_t far;               /* not 0: some ranks share no memory with this one */
+  uint32_t known;             /* size, or 0 under the rule checks */
+  const intptr_t *delta;      /* the same distance as in peer, one for each rank, or GASNETI_NOT_MAPPED */
 } gasneti_abi_t;
 
 /* Written by gasnet_init or gex_Client_Init alone. Not declared const, or the compiler might read it before that. */

@@ -34,25 +34,27 @@ extern int gasneti_vis_near_s(int get, const gasneti_peer_t *peer, const void *r
 /* Some thread has set a peer completion: from then on the library sees every put. */
 extern int gasneti_vis_armed;
 
-/* The segment of a node, if this process maps it, else NULL. */
+/* The segment of a node, if this process maps it, else NULL. As with a single put, where in the segment the pieces are is not
+ * asked here; the library asks. */
+GASNETT_INLINE(gasneti_vis_known)
+const gasneti_peer_t *gasneti_vis_known(gasnet_node_t node) {
+  const gasneti_peer_t *peer = &gasneti_abi.peer[node];
+  return GASNETT_PREDICT_TRUE(peer->near != 0 && !gasneti_vis_armed) ? peer : NULL;
+}
 GASNETT_INLINE(gasneti_vis_peer)
 const gasneti_peer_t *gasneti_vis_peer(gasnet_node_t node) {
-  const gasneti_peer_t *peer;
-  if (GASNETT_PREDICT_FALSE(node >= gasneti_abi.size || gasneti_vis_armed)) return NULL;
-  peer = &gasneti_abi.peer[node];
-  return GASNETT_PREDICT_TRUE(peer->near != 0) ? peer : NULL;
+  return GASNETT_PREDICT_TRUE(node < gasneti_abi.known) ? gasneti_vis_known(node) : NULL;
 }
 GASNETT_INLINE(gasneti_ex_vis_peer)
 const gasneti_peer_t *gasneti_ex_vis_peer(gex_TM_t tm, gex_Rank_t rank) {
-  return GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm || (uintptr_t)tm == 1) ? gasneti_vis_peer(rank) : NULL;
+  if (GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm)) return gasneti_vis_known(rank);
+  return (uintptr_t)tm == 1 ? gasneti_vis_peer(rank) : NULL;
 }
 
 /* One run. */
 GASNETT_INLINE(gasneti_vis_one)
 int gasneti_vis_one(int get, const gasneti_peer_t *peer, const void *remote, const void *local, size_t nbytes) {
-  const uintptr_t offset = (uintptr_t)remote - peer->base;
   char *const at = (char *)((uintptr_t)remote + (uintptr_t)peer->delta);
-  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= peer->near || offset > peer->near - nbytes)) return 0;
   if (get) gasneti_copy((void *)(uintptr_t)local, at, nbytes);
   else gasneti_copy(at, local, nbytes);
   return 1;
@@ -76,38 +78,29 @@ int gasneti_vis_one(int get, const gasneti_peer_t *peer, const void *remote, con
       case 64: for (i = 0; i < (count); i++) memcpy(to, from, 64); break; \
       default:                                                        \
         for (i = 0; i < (count); i++) {                               \
-          if (GASNETT_PREDICT_TRUE((nbytes) > 64)) memcpy(to, from, nbytes); \
+          if (GASNETT_PREDICT_TRUE((nbytes) > 8)) memcpy(to, from, nbytes);  \
           else gasneti_copy(to, from, nbytes);                        \
         }                                                             \
     }                                                                 \
     gasnett_compiler_fence();                                         \
   } while (0)
 
-/* Runs of nbytes from places that step away from each other on both sides, if all are inside. */
+/* Runs of nbytes at places that step away from each other on both sides. */
 GASNETI_VIS_FUNCTION
 int gasneti_vis_row(int get, const gasneti_peer_t *peer, const void *remote, ptrdiff_t remote_step, const void *local,
                     ptrdiff_t local_step, size_t nbytes, size_t count) {
-  const uintptr_t offset = (uintptr_t)remote - peer->base, size = peer->near;
   char *const there = (char *)((uintptr_t)remote + (uintptr_t)peer->delta), *const here = (char *)(uintptr_t)local;
   char *const to = get ? here : there, *const from = get ? there : here;
   const ptrdiff_t to_step = get ? local_step : remote_step, from_step = get ? remote_step : local_step;
-  const ptrdiff_t most = PTRDIFF_MAX / GASNETI_VIS_FEW, far = (ptrdiff_t)(count - 1) * remote_step;
-  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= size || remote_step > most || remote_step < -most)) return 0;
-  if (GASNETT_PREDICT_FALSE(offset > size - nbytes || offset + (uintptr_t)far > size - nbytes)) return 0;
   GASNETI_VIS_RUNS(count, to + (ptrdiff_t)i * to_step, from + (ptrdiff_t)i * from_step, nbytes);
   return 1;
 }
 
-/* Few runs at listed places, if all are inside. */
+/* Few runs at listed places. */
 GASNETI_VIS_FUNCTION
 int gasneti_vis_few(int get, const gasneti_peer_t *peer, void *const *remote, void *const *local, size_t nbytes,
                     size_t count) {
-  const uintptr_t size = peer->near, delta = (uintptr_t)peer->delta;
-  size_t n;
-  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= size)) return 0;
-  for (n = 0; n < count; n++) {
-    if (GASNETT_PREDICT_FALSE((uintptr_t)remote[n] - peer->base > size - nbytes)) return 0;
-  }
+  const uintptr_t delta = (uintptr_t)peer->delta;
   if (get) GASNETI_VIS_RUNS(count, local[i], (char *)((uintptr_t)remote[i] + delta), nbytes);
   else GASNETI_VIS_RUNS(count, (char *)((uintptr_t)remote[i] + delta), local[i], nbytes);
   return 1;
@@ -116,12 +109,19 @@ int gasneti_vis_few(int get, const gasneti_peer_t *peer, void *const *remote, vo
 /* The same for pieces, if those of a pair have the same length. */
 GASNETI_VIS_FUNCTION
 int gasneti_vis_pairs(int get, const gasneti_peer_t *peer, const gex_Memvec_t *r, const gex_Memvec_t *l, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
-    const uintptr_t offset = (uintptr_t)r[i].gex_addr - peer->base;
-    if (r[i].gex_len != l[i].gex_len || r[i].gex_len - 1 >= peer->near || offset > peer->near - r[i].gex_len) return 0;
+  const uintptr_t delta = (uintptr_t)peer->delta;
+  const size_t nbytes = r->gex_len;
+  size_t other = 0, n;
+  for (n = 0; n < count; n++) other |= (r[n].gex_len ^ nbytes) | (l[n].gex_len ^ nbytes);
+  if (other) {
+    for (n = 0; n < count; n++) {
+      if (r[n].gex_len != l[n].gex_len) return 0;
+    }
+    for (n = 0; n < count; n++) (void)gasneti_vis_one(get, peer, r[n].gex_addr, l[n].gex_addr, r[n].gex_len);
+    return 1;
   }
-  for (i = 0; i < count; i++) (void)gasneti_vis_one(get, peer, r[i].gex_addr, l[i].gex_addr, r[i].gex_len);
+  if (get) GASNETI_VIS_RUNS(count, l[i].gex_addr, (char *)((uintptr_t)r[i].gex_addr + delta), nbytes);
+  else GASNETI_VIS_RUNS(count, (char *)((uintptr_t)r[i].gex_addr + delta), l[i].gex_addr, nbytes);
   return 1;
 }
 #undef GASNETI_VIS_RUNS
@@ -135,7 +135,7 @@ int gasneti_vis_v_done(int get, const gasneti_peer_t *peer, size_t remotes, cons
   if (remotes == 1 && locals == 1 && r->gex_len == l->gex_len) {
     return gasneti_vis_one(get, peer, r->gex_addr, l->gex_addr, r->gex_len);
   }
-  if (remotes == locals && remotes <= GASNETI_VIS_FEW && gasneti_vis_pairs(get, peer, r, l, locals)) return 1;
+  if (remotes == locals && remotes - 1 < GASNETI_VIS_FEW && gasneti_vis_pairs(get, peer, r, l, locals)) return 1;
   return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
 }
 GASNETT_INLINE(gasneti_vis_i_done)

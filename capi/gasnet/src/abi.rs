@@ -20,6 +20,12 @@ pub struct Peer {
     pub delta: isize,
 }
 
+/// `GASNETI_NOT_MAPPED`: the distance of a segment that inline code may not touch. Those of others are even.
+const NOT_MAPPED: isize = 1;
+
+/// What no program passes for a team.
+const NO_TEAM: *const c_void = std::ptr::without_provenance(usize::MAX);
+
 /// What `gasneti_abi` holds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -31,33 +37,47 @@ pub struct Abi {
     interface_version: u32,
     team: *const c_void,
     far: u32,
+    known: u32,
+    delta: *const isize,
 }
 
-/// A cell that C reads by name.
-#[repr(transparent)]
-pub struct AbiCell(UnsafeCell<Abi>);
+/// A cell that C reads by name: the words are one cache line in the middle of a page. A processor delays a
+/// load behind stores to the same place in another page, and what programs copy often begins a page.
+#[repr(C, align(4096))]
+pub struct AbiCell {
+    apart: [u64; 280],
+    words: UnsafeCell<Abi>,
+}
 
 // SAFETY: written only during gasnet_init, before which no other thread may use the library.
 unsafe impl Sync for AbiCell {}
 
 /// Version of the contract between the headers and this library.
-pub const INTERFACE_VERSION: u32 = 3;
+pub const INTERFACE_VERSION: u32 = 4;
 
 /// The table itself.
 #[unsafe(no_mangle)]
-pub static gasneti_abi: AbiCell = AbiCell(UnsafeCell::new(Abi {
-    rank: 0,
-    size: 1,
-    peer: std::ptr::null(),
-    check: 0,
-    interface_version: INTERFACE_VERSION,
-    team: std::ptr::null(),
-    far: 0,
-}));
+pub static gasneti_abi: AbiCell = AbiCell {
+    apart: [0; 280],
+    words: UnsafeCell::new(Abi {
+        rank: 0,
+        size: 1,
+        peer: std::ptr::null(),
+        check: 0,
+        interface_version: INTERFACE_VERSION,
+        team: NO_TEAM,
+        far: 0,
+        known: 0,
+        delta: &raw const NOWHERE,
+    }),
+};
+
+/// The distances outside a job.
+static NOWHERE: isize = NOT_MAPPED;
 
 fn abi() -> Abi {
     // SAFETY: only `publish` writes, and it runs while no other thread may be in the library.
-    unsafe { *gasneti_abi.0.get() }
+    unsafe { *gasneti_abi.words.get() }
 }
 
 /// This rank; 0 outside a job.
@@ -79,24 +99,31 @@ pub fn check() -> bool {
 /// start unreachable until [`set_peers`].
 pub fn publish(rank: u32, size: u32, check: bool, far: bool) {
     let peers: &'static mut [Peer] = vec![Peer::default(); size as usize].leak();
+    let deltas: &'static mut [isize] = vec![NOT_MAPPED; size as usize].leak();
     // SAFETY: gasnet_init runs once, and no other thread may use the library before it returns.
     unsafe {
-        *gasneti_abi.0.get() = Abi {
+        *gasneti_abi.words.get() = Abi {
             rank,
             size,
             peer: peers.as_ptr(),
             check: u32::from(check),
             interface_version: INTERFACE_VERSION,
-            team: std::ptr::null(),
+            team: NO_TEAM,
             far: far.into(),
+            known: if check { 0 } else { size },
+            delta: deltas.as_ptr(),
         };
     }
 }
 
-/// Tells inline code the handle of the primordial team, still during `gasnet_init`.
+/// Tells inline code the handle of the primordial team, still during `gasnet_init`. Under the rule checks it
+/// knows none.
 pub fn set_team(team: *const c_void) {
+    if check() {
+        return;
+    }
     // SAFETY: as in `publish`.
-    unsafe { (*gasneti_abi.0.get()).team = team };
+    unsafe { (*gasneti_abi.words.get()).team = team };
 }
 
 /// Tells inline code where the segments are. Under the rule checks every transfer goes through the library
@@ -106,6 +133,9 @@ pub fn set_peers(peers: &[Peer]) {
     assert_eq!(peers.len(), table.size as usize);
     for (rank, peer) in peers.iter().enumerate() {
         // SAFETY: the table has `size` entries that nobody reads before gasnet_attach returns.
-        unsafe { table.peer.cast_mut().add(rank).write(*peer) };
+        unsafe {
+            table.peer.cast_mut().add(rank).write(*peer);
+            table.delta.cast_mut().add(rank).write(if peer.near > 0 { peer.delta } else { NOT_MAPPED });
+        }
     }
 }
