@@ -148,13 +148,15 @@ fn in_blocks(to: *mut u8, from: *const u8, len: usize) -> bool {
         && has_blocks()
 }
 
+/// Whether the processor has registers of 32 bytes.
 #[cfg(target_arch = "x86_64")]
-fn has_blocks() -> bool {
+#[inline]
+pub(crate) fn has_blocks() -> bool {
     std::is_x86_feature_detected!("avx")
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn has_blocks() -> bool {
+pub(crate) fn has_blocks() -> bool {
     false
 }
 
