@@ -182,7 +182,8 @@ impl SegmentTable {
 
     #[inline(always)]
     fn place(e: &SegmentEntry, size: u64, offset: u64, len: usize) -> Option<Place> {
-        if len as u64 > size || offset > size - len as u64 {
+        // One comparison with the segment, and a sum that says by itself whether it fits.
+        if offset.checked_add(len as u64).is_none_or(|end| end > size) {
             return None;
         }
         if e.local.is_null() {
