@@ -214,6 +214,10 @@ struct __upc_transfer *__upc_end_pieces(void);
 /* one transfer with private memory: runs of count[0] bytes in some dimensions, on both sides */
 void __upc_start_box(int get, unsigned t, unsigned long o, const unsigned long *strides, const unsigned long *count, unsigned long levels,
                      void *local, const unsigned long *local_strides, const unsigned long *local_count, unsigned long local_levels);
+/* one transfer with private memory: n runs of thread t, at offsets, and n of the same lengths here, at addresses */
+struct __upc_run { unsigned long at, len; };
+void __upc_start_list(int get, unsigned t, unsigned long n, const struct __upc_run *remote, const struct __upc_run *local);
+#define __UPC_LIST 128
 __UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n)
 {
   if (n == 0)
@@ -227,8 +231,9 @@ __UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n
 }
 __UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_side s)
 {
-  unsigned long i = 0, j = 0, dl = 0, sl = 0, n;
+  unsigned long i = 0, j = 0, dl = 0, sl = 0, n, t = 0, listed = 0;
   struct __upc_w to = { 0, 0, 0 }, from = { 0, 0, 0 };
+  struct __upc_run there[__UPC_LIST], here[__UPC_LIST];
   struct __upc_transfer *h;
   __upc_begin_pieces();
   if (d.kind == 2 && s.kind == 2 && !(d.shared && s.shared) && !__builtin_mul_overflow(d.len, d.count, &dl) && !__builtin_mul_overflow(s.len, s.count, &sl) && dl == sl) {
@@ -246,9 +251,25 @@ __UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_s
     if (dl == 0 || sl == 0)
       break;
     n = dl < sl ? dl : sl;
-    __upc_transfer(to, from, n);
+    if (d.shared && s.shared)
+      __upc_transfer(to, from, n);
+    else {
+      /* runs of one thread that follow each other are one transfer */
+      const struct __upc_w far = d.shared ? to : from, own = d.shared ? from : to;
+      if (listed == __UPC_LIST || (listed != 0 && far.t != t)) {
+        __upc_start_list(!d.shared, (unsigned)t, listed, there, here);
+        listed = 0;
+      }
+      t = far.t;
+      there[listed].at = far.o;
+      here[listed].at = own.o;
+      there[listed].len = here[listed].len = n;
+      listed++;
+    }
     to.o += n; from.o += n; dl -= n; sl -= n;
   }
+  if (listed != 0)
+    __upc_start_list(!d.shared, (unsigned)t, listed, there, here);
   h = __upc_end_pieces();
   if (dl != sl)
     __upc_error("a copy of several pieces: source and destination have different numbers of bytes");

@@ -4,7 +4,7 @@
 use crate::atomics::Order;
 use crate::core::How;
 use crate::state::upc;
-use gasnet::vis::Shape;
+use gasnet::vis::{Piece, Shape};
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
 /// `bupc_sem_alloc`: offset on this thread.
@@ -168,6 +168,27 @@ pub unsafe extern "C" fn __upc_start_box(
     }
     // SAFETY: the user's buffer, which the program does not use before the end of the transfer.
     unsafe { upc().core.start_shape(get != 0, t, remote, local) }
+}
+
+/// Starts a put, or a get, of `n` runs of the same lengths on both sides, as an implicit transfer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_start_list(
+    get: c_int,
+    t: c_uint,
+    n: c_ulong,
+    remote: *const Piece,
+    local: *const Piece,
+) {
+    // SAFETY: the header's arrays of `n` runs each.
+    let (remote, local) = unsafe {
+        (std::slice::from_raw_parts(remote, n as usize), std::slice::from_raw_parts(local, n as usize))
+    };
+    for run in remote {
+        let what = if get != 0 { "reads" } else { "writes" };
+        upc().check_started(what, t, run.at as c_ulong, run.len as c_ulong);
+    }
+    // SAFETY: the user's memory, which the program does not use before the end of the transfer.
+    unsafe { upc().core.start_shape(get != 0, t, Shape::Vector(remote), Shape::Vector(local)) }
 }
 
 /// The handle of all pieces.

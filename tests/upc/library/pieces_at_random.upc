@@ -11,8 +11,8 @@
 
 /* Each thread owns a slice of everybody's memory, which only it writes: a transfer stays in a lane of the slice. */
 #define LANES 24
-#define LANE 3000
-#define MOST 12
+#define LANE 24576
+#define MOST 150 /* more than are one transfer */
 shared [] unsigned char *shared memory[THREADS];
 static unsigned char *model[64], *priv, *priv_model;
 static unsigned seed;
@@ -29,7 +29,7 @@ static int cut(size_t total, size_t *at, size_t *len)
     int n = 0;
     size_t o = 0;
     while (total > 0) {
-        size_t now = n == MOST - 1 ? total : 1 + any((unsigned)total);
+        size_t now = n == MOST - 1 ? total : 1 + any((unsigned)total / 8 + 1);
         o += any(20);
         at[n] = o;
         len[n++] = now;
@@ -59,7 +59,7 @@ static bupc_handle_t one(int l)
     shared [] unsigned char *there = memory[other] + lane(l);
     shared [] unsigned char *source = memory[third] + lane(l) + LANE / 2;
     unsigned char *there_model = model[other] + lane(l), *source_model = model[third] + lane(l) + LANE / 2;
-    size_t ta[MOST], tl[MOST], fa[MOST], fl[MOST], total = 1 + any(LANE / 2 - 300);
+    size_t ta[MOST], tl[MOST], fa[MOST], fl[MOST], total = 1 + any(LANE / 2 - 20 * MOST - 100);
     int tn, fn;
     if (kind == 0) {
         tn = cut(total, ta, tl);
