@@ -1,6 +1,7 @@
 /* vis: runs of bytes copied to and from another process's memory through a common mapping, by the loop that one would write:
    8, 64 and 512 bytes at twice that distance, the same without a gap (one memcpy), a grid of 16 x 8 x 8 words, and words and
-   blocks of 64 bytes at 1024 and 256 places in no order. Prints ns a transfer. */
+   blocks of 64 bytes at 1024 and 256 places in no order; the same runs to and from rows without a gap on the near side.
+   Prints ns a transfer. */
 #include "floor.h"
 
 #define ROOM (1 << 20)
@@ -50,6 +51,21 @@ static char *places[2][WORDS];
 SHAPES(put, far_memory, near_memory, 1, 0)
 SHAPES(get, near_memory, far_memory, 0, 1)
 
+#define TIGHT(name, len, count)                                        \
+    static NOINLINE void put_tight##name(void)                         \
+    {                                                                  \
+        for (int i = 0; i < count; i++)                                \
+            memcpy(far_memory + 2 * len * i, near_memory + len * i, len); \
+    }                                                                  \
+    static NOINLINE void get_tight##name(void)                         \
+    {                                                                  \
+        for (int i = 0; i < count; i++)                                \
+            memcpy(near_memory + len * i, far_memory + 2 * len * i, len); \
+    }
+TIGHT(8, 8, WORDS)
+TIGHT(64, 64, BLOCKS)
+TIGHT(512, 512, ROWS)
+
 static const struct {
     const char *key;
     void (*run)(void);
@@ -57,7 +73,9 @@ static const struct {
     { "put_run8", put_run8 },     { "put_run64", put_run64 }, { "put_run512", put_run512 }, { "put_dense", put_dense },
     { "put_grid8", put_grid8 },   { "put_list8", put_list8 }, { "put_list64", put_list64 }, { "get_run8", get_run8 },
     { "get_run64", get_run64 },   { "get_run512", get_run512 }, { "get_dense", get_dense }, { "get_grid8", get_grid8 },
-    { "get_list8", get_list8 },   { "get_list64", get_list64 },
+    { "get_list8", get_list8 },   { "get_list64", get_list64 }, { "put_tight8", put_tight8 }, { "get_tight8", get_tight8 },
+    { "put_tight64", put_tight64 }, { "get_tight64", get_tight64 }, { "put_tight512", put_tight512 },
+    { "get_tight512", get_tight512 },
 };
 
 /* The places of the client `vis.c`, too: every 17th block of 128 bytes. */

@@ -1,7 +1,7 @@
 //! The measured half of `pgas-bench pgas`: one subcommand a run, results as lines `KEY VALUE` from rank 0, in
 //! ns; those of `KEY_us` in us.
 
-use pgas::{Layout, World};
+use pgas::{Layout, Tiling, World};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -22,6 +22,7 @@ fn main() {
             "send_pair" => send_pair(world),
             "updates" => updates(world, number),
             "together" => together(world),
+            "block" => block(world),
             other if bale::run(world, other, number) => {}
             other => world.abort(&format!("pgas-bench-calls: no task `{other}`")),
         }
@@ -116,6 +117,19 @@ fn together(world: World) {
     each("broadcast_slice", &|i| _ = black_box(world.broadcast_slice(0, vec![i])));
     each("broadcast_number", &|i| _ = black_box(world.broadcast(0, i)));
     each("broadcast_name", &|_| _ = black_box(world.broadcast(0, name.clone())));
+}
+
+/// Rank 0 reads blocks of 256 rows of 64 bytes, each half a row of the matrix, from the part of rank 1.
+fn block(world: World) {
+    let count = if world.rank() == 0 { 2000 } else { 0 };
+    let mut matrix = world.matrix::<u64>(512, 16, Tiling::Rows);
+    batches(world, "block64", || {
+        matrix.read(|matrix| {
+            let start = Instant::now();
+            (0..count).for_each(|_| _ = black_box(matrix.block(256..512, 0..8)));
+            ns_each(start, count)
+        })
+    });
 }
 
 /// All ranks update an array of so many words at random places.

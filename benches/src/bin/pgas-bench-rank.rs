@@ -38,6 +38,7 @@ fn main() {
             "allreduce_8" => allreduce_8(rank),
             "bcast_1m" => bcast_1m(rank),
             "lock" => lock(rank),
+            "rows" => rows(rank),
             "semaphore" => semaphore(rank),
             "start" => start(rank, begun),
             "netvm_puts" => netvm_puts(rank),
@@ -317,6 +318,41 @@ fn allocate(rank: &Rank, bytes: u64) -> u64 {
         Ok(offset) => offset,
         Err(problem) => rank.fatal(&problem.to_string()),
     }
+}
+
+/// Rows with a gap as long as they are in the neighbour's memory, and without one here: the shapes of the
+/// floor `vis.c`. The owner waits.
+fn rows(rank: &Rank) {
+    const ROOM: usize = 64 << 10;
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1 % rank.size()), allocate(rank, ROOM as u64));
+    rank.write_slice(at.on(rank.id()), &vec![2; ROOM / 8]);
+    let mut values = vec![1u64; ROOM / 16];
+    let times = 2000;
+    batches(rank, || {
+        let mut results = Vec::new();
+        if rank.id().0 > 0 {
+            return results;
+        }
+        let shapes = [
+            ("write_rows8", "read_rows8", 1, 1024),
+            ("write_rows64", "read_rows64", 8, 256),
+            ("write_rows512", "read_rows512", 64, 64),
+        ];
+        for (written, read, columns, count) in shapes {
+            let values = &mut values[..columns * count];
+            let start = Instant::now();
+            for _ in 0..times {
+                rank.write_rows(at, 2 * columns, columns, black_box(&*values));
+            }
+            results.push((written, ns_each(start, times)));
+            let start = Instant::now();
+            for _ in 0..times {
+                rank.read_rows(at, 2 * columns, columns, black_box(&mut *values));
+            }
+            results.push((read, ns_each(start, times)));
+        }
+        results
+    });
 }
 
 const REQUEST: u8 = 200;

@@ -1,6 +1,7 @@
-//! Transfers of many pieces with a neighbour, by GASNet-EX in C, beside loops in C.
+//! Transfers of many pieces with a neighbour, by GASNet-EX in C and by typed calls in Rust, beside loops
+//! in C.
 
-use super::{floor, time, words};
+use super::{floor, rank, time, words};
 use crate::options::Options;
 use crate::probe::{Figure, Group, Probe, Program};
 
@@ -23,9 +24,23 @@ pub fn all(_: &Options) -> Vec<Group> {
         ("get_list8", &["get_list8"]),
         ("get_list64", &["get_list64"]),
     ];
-    let figures = rows.iter().map(|(key, floors)| Figure {
+    let figure = |probe, key, floors| Figure {
         bar: "ratio <= 1.15",
+        value: (probe, key),
         ..time(&format!("vis_{key}"), "ns", 2, key, floors)
-    });
-    vec![Group { figures: figures.collect(), probes: vec![floor("vis", ""), client], rounds: 0, note: None }]
+    };
+    let typed: [(&'static str, &'static [&'static str]); 6] = [
+        ("write_rows8", &["put_tight8"]),
+        ("write_rows64", &["put_tight64"]),
+        ("write_rows512", &["put_tight512"]),
+        ("read_rows8", &["get_tight8"]),
+        ("read_rows64", &["get_tight64"]),
+        ("read_rows512", &["get_tight512"]),
+    ];
+    let matrix = Probe { program: Program::Calls, args: words("block"), ranks: 2, env: &[] };
+    let mut figures: Vec<Figure> = rows.iter().map(|(key, floors)| figure(1, key, floors)).collect();
+    figures.extend(typed.iter().map(|(key, floors)| figure(2, key, floors)));
+    figures.push(figure(3, "block64", &["get_tight64"]));
+    let probes = vec![floor("vis", ""), client, rank(2, "rows"), matrix];
+    vec![Group { figures, probes, rounds: 0, note: None }]
 }
