@@ -16,6 +16,22 @@ thread_local! {
 }
 
 impl Image {
+    /// Notes that the program has looked at memory without a message, and polls from time to time: it may
+    /// wait for what only a handler changes.
+    #[inline]
+    pub fn count_look(&self) {
+        let looks = self.looks.load(Relaxed).wrapping_add(1);
+        self.looks.store(looks, Relaxed);
+        if looks.is_multiple_of(LOOKS_PER_POLL) {
+            self.poll();
+        }
+    }
+
+    #[cold]
+    fn poll(&self) {
+        self.rank.poll();
+    }
+
     /// A look begins.
     #[inline]
     pub fn begin_look(&self) {
