@@ -18,18 +18,19 @@ mod teams;
 use crate::collect::in_words;
 use crate::image::{self, Image};
 use crate::report::Report;
-use crate::{joint, owner};
+use crate::{accessors, joint, owner};
 use std::ffi::{c_char, c_int};
 
 /// The state of this image, which the first call makes.
 #[inline]
-fn image() -> &'static Image {
+pub(crate) fn image() -> &'static Image {
     image::current().unwrap_or_else(start)
 }
 
 #[cold]
 fn start() -> &'static Image {
-    let image = image::start(|| [owner::handlers(), joint::handlers()].concat(), in_words);
+    let image =
+        image::start(|| [owner::handlers(), joint::handlers(), accessors::handlers()].concat(), in_words);
     control::arm();
     image
 }
@@ -37,7 +38,7 @@ fn start() -> &'static Image {
 /// # Safety
 /// `stat` is null or a variable; `message` is null or has `len` bytes (owed by the caller).
 #[inline]
-unsafe fn report<'a>(stat: *mut c_int, message: *mut c_char, len: usize) -> Report<'a> {
+pub(crate) unsafe fn report<'a>(stat: *mut c_int, message: *mut c_char, len: usize) -> Report<'a> {
     // SAFETY: owed by the caller; characters are bytes.
     unsafe {
         let message = (!message.is_null()).then(|| std::slice::from_raw_parts_mut(message.cast::<u8>(), len));

@@ -30,6 +30,8 @@ pub struct Coarray {
     pub kind: Kind,
     /// Elements of locks and events; else 0.
     pub count: u64,
+    /// Whether its elements are of an intrinsic type.
+    pub is_bare: bool,
     /// Whether components of it were seen that have memory of their own, or may have.
     pub has_components: AtomicBool,
     /// The dimensions with which it was allocated, once compiled code has set them; none for static ones.

@@ -35,6 +35,8 @@ pub struct Image {
     pub tables: Mutex<Tables>,
     /// Questions to other images, and their answers.
     pub calls: Mutex<Calls>,
+    /// The accessors of the program.
+    pub accessors: Mutex<Accessors>,
     /// Far writes that may not be complete yet: rank, first byte and end.
     pub writes: Mutex<Vec<(u32, u64, u64)>>,
     /// The thread that has started this image. What it writes completes when it waits for that.
@@ -104,6 +106,15 @@ pub struct Calls {
     pub asked: u64,
     /// Those whose answers are awaited.
     pub answers: HashMap<u64, Option<Vec<u8>>>,
+}
+
+/// What images keep for accessors.
+#[derive(Debug, Default)]
+pub struct Accessors {
+    /// The functions: hash and address, in the order of registration.
+    pub all: Vec<(i32, usize)>,
+    /// Questions of which parts are missing, and answers of which parts were not fetched: by rank and number.
+    pub parts: HashMap<(u32, u64), Vec<u8>>,
 }
 
 /// Memory of a component.
@@ -177,6 +188,7 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
         heap: Mutex::new(Heap::new(control..size)),
         tables: Mutex::default(),
         calls: Mutex::default(),
+        accessors: Mutex::default(),
         writes: Mutex::default(),
         thread: std::thread::current().id(),
         processes,

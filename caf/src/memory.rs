@@ -9,7 +9,7 @@
 #![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
 
 use crate::coarray::{Coarray, Kind};
-use crate::descriptor::{DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
+use crate::descriptor::{Class, DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
 use crate::image::{Block, Image, Level, Tables, lock};
 use crate::joint::{ALLOCATE, How};
 use crate::stat::{Failure, code};
@@ -157,6 +157,28 @@ impl Image {
         locate(level, coarray, offset, image)
     }
 
+    /// As [`Image::locate`], for byte 0, on an image of the team with a number: the initial one, the current
+    /// one or one beside that, if this image knows it.
+    ///
+    /// # Errors
+    /// There is no such image, or no such team.
+    #[cold]
+    pub fn locate_in_numbered(
+        &self,
+        number: i32,
+        coarray: &Coarray,
+        image: i32,
+    ) -> Result<Location, Failure> {
+        let (current, initial) = (self.level(), self.initial());
+        let level = [current, initial].into_iter().find(|level| level.number == number);
+        let level = level.ok_or_else(|| {
+            Failure::other(format!(
+                "team_number={number} is the number of another team than this image's own"
+            ))
+        })?;
+        locate(level, coarray, 0, image)
+    }
+
     /// Registers memory: sets `token`, and the base of `descriptor`.
     ///
     /// # Collective
@@ -221,6 +243,7 @@ impl Image {
             bytes,
             kind,
             count: if cells { n } else { 0 },
+            is_bare: Class::of(descriptor.class()) != Class::Derived,
             has_components: AtomicBool::new(false),
             shape: OnceLock::new(),
             descriptor: AtomicPtr::new(descriptor.address()),

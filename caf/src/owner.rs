@@ -16,7 +16,8 @@ use std::ops::Range;
 
 /// Handlers of this module.
 const QUESTION: u8 = FIRST_LIBRARY_HANDLER + 16;
-const ANSWER: u8 = FIRST_LIBRARY_HANDLER + 17;
+/// The handler of answers to all questions.
+pub const ANSWER: u8 = FIRST_LIBRARY_HANDLER + 17;
 
 /// Bytes of a message beside steps and elements.
 const MAX_HEAD_BYTES: usize = 512;
@@ -179,17 +180,20 @@ impl Image {
         }
     }
 
-    /// Sends a question; returns its number.
-    fn ask(&self, target: Target<'_>, what: impl FnOnce(&mut Writer)) -> Result<u64, Failure> {
-        let call = {
-            let mut calls = lock(&self.calls);
-            calls.asked += 1;
-            let call = calls.asked;
-            calls.answers.insert(call, None);
-            call
-        };
+    /// The number of a new question, and its message, which begins with that.
+    pub fn new_call(&self) -> (u64, Writer) {
+        let mut calls = lock(&self.calls);
+        calls.asked += 1;
+        let call = calls.asked;
+        calls.answers.insert(call, None);
         let mut message = Writer::default();
         message.number(call);
+        (call, message)
+    }
+
+    /// Sends a question; returns its number.
+    fn ask(&self, target: Target<'_>, what: impl FnOnce(&mut Writer)) -> Result<u64, Failure> {
+        let (call, mut message) = self.new_call();
         message.number(target.offset);
         message.steps(target.steps);
         what(&mut message);
@@ -199,7 +203,10 @@ impl Image {
     }
 
     /// Waits for an answer.
-    fn await_answer(&self, call: u64, rank: RankId) -> Result<Vec<u8>, Failure> {
+    ///
+    /// # Errors
+    /// What the other image found wrong.
+    pub fn await_answer(&self, call: u64, rank: RankId) -> Result<Vec<u8>, Failure> {
         let mut answer = None;
         self.rank.wait_for("an answer of the image that has a component", Some(rank), || {
             answer = lock(&self.calls).answers.get_mut(&call).and_then(Option::take);

@@ -40,7 +40,7 @@ const COMMAND: CommandTable<CafOption> = CommandTable {
     notes: "\
 All other options and files are passed to gfortran, with -fcoarray=lib before them, and after them, where a program or
 shared library is linked, the library libcaf_gasnet. All files of a program that share derived types must be compiled by
-caf. Compilers: gfortran 8 to 14.
+caf. Compilers: gfortran 8 to 15.
 
 Run the program by cafrun.",
     style: Style::Compiler,
@@ -257,9 +257,9 @@ fn check_version(compiler: &Path) -> Result<(), String> {
     let said = String::from_utf8_lossy(&asked.stdout);
     let line = said.lines().next().unwrap_or_default();
     match major(line) {
-        Some(8..=14) => Ok(()),
+        Some(8..=15) => Ok(()),
         Some(other) => Err(format!(
-            "{}: gfortran {other} calls the functions of another library interface; gfortran 8 to 14 are known",
+            "{}: gfortran {other} calls the functions of another library interface; gfortran 8 to 15 are known",
             compiler.display()
         )),
         None => Err(format!("{} is no gfortran: it says '{line}'", compiler.display())),

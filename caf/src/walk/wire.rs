@@ -17,6 +17,12 @@ impl Writer {
         self.number(n as u64);
     }
 
+    /// Adds bytes, and how many.
+    pub fn bytes(&mut self, all: &[u8]) {
+        self.number(all.len() as u64);
+        self.0.extend(all);
+    }
+
     /// Adds numbers, and how many.
     pub fn numbers(&mut self, all: impl ExactSizeIterator<Item = u64>) {
         self.number(all.len() as u64);
@@ -95,6 +101,14 @@ impl<'a> Parser<'a> {
 
     fn words(&mut self) -> Option<Vec<isize>> {
         Some(self.numbers()?.into_iter().map(|n| n as isize).collect())
+    }
+
+    /// The next bytes.
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let count = self.size()?;
+        let (bytes, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(bytes)
     }
 
     /// What is left.
