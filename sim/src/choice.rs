@@ -16,8 +16,10 @@ use rustc_hash::FxHashMap;
 
 /// Most ways of a choice: the earliest of those that there are.
 pub(crate) const MOST_WAYS: usize = 16;
-/// The first way is taken after it was passed over so often in a row.
-const MOST_PASSED_OVER: u32 = 1 << 12;
+/// A run that has become so many times as long as expected waits for something that is never chosen: from
+/// then on every so many choices the ways take turns.
+const FAIR_FROM_LENGTHS: u64 = 4;
+const FAIR_EVERY: u64 = 4;
 /// Length of a delay: up to two to this power choices.
 const LONGEST_DELAY_BITS: u64 = 10;
 
@@ -158,7 +160,8 @@ pub struct Chooser {
     rng: Rng,
     /// Choices so far.
     choices: u64,
-    passed_over: u32,
+    /// Choices after which the tail begins that is fair.
+    fair_from: u64,
     picks: Vec<Pick>,
     /// The first choice of a repetition whose ways are other ones.
     differs: Option<u64>,
@@ -207,7 +210,7 @@ impl Chooser {
             }
             Explore::Delay(d) => How::Delay { at: points(d, &mut rng), delayed: Vec::new() },
         };
-        Some(Chooser::with(how, rng))
+        Some(Chooser { fair_from: length.max(100) * FAIR_FROM_LENGTHS, ..Chooser::with(how, rng) })
     }
 
     /// One that repeats a run; `exactly` if it is to be the same in every choice.
@@ -217,7 +220,7 @@ impl Chooser {
     }
 
     fn with(how: How, rng: Rng) -> Chooser {
-        Chooser { how, rng, choices: 0, passed_over: 0, picks: Vec::new(), differs: None }
+        Chooser { how, rng, choices: 0, fair_from: u64::MAX, picks: Vec::new(), differs: None }
     }
 
     /// Number of choices so far.
@@ -243,14 +246,8 @@ impl Chooser {
         let choice = self.choices;
         self.choices += 1;
         let mut way = self.pick(choice, ways);
-        let repeats = matches!(self.how, How::Again { .. });
-        if way == 0 {
-            self.passed_over = 0;
-        } else {
-            self.passed_over += 1;
-            if self.passed_over > MOST_PASSED_OVER && !repeats {
-                (way, self.passed_over) = (0, 0);
-            }
+        if choice >= self.fair_from && choice.is_multiple_of(FAIR_EVERY) {
+            way = (choice / FAIR_EVERY % ways.len() as u64) as usize;
         }
         if way != 0 {
             let text = format!("{} before {}", ways[way], ways[0]);

@@ -1,0 +1,86 @@
+//! `gasnetrun --simulate`: every command of `docs/simulate.md` does what the page says.
+
+use gasnet_tests::run::{Outcome, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// A folder of its own, in which `queue` lies.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_queue"), folder.join("queue")).expect("a link");
+    folder
+}
+
+fn simulate(folder: &Path, words: &[&str]) -> Outcome {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gasnetrun-for-tests"));
+    command.args(words).current_dir(folder).env("RUST_BACKTRACE", "0");
+    run(command, "", Duration::from_secs(300)).expect("gasnetrun starts")
+}
+
+#[track_caller]
+fn says(outcome: &Outcome, status: i32, parts: &[&str]) {
+    assert_eq!(outcome.status, Some(status), "{}", outcome.report());
+    for part in parts {
+        assert!(
+            outcome.stderr.contains(part) || outcome.stdout.contains(part),
+            "no '{part}' in\n{}",
+            outcome.report()
+        );
+    }
+}
+
+/// The commands of the page with the status and the words that follow each.
+#[test]
+fn commands_of_the_page() {
+    let page = include_str!("../../docs/simulate.md");
+    let folder = folder("commands_of_the_page");
+    let mut commands = 0;
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("$ gasnetrun ") else { continue };
+        let words: Vec<&str> = command.split('#').next().expect("a word").split_whitespace().collect();
+        let outcome = simulate(&folder, &words);
+        commands += 1;
+        let mut said = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("```")) {
+            said.push(line);
+        }
+        let ends = said
+            .last()
+            .and_then(|line| line.strip_prefix("[status "))
+            .map_or("0", |rest| rest.trim_end_matches(']'));
+        let parts: Vec<&str> = said.iter().copied().filter(|line| !line.starts_with('[')).collect();
+        says(&outcome, ends.parse().expect("a status"), &parts);
+    }
+    assert!(commands >= 5, "{commands} commands");
+}
+
+#[test]
+fn a_seed_prints_the_same_every_time() {
+    let folder = folder("a_seed_prints_the_same_every_time");
+    for seed in ["1", "7"] {
+        let line = ["--simulate", "-n", "5", "--seed", seed, "--explore", "random", "./queue"];
+        let first = simulate(&folder, &line);
+        for _ in 0..10 {
+            let again = simulate(&folder, &line);
+            assert_eq!((&again.stdout, &again.stderr), (&first.stdout, &first.stderr));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_said() {
+    let folder = folder("what_cannot_be_simulated_is_said");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_misbehave"), folder.join("captures")).expect("a link");
+    for (line, parts) in [
+        ("--simulate ./queue", &["how many ranks"][..]),
+        ("--simulate -n 4 --machine modern-ib/8 ./queue", &["not simulated yet"]),
+        ("--simulate -n 4 --faults kill=1@2ms ./queue", &["'kill=1@2ms' is no fault"]),
+        ("--simulate -n 4 ./nothing", &["./nothing"]),
+    ] {
+        says(&simulate(&folder, &line.split(' ').collect::<Vec<_>>()), 2, parts);
+    }
+}
