@@ -20,6 +20,16 @@ pub const SETTINGS: &[Setting] = &[
          its directory must belong to root or to the owner of the program, and nobody else may have \
          permission to write them.",
     ),
+    setting(
+        "GASNET_SIM_SEED",
+        "0..; default what the test says",
+        "The one seed with which tests of the crate gasnet-simulate run.",
+    ),
+    setting(
+        "GASNET_SIM_RUNS",
+        "1..; default what the test says",
+        "Number of seeds with which tests of the crate gasnet-simulate run.",
+    ),
 ];
 
 /// The rows of every crate that this build has, in the order of the documentation.

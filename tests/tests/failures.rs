@@ -576,6 +576,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "GASNET_OFI_DOMAIN",
         ],
     ),
+    ("for tests of programs, which no job reads (gasnet-simulate)", &["GASNET_SIM_SEED", "GASNET_SIM_RUNS"]),
     (
         "lists for C programs (c-suite)",
         &["GASNET_BACKTRACE_TYPE", "GASNET_BACKTRACE_SIGNAL", "GASNET_NO_CATCH_SIGNAL"],

@@ -1,5 +1,6 @@
 //! One run, and what it came to.
 
+use crate::faults::Faults;
 use crate::plan::{Plan, pick_line, read_pick};
 use gasnet::Rank;
 use gasnet_sim::{Chooser, Cluster, CostModel, Failure, Pick, Time, What};
@@ -163,7 +164,8 @@ pub(crate) fn run(
     // Thousands of endless runs are no use.
     let most = if chooser.is_some() { (plan.length * 200).max(1_000_000) } else { MOST_EVENTS };
     let result = Cluster::new(plan.ranks, model.clone())
-        .seed(seed)
+        // Equal courses have equal traces, unless faults are drawn.
+        .seed(if plan.faults == Faults::default() { 1 } else { seed })
         .network(plan.faults.network(&model))
         .hardships(plan.faults.hardships().clone())
         .chooser(chooser)

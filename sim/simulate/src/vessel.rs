@@ -139,7 +139,10 @@ fn found(plan: &Plan, seed: u64, outcome: &Outcome, program: &dyn Fn(&'static Ra
     let name = format!("{}-{seed}.sim", plan.name);
     let text = file(plan, seed, outcome, &small);
     let how = match std::fs::write(&name, text) {
-        Ok(()) => format!("gasnetrun --simulate --again {name} PROGRAM"),
+        Ok(()) => {
+            let program = std::env::args_os().next().unwrap_or_default();
+            format!("gasnetrun --simulate --again {name} {}", program.display())
+        }
         Err(why) => {
             eprintln!("gasnetrun: {name}: {why}");
             format!("gasnetrun --simulate --seed {seed} and the same options")

@@ -9,6 +9,13 @@ fn word(rank: u32, index: u64) -> GlobalPtr<u64> {
     GlobalPtr::new(RankId(rank), index * 8)
 }
 
+/// Counts messages.
+fn counter(count: Arc<AtomicU64>) -> Handler {
+    Handler::new(move |_, _| {
+        count.fetch_add(1, Relaxed);
+    })
+}
+
 /// A program in which a mistake is made, or not.
 type Program = fn(&'static Rank, bool);
 
@@ -56,7 +63,9 @@ fn atomic_mixed_with_plain() {
     found("atomic mixed with plain", 3, 4, |rank, wrong| {
         match rank.id().0 {
             1 if wrong => rank.write(word(0, 0), rank.read(word(0, 0)) + 1),
-            1 | 2 => drop(rank.fetch_add(word(0, 0), 1)),
+            1 | 2 => {
+                rank.fetch_add(word(0, 0), 1);
+            }
             _ => {}
         }
         rank.barrier();
@@ -123,7 +132,8 @@ fn two_puts_assumed_in_order() {
             let data = rank.write_nb(word(0, 0), vec![7]);
             if wrong {
                 let flag = rank.write_nb(word(0, 1), vec![1]);
-                (data.wait(), flag.wait());
+                data.wait();
+                flag.wait();
             } else {
                 data.wait();
                 rank.write(word(0, 1), 1);
@@ -140,8 +150,7 @@ fn message_before_the_put_it_tells_of() {
     found("message before put", 2, 4, |rank, wrong| {
         let told = Arc::new(AtomicU64::new(0));
         let tell = told.clone();
-        rank.register(200, Handler::new(move |_, _| drop(tell.fetch_add(1, Relaxed))))
-            .expect("a free number");
+        rank.register(200, counter(tell)).expect("a free number");
         rank.barrier();
         if rank.id().0 == 1 {
             let data = rank.write_nb(word(0, 0), vec![7]);
@@ -171,7 +180,9 @@ fn termination_counter_that_is_zero_too_early() {
             1 => {
                 // A task that makes two others.
                 let steps = if wrong { [u64::MAX, 2] } else { [2, u64::MAX] };
-                steps.into_iter().for_each(|n| drop(rank.fetch_add(open, n)));
+                for n in steps {
+                    rank.fetch_add(open, n);
+                }
                 for _ in 0..2 {
                     rank.fetch_add(done, 1);
                     rank.fetch_add(open, u64::MAX);
@@ -262,8 +273,7 @@ fn lost_wakeup() {
         let (flag, sleeps) = (word(0, 0), word(0, 1));
         let woken = Arc::new(AtomicU64::new(0));
         let wake = woken.clone();
-        rank.register(200, Handler::new(move |_, _| drop(wake.fetch_add(1, Relaxed))))
-            .expect("a free number");
+        rank.register(200, counter(wake)).expect("a free number");
         rank.barrier();
         if rank.id().0 == 1 {
             if !wrong {
