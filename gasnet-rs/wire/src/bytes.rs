@@ -151,12 +151,13 @@ fn in_blocks(to: *mut u8, from: *const u8, len: usize) -> bool {
 /// Whether the processor has registers of 32 bytes.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn has_blocks() -> bool {
+pub fn has_blocks() -> bool {
     std::is_x86_feature_detected!("avx")
 }
 
+/// Whether the processor has registers of 32 bytes.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn has_blocks() -> bool {
+pub fn has_blocks() -> bool {
     false
 }
 
