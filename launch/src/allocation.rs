@@ -1,4 +1,4 @@
-//! What a batch system has given this process: tasks and hosts, from its variables.
+//! Tasks and hosts that a batch system has given this process, from its variables.
 //!
 //! | System | Tasks | Hosts |
 //! |---|---|---|

@@ -200,7 +200,7 @@ pub fn parse(
     Ok(if dry_run { CommandLine::Describe(command) } else { CommandLine::Run(command) })
 }
 
-/// What the command line is understood by.
+/// Facts by which the command line is understood.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The names of all conduits.

@@ -1,4 +1,4 @@
-//! What a job is made of, and where its program is.
+//! The description of a job, and the search for its program.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

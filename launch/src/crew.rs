@@ -49,7 +49,7 @@ impl RankEnd {
     }
 }
 
-/// What the ranks of this host do. Streams have the number `2 * rank`, plus 1 for standard error.
+/// An event of the ranks of this host. Streams have the number `2 * rank`, plus 1 for standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening<'a> {
     /// A rank has sent a packet.

@@ -217,7 +217,7 @@ fn networks() -> Vec<Finding> {
     all
 }
 
-/// What a program prints as its version.
+/// The version that a program prints.
 fn version(program: &str) -> String {
     let said = Command::new(program)
         .arg("--version")

@@ -44,7 +44,7 @@ pub enum Error {
     Message {
         /// The environment variable.
         variable: &'static str,
-        /// What is wrong with it.
+        /// The mistake in it.
         why: String,
     },
     /// The launcher's message has another version than this rank understands.

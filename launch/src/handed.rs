@@ -1,4 +1,5 @@
-//! What a launcher passes to the processes that it starts: descriptors by number, and environment variables.
+//! Things that a launcher passes to the processes that it starts: descriptors by number, and environment
+//! variables.
 #![expect(unsafe_code, reason = "descriptors by number, and the environment")]
 
 use std::ffi::{CString, OsStr, OsString};

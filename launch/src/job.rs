@@ -139,7 +139,7 @@ enum Phase {
     Late(Instant),
     /// They were killed; those that are still there then cannot be, and are left alone.
     Closing(Instant),
-    /// What is left ends by itself.
+    /// Processes that are left end by themselves.
     Settled,
     /// All ranks were told to end; they are killed at this time.
     Told(Instant),

@@ -499,7 +499,7 @@ impl Monitor {
     }
 }
 
-/// What a rank did other than writing.
+/// An event of a rank other than output.
 enum Said {
     Packet(Vec<u8>),
     Event(JobEvent),

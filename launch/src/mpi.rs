@@ -26,7 +26,7 @@ pub fn initialised() -> Option<bool> {
     holds(c"MPI_Initialized")
 }
 
-/// What MPI answers to a question about its state.
+/// The answer of MPI to a question about its state.
 fn holds(name: &CStr) -> Option<bool> {
     let mut answer: c_int = 0;
     let query = find(name)?;

@@ -78,7 +78,7 @@ fn is_open_mpi(version: &str) -> bool {
 /// Variables that say that this process is a rank of an MPI job: of Open MPI, of PMIx, of Hydra.
 const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"];
 
-/// What the names of variables begin with that launchers of MPI set for their ranks. Settings of the user
+/// The beginnings of names of variables that launchers of MPI set for their ranks. Settings of the user
 /// begin with `OMPI_MCA_`, too.
 const LAUNCHER_PREFIXES: [&str; 20] = [
     "PMIX_",

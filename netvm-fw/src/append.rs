@@ -85,7 +85,7 @@ struct Placed {
     next: u32,
 }
 
-/// What becomes of a fragment.
+/// The treatment of a fragment.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict<T> {
     /// Its bytes belong at this position, and it is then [done](AppendQueue::done).
@@ -106,10 +106,10 @@ pub enum Verdict<T> {
     Refused(T),
 }
 
-/// What [`AppendQueue::resume`] takes from what was kept.
+/// A fragment that was kept, and that [`AppendQueue::resume`] takes out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Resumed<T> {
-    /// What becomes of it: `Place` or `Refused`.
+    /// Its treatment: `Place` or `Refused`.
     pub verdict: Verdict<T>,
     /// Nothing of this sender is kept any more: tell it to go on.
     pub go: Option<Sender>,

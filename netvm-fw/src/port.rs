@@ -87,11 +87,11 @@ pub enum Post {
 /// operation is counted as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Denial {
-    /// What counts the operation.
+    /// The counter of the operation.
     pub which: Counter,
     /// Its number in that count, from 0.
     pub number: u32,
-    /// What the owner of the memory said.
+    /// The reason that the owner of the memory gave.
     pub why: Refusal,
 }
 

@@ -21,7 +21,7 @@ pub const REGIONS: PortId = PortId(u16::MAX);
 /// Places in regions are below this many bytes.
 pub const MAX_REGION_BYTES: u64 = (1 << 48) * PAGE as u64;
 
-/// What the holder of a region's key knows of it.
+/// The name of a region, which the holder of its key knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RegionName {
     /// Its number among those of its node.

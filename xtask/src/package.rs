@@ -135,7 +135,7 @@ fn strip_programs(usr: &Path) -> Result<(u32, u32), String> {
 
 /// The control file, with places to fill in.
 const CONTROL: &str = include_str!("../../packaging/debian/control");
-/// What dpkg has to do after the files are laid down.
+/// The work of dpkg after the files are laid down.
 const TRIGGERS: &str = include_str!("../../packaging/debian/triggers");
 
 /// A text with its places filled in, which have the form `@NAME@`.

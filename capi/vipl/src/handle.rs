@@ -2,7 +2,7 @@
 
 use crate::results::{INVALID_PARAMETER, Return};
 
-/// What a handle stands for.
+/// The kind of object that a handle stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandleKind {
     Nic = 1,

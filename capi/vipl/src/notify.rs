@@ -12,7 +12,7 @@ type OnVi = unsafe extern "C" fn(Context, Handle, Handle, *mut Control);
 type OnCq = unsafe extern "C" fn(Context, Handle, Handle, c_int);
 type OnError = unsafe extern "C" fn(Context, *mut ErrorDescriptor);
 
-/// What C wants its handler to be given.
+/// The argument that C wants its handler to be given.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub struct Context(*mut c_void);
@@ -68,7 +68,7 @@ impl From<ErrorReport> for ErrorDescriptor {
     }
 }
 
-/// What happens to errors that no handler of C wants.
+/// Prints an error that no handler of C wants.
 pub fn log(rank: u32, of: ErrorReport) {
     let what = match of.report {
         Report::Descriptor(_) => {

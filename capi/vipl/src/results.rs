@@ -1,4 +1,4 @@
-//! What calls return.
+//! Codes that calls return.
 
 use core::ffi::c_uint;
 use gasnet_via::ViaError;
@@ -24,7 +24,7 @@ const NO_MATCH: Return = 14;
 pub const ERROR_NOT_SUPPORTED: Return = 16;
 const NOT_REACHABLE: Return = 15;
 
-/// What C is told of an error.
+/// The code of an error, for C.
 pub fn code(error: ViaError) -> Return {
     match error {
         ViaError::Resource(_) | ViaError::WouldBlock => ERROR_RESOURCE,

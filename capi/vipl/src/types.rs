@@ -24,7 +24,7 @@ pub fn limit(milliseconds: c_ulong) -> Option<Duration> {
 pub struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
-    /// What is written to is read first.
+    /// The place of an output, as one of an input: it is read first.
     pub fn of(out: &Out<T>) -> In<T> {
         In(out.0)
     }

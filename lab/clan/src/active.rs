@@ -114,7 +114,7 @@ mod tests {
             active.turn(&mut serve, &mut late);
             let unserved: u32 = waiting.borrow().iter().sum();
             assert_eq!(got + unserved, sent, "step {step}");
-            // What is not armed is active: nothing is forgotten.
+            // A notification that is not armed is active: nothing is forgotten.
             let quiet = armed.borrow().iter().filter(|armed| **armed).count();
             assert!(quiet + active.len() >= 5, "step {step}: {quiet} {}", active.len());
         }

@@ -103,7 +103,7 @@ impl<'r> Notification<'r> {
         })
     }
 
-    /// What upcalls need: the rank, the counts, and where to sleep.
+    /// The parts that upcalls need: the rank, the counts, and where to sleep.
     #[cfg_attr(loom, expect(dead_code, reason = "models have no threads of the system"))]
     pub(crate) fn parts(&self) -> (&'r Rank, Arc<RaisedCounts>, GlobalPtr<u64>) {
         (self.rank, self.counts.clone(), self.bell)

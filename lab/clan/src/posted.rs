@@ -46,7 +46,7 @@ const ENTRY_BYTES: usize = 16;
 /// there, and bounds the receiver.
 const MOST_COOKIES: usize = 64;
 
-/// What a sender does where no buffer is posted.
+/// The behaviour of a sender where no buffer is posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overrun {
     /// The send fails with [`WouldBlock`](ErrorKind::WouldBlock); nothing is sent.
@@ -56,11 +56,11 @@ pub enum Overrun {
     /// The message is copied, and goes when there is a buffer, before all later ones: see
     /// [`PostedTx::progress`].
     Queue,
-    /// What the connection's [`Reliability`] says.
+    /// The behaviour that the connection's [`Reliability`] asks for.
     Comply,
 }
 
-/// What becomes of a message that has no place, after the levels of VIA.
+/// The treatment of a message that has no place, after the levels of VIA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reliability {
     /// It is dropped, and nobody is told.

@@ -78,7 +78,7 @@ struct Request {
     at: u64,
 }
 
-/// What a queue and the engine share.
+/// The state that a queue and the engine share.
 #[derive(Debug)]
 struct Line {
     activity: Activity,
@@ -222,7 +222,7 @@ impl<'r> EngineState<'r> {
     }
 }
 
-/// What an engine's object, its thread and its queues share.
+/// The state that an engine's object, its thread and its queues share.
 #[derive(Debug)]
 struct Engine<'r> {
     rank: &'r Rank,

@@ -407,7 +407,7 @@ fn wait(
         }
         holds || left
     });
-    // What the peer did before it left counts.
+    // Words of the peer from before it left count.
     holds || condition()
 }
 

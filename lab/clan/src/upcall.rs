@@ -51,7 +51,7 @@ struct Armed {
     handler: Mutex<UpcallHandler>,
 }
 
-/// What the thread and the program share.
+/// The state that the thread and the program share.
 struct UpcallState {
     rank: &'static Rank,
     counts: Arc<RaisedCounts>,

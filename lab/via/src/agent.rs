@@ -31,8 +31,8 @@ const TICK: Duration = Duration::from_millis(1);
 /// Turns of a wait of which one looks at the machine, whatever has happened.
 const TURNS_PER_LOOK: u32 = 8;
 
-/// What the network does to datagrams: the packets of unreliable connections. Conduits lose nothing, so the
-/// agent of the sender does it. Each number is out of 1000 datagrams.
+/// Faults of the network that datagrams meet, the packets of unreliable connections. Conduits lose nothing,
+/// so the agent of the sender causes them. Each number is out of 1000 datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// Are lost.
@@ -319,7 +319,7 @@ impl Agent {
             let mut gone: BTreeSet<u32> = state.machine.ranks().collect();
             gone.retain(|r| self.rank.has_departed(RankId(*r)));
             if !gone.is_empty() {
-                // What they have sent before comes first.
+                // Messages that they sent before come first.
                 while self.rank.poll() > 0 {}
                 self.take_in(state);
             }

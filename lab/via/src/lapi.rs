@@ -72,7 +72,7 @@ pub struct Raises {
     pub completion: Option<CounterId>,
 }
 
-/// What a header handler is called with.
+/// The argument of a header handler.
 #[derive(Debug)]
 pub struct Header<'a> {
     /// The messages of this rank.
@@ -85,7 +85,7 @@ pub struct Header<'a> {
     pub len: usize,
 }
 
-/// What a completion handler is called with.
+/// The argument of a completion handler.
 #[derive(Debug)]
 pub struct CompletedMessage {
     /// The messages of this rank.
@@ -146,7 +146,7 @@ impl Landing {
 /// A message of which something has come.
 #[derive(Default)]
 struct Coming {
-    /// What its first piece said.
+    /// The contents of its first piece.
     begun: Option<Begun>,
     /// Bytes that are in their place, and pieces that came before the first.
     placed: usize,
@@ -430,7 +430,7 @@ impl Lapi {
         }
     }
 
-    /// What came cannot be one of this module's messages.
+    /// Ends the job: a message that arrived cannot be one of this module's.
     fn nonsense(&self, source: RankId, what: &str) -> ! {
         self.rank.fatal(&format!("a message of LAPI from rank {source}: {what}"))
     }

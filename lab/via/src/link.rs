@@ -38,7 +38,7 @@ pub(crate) enum Phase {
 pub(crate) struct Arriving {
     pub(crate) total: u32,
     pub(crate) immediate: Option<u32>,
-    /// What it tells of: an RDMA write of so many bytes.
+    /// The bytes of the RDMA write that it announces.
     pub(crate) written: Option<u32>,
     /// Pieces by their first byte.
     pub(crate) pieces: BTreeMap<u32, Vec<u8>>,
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// What is behind the window may have been seen.
+    /// A message behind the window may have been seen.
     #[test]
     fn old_datagrams_are_not_taken() {
         let mut link = link();

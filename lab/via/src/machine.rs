@@ -37,7 +37,7 @@ use std::collections::VecDeque;
 /// Bytes of a message in one packet at most: what a medium message holds beside the packet itself.
 const PIECE_BYTES: u64 = if cfg!(test) { 32 } else { gasnet::am::MAX_MEDIUM as u64 - 128 };
 
-/// What is to be done outside.
+/// An action of the surroundings that the protocol asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Send a packet. A datagram may be lost, changed, or come twice.
@@ -56,7 +56,7 @@ struct Vi {
     send: Queue,
     receive: Queue,
     link: Option<Link>,
-    /// What became of the last attempt to connect.
+    /// The outcome of the last attempt to connect.
     outcome: Option<Result<RemoteAttributes, ViaError>>,
 }
 
@@ -75,7 +75,7 @@ impl Vi {
     }
 }
 
-/// What a look at a queue finds.
+/// The result of a look at a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polled {
     /// The oldest descriptor is done, and has left the queue.
@@ -86,7 +86,7 @@ pub enum Polled {
     Empty,
 }
 
-/// What a VI is like now.
+/// The present state of a VI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViStatus {
     /// Whose it is.
@@ -271,7 +271,7 @@ impl<R: Region> Machine<R> {
         else {
             return false;
         };
-        // What comes after an RDMA write comes after its bytes.
+        // A message that follows an RDMA write arrives after its bytes.
         if link.writing || entry.work.fence && link.reading > 0 {
             return false;
         }

@@ -18,7 +18,7 @@ pub(crate) trait Region {
     fn store(&self, at: u64, from: &[u8]);
     /// Lets others write and read it from now on, or not, and ends what earlier keys allowed.
     fn share(&mut self, write: bool, read: bool) -> Result<(), ViaError>;
-    /// What others need to access it, if they may.
+    /// The key with which others access it, if they may.
     fn key(&self) -> Option<RegionKey>;
 }
 

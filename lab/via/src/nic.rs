@@ -1,4 +1,4 @@
-//! What programs call.
+//! The functions that programs call.
 #![expect(unsafe_code, reason = "declares the registration of raw memory")]
 
 use crate::agent::Agent;

@@ -10,7 +10,7 @@ use gasnet_sys::mutex::lock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// What is wanted: a call for the next descriptor of a queue, or the next entry of a completion queue.
+/// A request to be called for the next descriptor of a queue, or the next entry of a completion queue.
 pub(crate) enum Wanted {
     Done { vi: ViId, is_receive: bool, call: Box<dyn FnOnce(Completed) + Send> },
     Entry { nic: NicId, cq: CqId, call: Box<dyn FnOnce(ViId, bool) + Send> },
@@ -32,7 +32,7 @@ pub(crate) struct NoticeState {
     pub(crate) thread: Option<JoinHandle<()>>,
 }
 
-/// What is wanted of an agent.
+/// The requests to be called that an agent has.
 #[derive(Default)]
 pub(crate) struct Notices {
     state: Mutex<NoticeState>,

@@ -73,7 +73,7 @@ impl memory::Region for Registered {
     }
 
     fn share(&mut self, write: bool, read: bool) -> Result<(), ViaError> {
-        // What was allowed before ends first.
+        // Accesses that were allowed before end first.
         self.shared = None;
         let modes = match (write, read) {
             (false, false) => return Ok(()),

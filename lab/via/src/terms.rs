@@ -50,7 +50,7 @@ ids! {
     RequestId;
 }
 
-/// What a connection promises about its messages.
+/// The promise of a connection about its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Reliability {
     /// A message arrives at most once, in any order; a corrupt one never. Without a posted receive it is
@@ -97,7 +97,7 @@ pub struct MemoryAttributes {
     pub rdma_read: bool,
 }
 
-/// What each end of a connection tells the other of its VI.
+/// Attributes of a VI that each end of a connection tells the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RemoteAttributes {
     /// Its level.
@@ -181,7 +181,7 @@ pub struct PeerMemory {
     pub at: u64,
 }
 
-/// What a descriptor asks for.
+/// The operation that a descriptor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Send the segments as one message, or receive one into them.
@@ -192,7 +192,7 @@ pub enum Operation {
     Read(PeerMemory),
 }
 
-/// What a send does when no posted receive is known for it, on a reliable VI.
+/// The behaviour of a send when no posted receive is known for it, on a reliable VI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Overrun {
     /// The receiver is asked; if it has none, the connection breaks, and nothing was sent.
@@ -206,7 +206,7 @@ pub enum Overrun {
 /// A unit of work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Descriptor {
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
     /// Memory here, in order.
     pub segments: Vec<Segment>,
@@ -214,7 +214,7 @@ pub struct Descriptor {
     pub immediate: Option<u32>,
     /// It waits until earlier RDMA reads of this VI are done.
     pub fence: bool,
-    /// What to do when no receive is posted for it.
+    /// The behaviour when no receive is posted for it.
     pub overrun: Overrun,
     /// The program's own; it comes back with the completion.
     pub cookie: u64,
@@ -270,7 +270,7 @@ pub struct Errors(pub(crate) u32);
 impl Errors {
     /// None: it has succeeded.
     pub const NONE: Errors = Errors(0);
-    /// What it asks for cannot be.
+    /// The request of the descriptor is impossible as written.
     pub const FORMAT: Errors = Errors(2);
     /// Memory here is not registered, or has another tag than the VI.
     pub const PROTECTION: Errors = Errors(4);
@@ -313,7 +313,7 @@ impl core::fmt::Debug for Errors {
     }
 }
 
-/// What a descriptor that is done has been.
+/// The kind of a descriptor that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Done {
     /// A send.
@@ -333,9 +333,9 @@ pub enum Done {
 pub struct Completed {
     /// The program's own number of it.
     pub cookie: u64,
-    /// What it was.
+    /// Its kind.
     pub done: Done,
-    /// What went wrong.
+    /// Its errors.
     pub errors: Errors,
     /// Bytes that were moved.
     pub len: u32,
@@ -396,7 +396,7 @@ pub enum ViaError {
     Gone,
 }
 
-/// What is reported apart from descriptors, to the owner of the NIC handle.
+/// A report to the owner of the NIC handle, apart from descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Report {
     /// The descriptor of this cookie was refused: it is not in memory that the VI may use, or not aligned.
@@ -420,6 +420,6 @@ pub struct ErrorReport {
     pub nic: NicId,
     /// About what.
     pub vi: ViId,
-    /// What has happened.
+    /// The report.
     pub report: Report,
 }

@@ -49,7 +49,7 @@ pub struct Arguments<'t, K: 'static> {
     operands: bool,
 }
 
-/// What follows the spelling of an option in the same word.
+/// The text that follows the spelling of an option in the same word.
 enum Rest<'w> {
     Nothing,
     /// Behind an `=`.

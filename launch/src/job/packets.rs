@@ -1,4 +1,4 @@
-//! What ranks send to the monitor.
+//! Packets that ranks send to the monitor.
 
 use std::time::Instant;
 

@@ -165,7 +165,7 @@ pub struct HostStats {
 /// Most pages that one event may examine.
 const MAX_PAGES_EXAMINED_PER_EVENT: u32 = 256;
 
-/// What waits for a page.
+/// An operation that waits for a page.
 #[derive(Debug)]
 enum PageWaiter {
     Bytes { head: Head, payload: Vec<u8> },

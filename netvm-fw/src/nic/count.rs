@@ -1,4 +1,4 @@
-//! What the NIC knows of a port: the progress of its commands, reads and acknowledged writes.
+//! The state of a port in the NIC: the progress of its commands, reads and acknowledged writes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

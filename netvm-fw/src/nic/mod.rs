@@ -352,7 +352,7 @@ enum Pending {
     Append { head: Head, message: u32, ppn: Option<Ppn>, payload: Vec<u8> },
 }
 
-/// What follows when a window number's turn has come.
+/// The step to take when a window number's turn has come.
 #[derive(Debug, Clone, Copy)]
 enum Due {
     /// Raise this notification of a port.

@@ -48,7 +48,7 @@ struct Leaving {
     vpn: Vpn,
     /// Operands that are.
     writes: u32,
-    /// What waits for them.
+    /// Actions that wait for them.
     behind: Vec<NicAction>,
 }
 

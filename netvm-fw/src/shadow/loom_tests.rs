@@ -15,7 +15,7 @@ fn page(n: u64) -> Vpn {
     Vpn::new(PortId(1), n)
 }
 
-/// What the DMA touches; relaxed accesses, so that only the protocol can order them.
+/// The word that a DMA touches, by relaxed accesses, so that only the protocol can order them.
 fn cell() -> Arc<AtomicU32> {
     Arc::new(AtomicU32::new(0))
 }

@@ -43,7 +43,7 @@ pub enum SyncObject {
     Condition,
 }
 
-/// What a machine needs before its next step.
+/// The condition of a machine's next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Need {
     /// Perform this atomic at the home; the answer is its reply.

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-/// What the engine is to do next.
+/// The next step of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Serve the first group of this queue.

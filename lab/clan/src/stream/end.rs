@@ -24,7 +24,7 @@ pub(super) struct StreamEnd<'r> {
     pub(super) mine: GlobalPtr<u64>,
     /// The peer's slot, once it has accepted.
     theirs: OnceLock<GlobalPtr<u64>>,
-    /// What the writer and the reader have to tell a peer that has yet to accept.
+    /// News of the writer and the reader for a peer that has yet to accept.
     owed: [Owed; 2],
 }
 

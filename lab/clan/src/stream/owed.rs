@@ -1,4 +1,4 @@
-//! What a half of a stream has to tell a peer whose slot is not known yet.
+//! News of a half of a stream for a peer whose slot is not known yet.
 //!
 //! The half *keeps* its last word here until the peer is known; from then on it tells the peer itself.
 //! Whoever finds the peer, which may be the other half, *pays*: it tells the peer the word that is kept, and

@@ -1,4 +1,4 @@
-//! What the two sides of a stream know about its ring, without memory and without I/O.
+//! The views that the two sides of a stream have of its ring, without memory and without I/O.
 //!
 //! Positions count the bytes of a stream from its beginning and never go back; a byte's place in the ring is
 //! its position modulo the size. Each side has one word that the other side writes: a position, and whether

@@ -60,7 +60,7 @@ pub struct Request {
     pub id: RequestId,
     /// Where it comes from.
     pub from: Address,
-    /// What the client's VI is like.
+    /// The attributes of the client's VI.
     pub attributes: RemoteAttributes,
 }
 
@@ -239,7 +239,7 @@ impl<R: Region> Machine<R> {
         }
     }
 
-    /// What became of the last attempt to connect a VI; `None` while it is under way, or when there was none.
+    /// The outcome of the last attempt to connect a VI; `None` while it is under way, or when there was none.
     pub(crate) fn outcome(&self, id: ViId) -> Result<Option<Result<RemoteAttributes, ViaError>>, ViaError> {
         self.vis.get(id.0).map(|vi| vi.outcome).ok_or(NO_VI)
     }

@@ -1,4 +1,4 @@
-//! What a program makes and ends: handles of the NIC, VIs, completion queues.
+//! Objects that a program makes and ends: handles of the NIC, VIs, completion queues.
 
 use super::{Machine, Vi, ViStatus};
 use crate::memory::Region;

@@ -189,7 +189,7 @@ impl Net {
         self.machines[rank].post(vi, true, work).expect("room");
     }
 
-    /// What comes out of a queue: what it was, errors, bytes, number.
+    /// The descriptors that come out of a queue: operation, errors, bytes, number.
     fn taken(&mut self, rank: usize, vi: ViId, is_receive: bool) -> Vec<(Done, Errors, u32, Option<u32>)> {
         let mut all = Vec::new();
         while let Polled::Done(c) = self.machines[rank].poll(vi, is_receive).expect("a VI") {
@@ -677,7 +677,7 @@ fn via_13_a_completion_queue_loses_nothing() {
     net.receive(0, vis[1], message(ours, 0, 10));
     net.machines[0].resize_cq(nic, cq, 3).expect("more");
     net.send(0, vis[1], message(ours, 0, 10));
-    // What a VI leaves behind goes with it.
+    // Entries of a VI go with it.
     net.machines[0].forget_vi(vis[1]);
     assert_eq!(net.machines[0].take_entry(nic, cq), Ok(None));
     net.machines[0].resize_cq(nic, cq, 1).expect("one receive is posted");

@@ -151,7 +151,8 @@ impl Model {
         }
     }
 
-    /// What decides all that can follow: the VIs, what is on its way, and what the test itself counts.
+    /// A number for all that decides what can follow: the VIs, packets on their way, and the test's own
+    /// counts.
     fn fingerprint(&self) -> u64 {
         let vis = [0, 1].map(|r| self.net.machines[r].vis.get(self.vis[r].0).expect("a VI"));
         let mut flying: Vec<String> = self

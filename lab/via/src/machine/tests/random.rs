@@ -131,7 +131,7 @@ impl Program {
             assert!(self.net.reports(r).len() <= 1, "seed {}", self.seed);
             self.ends[r].expected.clear();
         }
-        // What is left of the old connection arrives during the new one.
+        // Packets of the old connection arrive during the new one.
         self.net.collect();
         let old = std::mem::take(&mut self.net.flying);
         self.net.connect(self.vis);
