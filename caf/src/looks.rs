@@ -48,20 +48,4 @@ impl Image {
         // A loop over several places finds another key each time, and never waits.
         self.count_look();
     }
-
-    /// Notes that the program has looked at memory without a message, and polls from time to time: it may
-    /// wait for what only a handler changes.
-    #[inline]
-    pub fn count_look(&self) {
-        let looks = self.looks.load(Relaxed).wrapping_add(1);
-        self.looks.store(looks, Relaxed);
-        if looks.is_multiple_of(LOOKS_PER_POLL) {
-            self.poll();
-        }
-    }
-
-    #[cold]
-    fn poll(&self) {
-        self.rank.poll();
-    }
 }

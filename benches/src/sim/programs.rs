@@ -196,7 +196,7 @@ impl Cannon {
         let took = time().since(begin);
         let puts = meter.end();
         let check = product.iter().enumerate().map(|(i, v)| v * (1 + i % 7) as f64).sum();
-        Outcome { puts, took, check }
+        ApplicationOutcome { puts, took, check }
     }
 
     /// The same sum, computed without ranks.

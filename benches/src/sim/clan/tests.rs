@@ -19,8 +19,8 @@ fn fig_01_round_trips() {
     within(words_round_trip(&s, Time::ZERO, Time::ZERO).unwrap(), 4.8, 0.1);
     for (octets, [engine, stores, _]) in TABLE_5_1 {
         let (by_engine, by_stores) = (
-            round_trip(&s, 1, octets, Way::Engine).unwrap(),
-            round_trip(&s, 1, octets, Way::Stores).unwrap(),
+            round_trip(&s, 1, octets, MessageWay::Engine).unwrap(),
+            round_trip(&s, 1, octets, MessageWay::Stores).unwrap(),
         );
         if octets <= 4 {
             within(by_engine, engine, 0.2);
@@ -31,7 +31,7 @@ fn fig_01_round_trips() {
         within(by_stores, 10.0 + 2.0 * more * (21.1 + 10.0) / 1e3, 0.5);
         within(by_engine, 13.1 + 2.0 * more * (7.58 + 8.0 + 10.0) / 1e3, 0.5);
     }
-    within(round_trip(&s, 0, 0, Way::Stores).unwrap(), 6.7, 0.2);
+    within(round_trip(&s, 0, 0, MessageWay::Stores).unwrap(), 6.7, 0.2);
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn fig_07_the_same_seed_gives_the_same_trace() {
             let mut end = Connection::new(1 - m.id(), 0, 40);
             for _ in 0..20 {
                 if m.id() == 0 {
-                    end.post(m, Way::Engine);
+                    end.post(m, MessageWay::Engine);
                 }
                 end.receive(m);
                 if m.id() == 1 {
-                    end.post(m, Way::Stores);
+                    end.post(m, MessageWay::Stores);
                 }
             }
         });
@@ -110,7 +110,7 @@ fn a_wrong_constant_moves_the_results() {
     let s = setup();
     let with = |inputs| Setup { inputs, ..s };
     let slow = with(ClanInputs { octets: [8.0, 7.58, 40.0], ..s.inputs });
-    assert!(round_trip(&slow, 1, 400, Way::Stores).unwrap() > 45.0);
+    assert!(round_trip(&slow, 1, 400, MessageWay::Stores).unwrap() > 45.0);
     assert!(bandwidth(&slow, 3200).unwrap() < 200.0);
     let late = with(ClanInputs { events: 50_000.0, ..s.inputs });
     assert!(rate(&late, 1, Served::Events).unwrap() < 35_000.0);
