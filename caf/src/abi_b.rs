@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use crate::abi_a::{image, report};
-use crate::accessors::{Access, Outcome, Task};
+use crate::accessors::{AccessorCall, Outcome, Task};
 use crate::descriptor::{DIMENSION_BYTES, Descriptor, HEAD_BYTES, MAX_RANK};
 use crate::image::Image;
 use crate::memory::{Location, coarray};
@@ -21,7 +21,7 @@ struct There {
 impl There {
     /// # Safety
     /// 1. All pointers are null or those of compiled code for one call (owed by the caller).
-    unsafe fn run(self, image: &Image, access: &Access<'_>) -> Result<Outcome, Failure> {
+    unsafe fn run(self, image: &Image, access: &AccessorCall<'_>) -> Result<Outcome, Failure> {
         // SAFETY: (1).
         unsafe {
             let coarray = coarray(self.token)?;
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn _gfortran_caf_get_from_remote(
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
         // SAFETY: see above.
         let lengths = [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)];
-        let access = Access {
+        let access = AccessorCall {
             task: Task::Get,
             hash,
             image: image.level().this_image(),
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn _gfortran_caf_send_to_remote(
         let lengths = [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)];
         let size = if source_length.is_null() { size } else { size * lengths[1] * count(source) };
         let from = if source.is_null() { data } else { Descriptor::at(source.cast_mut()).base() };
-        let access = Access {
+        let access = AccessorCall {
             task: Task::Set,
             hash,
             image: image.level().this_image(),
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn _gfortran_caf_transfer_between_remotes(
     let me = image.level().this_image();
     let read = image.accessor_hash(source_accessor).and_then(|hash| unsafe {
         // SAFETY: see above.
-        let access = Access {
+        let access = AccessorCall {
             task: Task::Get,
             hash,
             image: me,
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn _gfortran_caf_transfer_between_remotes(
     report_from.finish(image, Ok(()));
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
         // SAFETY: see above.
-        let access = Access {
+        let access = AccessorCall {
             task: Task::Set,
             hash,
             image: me,
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn _gfortran_caf_is_present_on_remote(
     let there = There { token, index, team: std::ptr::null(), team_number: std::ptr::null() };
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
         // SAFETY: owed by the caller.
-        let access = Access {
+        let access = AccessorCall {
             task: Task::Presence,
             hash,
             image: image.level().this_image(),

@@ -64,7 +64,7 @@ pub enum Task {
 
 /// An access, apart from where its elements are.
 #[derive(Debug, Clone)]
-pub struct Access<'a> {
+pub struct AccessorCall<'a> {
     /// What to do.
     pub task: Task,
     /// The accessor.
@@ -122,7 +122,7 @@ impl Aligned {
     }
 }
 
-impl Access<'_> {
+impl AccessorCall<'_> {
     /// Calls the accessor for elements that lie at `base`.
     ///
     /// # Errors
@@ -206,14 +206,14 @@ impl Access<'_> {
     }
 
     fn write(&self, message: &mut Writer) {
-        let Access { task, hash, image, bytes, lengths, left, reshape, right, values, data } = self;
+        let AccessorCall { task, hash, image, bytes, lengths, left, reshape, right, values, data } = self;
         let numbers = [*task as u64, *hash as u64, *image as u64, *bytes as u64, u64::from(*reshape)];
         let lengths = lengths.map(|n| n as u64);
         numbers.into_iter().chain(lengths).for_each(|n| message.number(n));
         [left, right, values, data].into_iter().for_each(|part| message.bytes(part));
     }
 
-    fn read<'a>(message: &mut Parser<'a>) -> Option<Access<'a>> {
+    fn read<'a>(message: &mut Parser<'a>) -> Option<AccessorCall<'a>> {
         let tasks = [Task::Get, Task::Set, Task::Presence];
         let task = *tasks.get(message.number()? as usize)?;
         let (hash, image) = (message.number()? as c_int, message.number()? as c_int);
@@ -221,7 +221,7 @@ impl Access<'_> {
         let lengths = [message.number()? as usize, message.number()? as usize];
         let [left, right, values, data] =
             [message.bytes()?, message.bytes()?, message.bytes()?, message.bytes()?];
-        Some(Access { task, hash, image, bytes, lengths, left, reshape, right, values, data })
+        Some(AccessorCall { task, hash, image, bytes, lengths, left, reshape, right, values, data })
     }
 }
 
@@ -273,7 +273,7 @@ impl Image {
         coarray: &Coarray,
         rank: RankId,
         mapped: *mut u8,
-        access: &Access<'_>,
+        access: &AccessorCall<'_>,
     ) -> Result<Outcome, Failure> {
         self.count_look();
         let bare = coarray.is_bare && !coarray.has_components.load(Relaxed);
@@ -374,7 +374,7 @@ fn take_part(image: &Image, from: RankId, parser: &mut Parser<'_>) -> Result<Vec
     };
     let mut question = Parser(&question);
     let offset = question.number().ok_or_else(nonsense)?;
-    let access = Access::read(&mut question).ok_or_else(nonsense)?;
+    let access = AccessorCall::read(&mut question).ok_or_else(nonsense)?;
     let own = image.rank.table().get(image.rank.id()).filter(|own| offset < own.size as u64);
     let base = own.ok_or_else(nonsense)?.local.wrapping_add(offset as usize);
     let mut answer = Writer::default();
