@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use crate::abi_a::{image, report};
-use crate::accessors::{AccessorCall, Outcome, Task};
+use crate::accessors::{AccessOutcome, AccessorCall, Task};
 use crate::descriptor::{DIMENSION_BYTES, Descriptor, HEAD_BYTES, MAX_RANK};
 use crate::image::Image;
 use crate::memory::{Location, coarray};
@@ -21,7 +21,7 @@ struct There {
 impl There {
     /// # Safety
     /// 1. All pointers are null or those of compiled code for one call (owed by the caller).
-    unsafe fn run(self, image: &Image, access: &AccessorCall<'_>) -> Result<Outcome, Failure> {
+    unsafe fn run(self, image: &Image, access: &AccessorCall<'_>) -> Result<AccessOutcome, Failure> {
         // SAFETY: (1).
         unsafe {
             let coarray = coarray(self.token)?;
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn _gfortran_caf_get_from_remote(
 /// # Safety
 /// 1. All pointers are those of compiled code for this call (owed by the caller).
 unsafe fn deliver(
-    outcome: &Outcome,
+    outcome: &AccessOutcome,
     to: *mut *mut u8,
     descriptor: *mut u8,
     reshape: bool,

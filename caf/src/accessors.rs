@@ -89,7 +89,7 @@ pub struct AccessorCall<'a> {
 
 /// What an access comes to.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct AccessOutcome {
     /// Characters of an element.
     pub length: usize,
     /// The descriptor of the elements, if they have one.
@@ -131,7 +131,7 @@ impl AccessorCall<'_> {
     /// # Safety
     /// 1. `base` is the first byte of the coarray that the accessor is for, in memory of this process. 2. The
     ///    other parts are as compiled code has handed them over (both owed by the caller).
-    pub unsafe fn run(&self, image: &Image, base: *mut u8) -> Result<Outcome, Failure> {
+    pub unsafe fn run(&self, image: &Image, base: *mut u8) -> Result<AccessOutcome, Failure> {
         let found = lock(&image.accessors).all.iter().find(|(hash, _)| *hash == self.hash).copied();
         let (_, function) = found.ok_or_else(|| {
             Failure::other(format!(
@@ -161,7 +161,7 @@ impl AccessorCall<'_> {
                     let f: Presence = std::mem::transmute(function);
                     let mut result = 0;
                     f(values.at(), &self.image, &mut result, base, nobody, 0);
-                    Ok(Outcome { data: vec![u8::from(result != 0)], ..Outcome::default() })
+                    Ok(AccessOutcome { data: vec![u8::from(result != 0)], ..AccessOutcome::default() })
                 }
                 Task::Set => {
                     let f: Setter = std::mem::transmute(function);
@@ -169,7 +169,7 @@ impl AccessorCall<'_> {
                     let elements = data.at();
                     let from = described(&mut right, self.right, elements);
                     f(values.at(), &self.image, to, from, nobody, 0, &lengths[0], &lengths[1]);
-                    Ok(Outcome::default())
+                    Ok(AccessOutcome::default())
                 }
                 Task::Get => {
                     let f: Getter = std::mem::transmute(function);
@@ -199,7 +199,7 @@ impl AccessorCall<'_> {
                     if free != 0 {
                         libc::free(address.cast());
                     }
-                    Ok(Outcome { length, descriptor, data })
+                    Ok(AccessOutcome { length, descriptor, data })
                 }
             }
         }
@@ -225,16 +225,16 @@ impl AccessorCall<'_> {
     }
 }
 
-impl Outcome {
+impl AccessOutcome {
     fn write(&self, message: &mut Writer) {
         message.number(self.length as u64);
         message.bytes(&self.descriptor);
         message.bytes(&self.data);
     }
 
-    fn read(message: &mut Parser<'_>) -> Option<Outcome> {
+    fn read(message: &mut Parser<'_>) -> Option<AccessOutcome> {
         let length = message.number()? as usize;
-        Some(Outcome { length, descriptor: message.bytes()?.to_vec(), data: message.bytes()?.to_vec() })
+        Some(AccessOutcome { length, descriptor: message.bytes()?.to_vec(), data: message.bytes()?.to_vec() })
     }
 }
 
@@ -274,7 +274,7 @@ impl Image {
         rank: RankId,
         mapped: *mut u8,
         access: &AccessorCall<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<AccessOutcome, Failure> {
         self.count_look();
         let bare = coarray.is_bare && !coarray.has_components.load(Relaxed);
         if rank == self.rank.id() || bare && !mapped.is_null() {
@@ -286,7 +286,7 @@ impl Image {
         message.number(coarray.offset);
         access.write(&mut message);
         let answer = self.ask_in_parts(rank, PART, &message.0)?;
-        Outcome::read(&mut Parser(&answer)).ok_or_else(|| Failure::other("an answer that ends early"))
+        AccessOutcome::read(&mut Parser(&answer)).ok_or_else(|| Failure::other("an answer that ends early"))
     }
 
     /// Sends a question of any length; returns the answer.

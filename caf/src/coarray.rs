@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 /// Why memory is registered: numbers that the compiler knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CoarrayKind {
     /// A coarray that exists from the start.
     Static,
     /// A coarray that is allocated.
@@ -27,7 +27,7 @@ pub struct Coarray {
     /// Bytes that compiled code may use.
     pub bytes: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: CoarrayKind,
     /// Elements of locks and events; else 0.
     pub count: u64,
     /// Whether its elements are of an intrinsic type.

@@ -15,7 +15,7 @@
 //! on image 1 of the initial team, in whatever team it is executed: it excludes all images.
 
 use crate::cells::Word;
-use crate::coarray::{Coarray, Kind};
+use crate::coarray::{Coarray, CoarrayKind};
 use crate::image::Image;
 use crate::peers::{GRANTED, NEXT};
 use crate::stat::{Failure, code};
@@ -72,7 +72,7 @@ impl Image {
     }
 
     fn lock_at(&self, token: &Coarray, index: usize, image: i32) -> Result<Word, Failure> {
-        if token.kind == Kind::Critical {
+        if token.kind == CoarrayKind::Critical {
             return Ok(Word { rank: RankId(0), offset: token.offset });
         }
         self.cell(token, index, image)

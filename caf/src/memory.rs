@@ -8,7 +8,7 @@
 //! code also copies and forgets their tokens, so that these say nothing: nobody follows them.
 #![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
 
-use crate::coarray::{Coarray, Kind};
+use crate::coarray::{Coarray, CoarrayKind};
 use crate::descriptor::{Class, DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
 use crate::image::{Block, Image, Level, Tables, lock};
 use crate::joint::{ALLOCATE, How};
@@ -44,7 +44,7 @@ pub struct Location {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// A coarray, or locks or events, of so many bytes or elements.
-    Coarray(Kind, u64),
+    Coarray(CoarrayKind, u64),
     /// A component that has no memory yet.
     Component,
     /// Memory of a component.
@@ -101,7 +101,7 @@ impl Coarray {
 
     /// The dimensions with which it was allocated; `None` for others. The descriptor may be gone later.
     pub fn shape(&self) -> Option<&[Dimension]> {
-        if self.kind != Kind::Allocated {
+        if self.kind != CoarrayKind::Allocated {
             return None;
         }
         let shape = self.shape.get_or_init(|| {
@@ -211,7 +211,7 @@ impl Image {
             }
             Request::Block(bytes) => self.register_block(bytes, home, descriptor),
             // Compiled code registers memory of components as coarrays, too: one image alone may do so.
-            Request::Coarray(Kind::Allocated, bytes)
+            Request::Coarray(CoarrayKind::Allocated, bytes)
                 if !is_coarray(home, descriptor) || self.is_in_coarray(home.addr()) =>
             {
                 self.register_block(bytes as usize, home, descriptor)
@@ -229,12 +229,12 @@ impl Image {
 
     fn register_coarray(
         &self,
-        kind: Kind,
+        kind: CoarrayKind,
         n: u64,
         home: *mut u8,
         descriptor: Descriptor,
     ) -> Result<&'static Coarray, Failure> {
-        let cells = matches!(kind, Kind::Locks | Kind::Events | Kind::Critical);
+        let cells = matches!(kind, CoarrayKind::Locks | CoarrayKind::Events | CoarrayKind::Critical);
         let bytes = if cells { n.saturating_mul(CELL_BYTES) } else { n };
         let begun = self.begun.load(Relaxed);
         let offset = if begun { self.agree(n, bytes)? } else { self.take_alone(bytes)? };
@@ -254,12 +254,12 @@ impl Image {
         let mut tables = lock(&self.tables);
         tables.coarrays.insert(address);
         tables.places.insert(offset, (bytes, address));
-        if kind == Kind::Allocated {
+        if kind == CoarrayKind::Allocated {
             self.fresh.store(true, Relaxed);
         }
         if !begun {
             tables.statics = mix(mix(tables.statics, bytes), kind as u64);
-        } else if kind == Kind::Allocated || cells {
+        } else if kind == CoarrayKind::Allocated || cells {
             lock(&self.level().coarrays).insert(address);
         }
         drop(tables);

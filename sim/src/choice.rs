@@ -25,7 +25,7 @@ const LONGEST_DELAY_BITS: u64 = 10;
 
 /// A thing that can happen next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub struct NextStep {
     /// Its chain; that of a rank's program is the number of the rank.
     pub chain: u32,
     /// Different for all steps of a run.
@@ -57,7 +57,7 @@ pub enum Kind {
     Other,
 }
 
-impl core::fmt::Display for Way {
+impl core::fmt::Display for NextStep {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let rank = self.rank;
         match self.kind {
@@ -239,7 +239,7 @@ impl Chooser {
     }
 
     /// Chooses one of at least one way.
-    pub fn choose(&mut self, ways: &[Way]) -> usize {
+    pub fn choose(&mut self, ways: &[NextStep]) -> usize {
         if ways.len() < 2 {
             return 0;
         }
@@ -256,10 +256,10 @@ impl Chooser {
         way
     }
 
-    fn pick(&mut self, choice: u64, ways: &[Way]) -> usize {
+    fn pick(&mut self, choice: u64, ways: &[NextStep]) -> usize {
         // Whoever only looks again comes last.
         let busy = ways.iter().any(|way| !way.spins);
-        let open = |way: &Way| !busy || !way.spins;
+        let open = |way: &NextStep| !busy || !way.spins;
         let rng = &mut self.rng;
         match &mut self.how {
             How::Random => {
@@ -275,7 +275,7 @@ impl Chooser {
                 best
             }
             How::Priorities { by_chain, of, lower } => {
-                let name = |way: &Way| match by_chain {
+                let name = |way: &NextStep| match by_chain {
                     true => u64::from(way.chain),
                     false if way.kind == Kind::GoesOn => u64::from(way.rank),
                     false => 1 << 62 | way.step,
@@ -298,7 +298,8 @@ impl Chooser {
                     let length = 1 << rng.below(LONGEST_DELAY_BITS + 1);
                     delayed.push((ways[0].chain, choice + length));
                 }
-                let free = |way: &Way| open(way) && !delayed.iter().any(|(chain, _)| *chain == way.chain);
+                let free =
+                    |way: &NextStep| open(way) && !delayed.iter().any(|(chain, _)| *chain == way.chain);
                 ways.iter().position(free).unwrap_or(0)
             }
             How::Again { left, exactly } => match left.last() {
@@ -317,13 +318,17 @@ impl Chooser {
 }
 
 /// The way of the highest priority, of those that are open.
-fn highest(ways: &[Way], open: &dyn Fn(&Way) -> bool, mut priority: impl FnMut(&Way) -> u64) -> usize {
+fn highest(
+    ways: &[NextStep],
+    open: &dyn Fn(&NextStep) -> bool,
+    mut priority: impl FnMut(&NextStep) -> u64,
+) -> usize {
     let all: Vec<u64> = ways.iter().map(|way| if open(way) { priority(way) } else { 0 }).collect();
     let best = (0..ways.len()).filter(|i| open(&ways[*i])).max_by_key(|i| (all[*i], core::cmp::Reverse(*i)));
     best.unwrap_or(0)
 }
 
-fn hash(ways: &[Way]) -> u32 {
+fn hash(ways: &[NextStep]) -> u32 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for way in ways {
         for word in [u64::from(way.chain), u64::from(way.rank), way.kind as u64] {
@@ -409,9 +414,9 @@ mod tests {
         let mut left = vec![steps; threads as usize];
         let mut order = Vec::new();
         loop {
-            let ways: Vec<Way> = (0..threads)
+            let ways: Vec<NextStep> = (0..threads)
                 .filter(|t| left[*t as usize] > 0)
-                .map(|t| Way {
+                .map(|t| NextStep {
                     chain: t,
                     step: u64::from(t) << 32 | left[t as usize],
                     rank: t,
@@ -501,7 +506,7 @@ mod tests {
     #[test]
     fn whoever_spins_comes_last() {
         let way =
-            |chain, spins| Way { chain, step: u64::from(chain), rank: chain, spins, kind: Kind::GoesOn };
+            |chain, spins| NextStep { chain, step: u64::from(chain), rank: chain, spins, kind: Kind::GoesOn };
         for seed in 0..100 {
             let mut chooser = Chooser::new(Explore::Mixed, seed, 10).unwrap();
             assert_eq!(chooser.choose(&[way(0, true), way(1, false), way(2, true)]), 1);

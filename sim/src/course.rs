@@ -1,6 +1,6 @@
 //! The course of events: the queue, packets on their way, and the turns of ranks.
 
-use crate::choice::{Chooser, Kind, MOST_WAYS, Way};
+use crate::choice::{Chooser, Kind, MOST_WAYS, NextStep};
 use crate::event::{Activity, Body, Bytes, FrameBuf, HEADER_BYTES, Left, OneSidedOp, Owner, WorldEvent};
 use crate::time::Time;
 use crate::world::World;
@@ -176,7 +176,8 @@ impl World {
 
     fn chosen(&mut self, chooser: &mut Chooser) -> Option<Step> {
         let ready = self.ready.len().min(MOST_WAYS);
-        let mut ways: Vec<Way> = self.ready.iter().take(ready).map(|rank| self.way_of_rank(*rank)).collect();
+        let mut ways: Vec<NextStep> =
+            self.ready.iter().take(ready).map(|rank| self.way_of_rank(*rank)).collect();
         let mut events: Vec<QueuedEvent> = Vec::new();
         while ready + events.len() < MOST_WAYS
             && let Some(event) = self.queue.pop()
@@ -196,12 +197,12 @@ impl World {
         }
     }
 
-    fn way_of_rank(&self, rank: u32) -> Way {
+    fn way_of_rank(&self, rank: u32) -> NextStep {
         let spins = self.ranks[rank as usize].empty_polls > 1;
-        Way { chain: rank, step: 1 << 63 | u64::from(rank), rank, spins, kind: Kind::GoesOn }
+        NextStep { chain: rank, step: 1 << 63 | u64::from(rank), rank, spins, kind: Kind::GoesOn }
     }
 
-    fn way_of_event(&self, event: &QueuedEvent) -> Way {
+    fn way_of_event(&self, event: &QueuedEvent) -> NextStep {
         let (rank, kind) = match event.event {
             WorldEvent::Resume(rank) => return self.way_of_rank(rank),
             WorldEvent::Arrive(packet) => match self.packets.get(packet as usize) {
@@ -212,7 +213,7 @@ impl World {
             WorldEvent::Nic(rank, _) => (rank, Kind::Other),
             WorldEvent::Device(_) => (u32::MAX, Kind::Other),
         };
-        Way { chain: event.chain, step: event.number, rank, spins: false, kind }
+        NextStep { chain: event.chain, step: event.number, rank, spins: false, kind }
     }
 
     fn record(&mut self, kind: u64, who: u64, what: u64) {

@@ -52,7 +52,7 @@ mod world;
 pub use bare::{Bare, Machine};
 pub use card::Stage;
 pub use cell::{Bound, Cell};
-pub use choice::{Chooser, Explore, Kind, Pick, Way};
+pub use choice::{Chooser, Explore, Kind, NextStep, Pick};
 pub use clan::{
     Arbitration, Burst, ClanCards, ClanCosts, ClanInputs, ClanStats, ENTRY, Immediate, Plan, Request, WORD,
 };

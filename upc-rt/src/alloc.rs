@@ -13,7 +13,7 @@
 
 use crate::control::field;
 use crate::heap::{FreeError, Heap, NeedPages, PAGE_BYTES};
-use crate::objects::{Found, Spread};
+use crate::objects::{FreedObject, Spread};
 use crate::state::{Upc, upc};
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::atomics::Function;
@@ -289,11 +289,11 @@ impl Upc {
             self.fatal("upc_free: the pointer is to a shared variable, not to something that upc_alloc, upc_global_alloc or upc_all_alloc returned");
         }
         match self.keep_freed(t, off) {
-            Found::Unknown => self.free_now(t, off),
-            Found::Freed => self.fatal(&format!(
+            FreedObject::Unknown => self.free_now(t, off),
+            FreedObject::Freed => self.fatal(&format!(
                 "upc_free: the object at the pointer has been freed before (thread {t}, offset {off:#x})"
             )),
-            Found::Kept(block) => {
+            FreedObject::Kept(block) => {
                 lock(&self.freed).push(t, block);
                 let heap = self.layout.heap_hi - self.layout.heap_lo;
                 let oldest = || lock(&self.freed).too_many(heap, self.size);

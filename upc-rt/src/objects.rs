@@ -157,7 +157,7 @@ impl Freed {
 
 /// What [`Upc::keep_freed`] has found at the place of an object that is to be freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum FreedObject {
     /// It was freed before.
     Freed,
     /// It is marked as freed now, and has this memory.
@@ -228,21 +228,21 @@ impl Upc {
     }
 
     /// Marks the object at a place as freed, if the program is checked.
-    pub fn keep_freed(&self, t: u32, o: u64) -> Found {
+    pub fn keep_freed(&self, t: u32, o: u64) -> FreedObject {
         let block = if self.sanitized() { self.block_at(t, o) } else { None };
         let Some(block) = block.filter(|block| block.start == o && block.bytes > Label::BYTES) else {
-            return Found::Unknown;
+            return FreedObject::Unknown;
         };
         let label = self.get_label(t, block);
         match label.mark ^ block.start {
-            Label::FREED => Found::Freed,
+            Label::FREED => FreedObject::Freed,
             Label::MARK => {
                 // Without its number, so that nobody who knows the object takes it for alive.
                 let on = u64::from(label.on as u32);
                 self.put_label(t, block, Label { mark: Label::FREED ^ block.start, on, ..label });
-                Found::Kept(block)
+                FreedObject::Kept(block)
             }
-            _ => Found::Unknown,
+            _ => FreedObject::Unknown,
         }
     }
 

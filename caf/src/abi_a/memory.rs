@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use super::{image, report};
-use crate::coarray::Kind;
+use crate::coarray::CoarrayKind;
 use crate::descriptor::Descriptor;
 use crate::memory::Request;
 use crate::stat::{Failure, code};
@@ -31,11 +31,11 @@ pub unsafe extern "C" fn _gfortran_caf_register(
     let (report, descriptor) = unsafe { (report(stat, message, len), Descriptor::at(descriptor)) };
     let image = image();
     let request = match kind {
-        0 => Ok(Request::Coarray(Kind::Static, n as u64)),
-        1 => Ok(Request::Coarray(Kind::Allocated, n as u64)),
-        2 | 3 => Ok(Request::Coarray(Kind::Locks, n as u64)),
-        4 => Ok(Request::Coarray(Kind::Critical, n as u64)),
-        5 | 6 => Ok(Request::Coarray(Kind::Events, n as u64)),
+        0 => Ok(Request::Coarray(CoarrayKind::Static, n as u64)),
+        1 => Ok(Request::Coarray(CoarrayKind::Allocated, n as u64)),
+        2 | 3 => Ok(Request::Coarray(CoarrayKind::Locks, n as u64)),
+        4 => Ok(Request::Coarray(CoarrayKind::Critical, n as u64)),
+        5 | 6 => Ok(Request::Coarray(CoarrayKind::Events, n as u64)),
         7 => Ok(Request::Component),
         8 => Ok(Request::Block(n)),
         kind => {

@@ -659,7 +659,7 @@ mod tests;
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
-    use gasnet_wire::prim::UnsafeCell;
+    use loom::cell::UnsafeCell;
     use loom::sync::Arc;
 
     struct Model(Entry, UnsafeCell<u8>);

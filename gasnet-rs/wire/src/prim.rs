@@ -4,7 +4,7 @@
 #[cfg(not(loom))]
 pub use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;

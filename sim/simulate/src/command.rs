@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "asks for equal addresses in all runs")]
 
 use crate::faults::Faults;
-use crate::plan::Plan;
+use crate::plan::SimulationPlan;
 use crate::vessel::PLAN;
 use gasnet_sim::Explore;
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ const SEGMENT_BYTES: usize = 64 << 20;
 #[derive(Debug, PartialEq)]
 enum Asked {
     Print(&'static str),
-    Run { plan: Box<Plan>, picks: String, gdb: bool, program: OsString, arguments: Vec<OsString> },
+    Run { plan: Box<SimulationPlan>, picks: String, gdb: bool, program: OsString, arguments: Vec<OsString> },
 }
 
 /// Does what the arguments of `gasnetrun` behind `--simulate` ask for; returns the exit status, unless it
@@ -89,7 +89,7 @@ fn path(program: &OsString) -> OsString {
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
     use lexopt::prelude::*;
     let mut parser = lexopt::Parser::from_args(arguments);
-    let mut plan = Plan { ranks: 0, segment: SEGMENT_BYTES, ..Plan::default() };
+    let mut plan = SimulationPlan { ranks: 0, segment: SEGMENT_BYTES, ..SimulationPlan::default() };
     let (mut again, mut gdb, mut program) = (None, false, None);
     let mut rest = Vec::new();
     while let Some(argument) = parser.next().map_err(text)? {
@@ -129,7 +129,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     let mut picks = String::new();
     if let Some(file) = again {
         let read = std::fs::read_to_string(&file).map_err(|why| format!("{file}: {why}"))?;
-        plan = Plan::read(&read).map_err(|why| format!("{file}: {why}"))?;
+        plan = SimulationPlan::read(&read).map_err(|why| format!("{file}: {why}"))?;
         let lines = read.lines().filter(|line| line.starts_with("trace ") || line.starts_with("pick "));
         lines.for_each(|line| picks += &format!("{line}\n"));
     } else if plan.ranks == 0 {

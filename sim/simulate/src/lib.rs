@@ -34,14 +34,14 @@ pub use vessel::serve;
 
 use gasnet::Rank;
 use gasnet_sim::Chooser;
-use plan::Plan;
+use plan::SimulationPlan;
 use run::{Ended, run};
 use std::time::Instant;
 
 /// Ranks to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    plan: Plan,
+    plan: SimulationPlan,
 }
 
 /// So many ranks, on hosts of their own with the network `modern-ib`.
@@ -49,7 +49,7 @@ pub struct Simulation {
 /// The variables `GASNET_SIM_SEED` and `GASNET_SIM_RUNS` say which seed is the first, and how many runs there
 /// are; with the former alone there is one.
 pub fn ranks(ranks: u32) -> Simulation {
-    Simulation { plan: Plan { ranks: ranks.max(1), ..Plan::default() } }
+    Simulation { plan: SimulationPlan { ranks: ranks.max(1), ..SimulationPlan::default() } }
 }
 
 impl Simulation {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What is to be simulated.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct SimulationPlan {
     pub(crate) ranks: u32,
     pub(crate) machine: String,
     /// The first seed, and how many.
@@ -31,9 +31,9 @@ const MAGIC: &str = "gasnet-sim 1";
 /// Choices of a run of which nothing is known.
 const FIRST_GUESS_CHOICES: u64 = 1000;
 
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
+impl Default for SimulationPlan {
+    fn default() -> SimulationPlan {
+        SimulationPlan {
             ranks: 1,
             machine: "modern-ib".into(),
             seed: 1,
@@ -49,7 +49,7 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
+impl SimulationPlan {
     pub(crate) fn set_machine(&mut self, name: &str) -> Result<(), String> {
         if let Some((_, ranks)) = name.split_once('/')
             && ranks != "1"
@@ -105,7 +105,7 @@ impl Plan {
 
     /// The plan as text, without the picks.
     pub(crate) fn text(&self) -> String {
-        let Plan { ranks, machine, seed, runs, faults, segment, length, name, .. } = self;
+        let SimulationPlan { ranks, machine, seed, runs, faults, segment, length, name, .. } = self;
         let mut text = format!(
             "{MAGIC}\nranks {ranks}\nmachine {machine}\nseed {seed}\nruns {runs}\nexplore {}\nfaults {}\nsegment {segment}\nlength \
              {length}\nname {name}\n",
@@ -122,7 +122,7 @@ impl Plan {
     ///
     /// # Errors
     /// A sentence about what is wrong.
-    pub(crate) fn read(text: &str) -> Result<Plan, String> {
+    pub(crate) fn read(text: &str) -> Result<SimulationPlan, String> {
         let mut lines = text.lines();
         let magic = lines.next().unwrap_or_default();
         if magic != MAGIC {
@@ -130,7 +130,7 @@ impl Plan {
                 "it begins with '{magic}' and not with '{MAGIC}': another version made it, or it is no such file"
             ));
         }
-        let mut plan = Plan::default();
+        let mut plan = SimulationPlan::default();
         let (mut picks, mut trace) = (Vec::new(), None);
         for line in lines {
             let (word, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_as_it_was_written() {
-        let mut plan = Plan {
+        let mut plan = SimulationPlan {
             ranks: 6,
             seed: 1187,
             runs: 2000,
@@ -188,16 +188,16 @@ mod tests {
             time: Some(Duration::from_secs(600)),
             length: 9412,
             name: "queue".into(),
-            ..Plan::default()
+            ..SimulationPlan::default()
         };
-        assert_eq!(Plan::read(&plan.text()), Ok(plan.clone()));
+        assert_eq!(SimulationPlan::read(&plan.text()), Ok(plan.clone()));
         let pick =
             Pick { choice: 812, way: 3, ways: 0x9af3c1, text: "rank 4 goes on before rank 2 goes on".into() };
         let file = format!("{}ended 101 rank 2 panicked\ntrace ff\n{}", plan.text(), pick_line(&pick));
         plan.again = Some((vec![pick], 255));
-        assert_eq!(Plan::read(&file), Ok(plan));
+        assert_eq!(SimulationPlan::read(&file), Ok(plan));
         for wrong in ["", "gasnet-sim 2\n", "gasnet-sim 1\nranks many\n", "gasnet-sim 1\nwhat 1\n"] {
-            assert!(Plan::read(wrong).is_err(), "{wrong}");
+            assert!(SimulationPlan::read(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One run, and what it came to.
 
 use crate::faults::Faults;
-use crate::plan::{Plan, pick_line, read_pick};
+use crate::plan::{SimulationPlan, pick_line, read_pick};
 use gasnet::Rank;
 use gasnet_sim::{Chooser, Cluster, CostModel, Failure, Pick, Time, What};
 use std::cell::RefCell;
@@ -49,7 +49,7 @@ impl Ended {
 
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct RunOutcome {
     pub(crate) ended: Ended,
     /// A sentence about it, and where in the program.
     pub(crate) text: String,
@@ -63,10 +63,10 @@ pub(crate) struct Outcome {
     pub(crate) differs: Option<u64>,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// One of which nothing is known but how it ended.
-    pub(crate) fn bare(ended: Ended, text: String) -> Outcome {
-        Outcome {
+    pub(crate) fn bare(ended: Ended, text: String) -> RunOutcome {
+        RunOutcome {
             ended,
             text,
             place: String::new(),
@@ -80,7 +80,7 @@ impl Outcome {
     }
 
     /// Whether two runs have failed for the same reason, as far as one can see.
-    pub(crate) fn fails_like(&self, other: &Outcome) -> bool {
+    pub(crate) fn fails_like(&self, other: &RunOutcome) -> bool {
         self.ended == other.ended && self.place == other.place
     }
 
@@ -103,11 +103,11 @@ impl Outcome {
     }
 
     /// Reads it; `None` if it is not whole.
-    pub(crate) fn decode(text: &str) -> Option<Outcome> {
+    pub(crate) fn decode(text: &str) -> Option<RunOutcome> {
         let mut lines = text.strip_suffix("end\n")?.lines();
         let line = |text: &str| text.replace('\u{1}', "\n");
         let mut next = || lines.next();
-        Some(Outcome {
+        Some(RunOutcome {
             ended: Ended::of(next()?.parse().ok()?),
             text: line(next()?),
             place: line(next()?),
@@ -151,15 +151,15 @@ fn note_panics() {
 
 /// Runs a program on all ranks of a plan.
 pub(crate) fn run(
-    plan: &Plan,
+    plan: &SimulationPlan,
     seed: u64,
     chooser: Option<Chooser>,
     program: &dyn Fn(&'static Rank),
-) -> Outcome {
+) -> RunOutcome {
     note_panics();
     PLACE.take();
     let Some(model) = CostModel::named(&plan.machine) else {
-        return Outcome::bare(Ended::NoStart, format!("there is no machine {}", plan.machine));
+        return RunOutcome::bare(Ended::NoStart, format!("there is no machine {}", plan.machine));
     };
     // Thousands of endless runs are no use.
     let most = if chooser.is_some() { (plan.length * 200).max(1_000_000) } else { MOST_EVENTS };
@@ -183,7 +183,7 @@ pub(crate) fn run(
             (ended, text, time, events, trace, chooser.map(|chooser| *chooser))
         }
     };
-    Outcome {
+    RunOutcome {
         ended,
         text,
         place: PLACE.take(),

@@ -1,7 +1,7 @@
 //! Makes a failure small, and says what is left of it.
 
-use crate::plan::Plan;
-use crate::run::Outcome;
+use crate::plan::SimulationPlan;
+use crate::run::RunOutcome;
 use gasnet_sim::Pick;
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 pub(crate) struct Small {
     pub(crate) picks: Vec<Pick>,
     /// The run with these alone; `None` if no picks repeat the failure.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<RunOutcome>,
     pub(crate) runs: u32,
 }
 
 /// Leaves picks out of a failure as long as it stays the same one (ddmin, Zeller and Hildebrandt 2002).
-pub(crate) fn shrink(failure: &Outcome, again: &mut dyn FnMut(Vec<Pick>) -> Outcome) -> Small {
+pub(crate) fn shrink(failure: &RunOutcome, again: &mut dyn FnMut(Vec<Pick>) -> RunOutcome) -> Small {
     let began = Instant::now();
     let mut runs = 0;
     let mut picks = failure.picks.clone();
@@ -75,9 +75,9 @@ pub(crate) fn thousands(number: u64) -> String {
 
 /// What is said about a failure.
 pub(crate) fn report(
-    plan: &Plan,
+    plan: &SimulationPlan,
     seed: u64,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     small: &Small,
     how: &str,
     took: Duration,
@@ -126,8 +126,8 @@ mod tests {
         Pick { choice, way: 1, ways: 0, text: String::new() }
     }
 
-    fn outcome(ended: Ended, picks: Vec<Pick>) -> Outcome {
-        Outcome { picks, choices: 1000, ..Outcome::bare(ended, "text".into()) }
+    fn outcome(ended: Ended, picks: Vec<Pick>) -> RunOutcome {
+        RunOutcome { picks, choices: 1000, ..RunOutcome::bare(ended, "text".into()) }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A program that `gasnetrun --simulate` has started: it becomes the simulator of all its ranks.
 #![expect(unsafe_code, reason = "copies a closure of no bytes; forks")]
 
-use crate::plan::{Plan, pick_line};
-use crate::run::{Ended, Outcome, run};
+use crate::plan::{SimulationPlan, pick_line};
+use crate::run::{Ended, RunOutcome, run};
 use crate::shrink::{self, thousands};
 use core::mem::{ManuallyDrop, needs_drop, size_of};
 use gasnet::Rank;
@@ -36,7 +36,7 @@ fn for_all_ranks<F: FnOnce(&'static Rank)>(body: F) -> Option<impl Fn(&'static R
 /// Simulates this program as asked; returns the exit status.
 pub fn serve<F: FnOnce(&'static Rank)>(body: F) -> i32 {
     let text = std::env::var(PLAN).unwrap_or_default();
-    let plan = match Plan::read(&text) {
+    let plan = match SimulationPlan::read(&text) {
         Ok(plan) => plan,
         Err(why) => return refuse(&format!("what is to be simulated: {why}")),
     };
@@ -55,11 +55,11 @@ fn refuse(why: &str) -> i32 {
 }
 
 /// One run, in this process, with its output.
-fn once(plan: &Plan, program: &dyn Fn(&'static Rank)) -> i32 {
+fn once(plan: &SimulationPlan, program: &dyn Fn(&'static Rank)) -> i32 {
     let chooser = plan.chooser(plan.seed, plan.length);
     let outcome = run(plan, plan.seed, chooser, program);
     drop(std::io::stdout().flush());
-    let Outcome { micros, events, trace, .. } = outcome;
+    let RunOutcome { micros, events, trace, .. } = outcome;
     let machine = &plan.machine;
     if let Some(choice) = outcome.differs {
         eprintln!(
@@ -87,7 +87,7 @@ fn once(plan: &Plan, program: &dyn Fn(&'static Rank)) -> i32 {
 }
 
 /// Many runs, each in a process of its own, until one fails.
-fn explore(plan: &Plan, program: &dyn Fn(&'static Rank)) -> i32 {
+fn explore(plan: &SimulationPlan, program: &dyn Fn(&'static Rank)) -> i32 {
     let began = Instant::now();
     let mut plan = plan.clone();
     let mut traces = HashSet::new();
@@ -115,7 +115,7 @@ fn explore(plan: &Plan, program: &dyn Fn(&'static Rank)) -> i32 {
     ended_well(&plan, plan.runs, traces.len(), choices, began)
 }
 
-fn ended_well(plan: &Plan, runs: u64, courses: usize, choices: u64, began: Instant) -> i32 {
+fn ended_well(plan: &SimulationPlan, runs: u64, courses: usize, choices: u64, began: Instant) -> i32 {
     let (runs, courses, choices) = (thousands(runs), thousands(courses as u64), thousands(choices));
     let (seconds, how) = (began.elapsed().as_secs_f64(), plan.how());
     eprintln!(
@@ -126,7 +126,13 @@ fn ended_well(plan: &Plan, runs: u64, courses: usize, choices: u64, began: Insta
 }
 
 /// A run has failed: makes it small, writes the file that repeats it, and says so.
-fn found(plan: &Plan, seed: u64, outcome: &Outcome, program: &dyn Fn(&'static Rank), took: Duration) -> i32 {
+fn found(
+    plan: &SimulationPlan,
+    seed: u64,
+    outcome: &RunOutcome,
+    program: &dyn Fn(&'static Rank),
+    took: Duration,
+) -> i32 {
     let mut again =
         |picks: Vec<_>| apart(&|| run(plan, seed, Some(Chooser::again(picks.clone(), false)), program));
     let crashed = matches!(outcome.ended, Ended::Signal(_)) || outcome.trace == 0;
@@ -153,8 +159,8 @@ fn found(plan: &Plan, seed: u64, outcome: &Outcome, program: &dyn Fn(&'static Ra
 }
 
 /// The file that repeats a run, made small if that is possible.
-fn file(plan: &Plan, seed: u64, outcome: &Outcome, small: &shrink::Small) -> String {
-    let one = Plan { seed, runs: 1, time: None, explore: Some(plan.how()), ..plan.clone() };
+fn file(plan: &SimulationPlan, seed: u64, outcome: &RunOutcome, small: &shrink::Small) -> String {
+    let one = SimulationPlan { seed, runs: 1, time: None, explore: Some(plan.how()), ..plan.clone() };
     let mut text = one.text();
     let (status, said) = (outcome.ended.status(), outcome.text.replace('\n', ";"));
     text += &format!("ended {status} {said}\n");
@@ -166,9 +172,9 @@ fn file(plan: &Plan, seed: u64, outcome: &Outcome, small: &shrink::Small) -> Str
 }
 
 /// Makes a run in a child: statics, hash seeds and crashes of one cannot reach another. Its output is lost.
-fn apart(work: &dyn Fn() -> Outcome) -> Outcome {
+fn apart(work: &dyn Fn() -> RunOutcome) -> RunOutcome {
     let failed =
-        |what: &str| Outcome::bare(Ended::NoStart, format!("{what}: {}", std::io::Error::last_os_error()));
+        |what: &str| RunOutcome::bare(Ended::NoStart, format!("{what}: {}", std::io::Error::last_os_error()));
     let mut ends = [0; 2];
     // SAFETY: two descriptors, which the call fills in.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -202,7 +208,7 @@ fn apart(work: &dyn Fn() -> Outcome) -> Outcome {
 }
 
 /// Waits for a child's outcome.
-fn collect(child: libc::pid_t, reader: OwnedFd) -> Outcome {
+fn collect(child: libc::pid_t, reader: OwnedFd) -> RunOutcome {
     let began = Instant::now();
     let (mut text, mut late) = (Vec::new(), false);
     let mut reader = File::from(reader);
@@ -229,17 +235,17 @@ fn collect(child: libc::pid_t, reader: OwnedFd) -> Outcome {
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     if late {
         let seconds = LONGEST_RUN.as_secs();
-        return Outcome::bare(
+        return RunOutcome::bare(
             Ended::TooLong,
             format!("a rank runs for {seconds} s without calling the runtime"),
         );
     }
     if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
-        return Outcome::bare(Ended::Signal(signal), format!("a rank crashed: signal {signal}"));
+        return RunOutcome::bare(Ended::Signal(signal), format!("a rank crashed: signal {signal}"));
     }
-    let outcome = String::from_utf8(text).ok().and_then(|text| Outcome::decode(&text));
+    let outcome = String::from_utf8(text).ok().and_then(|text| RunOutcome::decode(&text));
     outcome.unwrap_or_else(|| {
-        Outcome::bare(Ended::Exit(libc::WEXITSTATUS(status)), "a rank ended the process by itself".into())
+        RunOutcome::bare(Ended::Exit(libc::WEXITSTATUS(status)), "a rank ended the process by itself".into())
     })
 }

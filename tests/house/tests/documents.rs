@@ -176,22 +176,20 @@ fn names_of_several_types_are_in_the_glossary() {
     let document = std::fs::read_to_string(root().join("docs/glossary.md")).expect("readable");
     let (terms, several) = document.split_once(SEVERAL).expect("a section");
     let row = |name: &str| several.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
-    for (name, of) in
-        crates.iter().filter(|(name, of)| of.len() >= 3 && !terms.contains(&format!("[`{name}`]")))
-    {
-        let row =
-            row(name).unwrap_or_else(|| panic!("docs/glossary.md has no row for `{name}`, a type of {of:?}"));
-        let listed: BTreeSet<String> = row
-            .split(" | ")
-            .nth(1)
-            .unwrap_or_default()
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .map(String::from)
-            .collect();
-        assert_eq!(listed, *of, "docs/glossary.md: crates with a type {name}");
+    let mut wrong = Vec::new();
+    let named = |name: &str| terms.contains(&format!("[`{name}`]"));
+    for (name, of) in crates.iter().filter(|(name, of)| of.len() >= 3 && !named(name)) {
+        let Some(row) = row(name) else {
+            wrong.push(format!("no row for `{name}`, a type of {of:?}"));
+            continue;
+        };
+        let cell = row.split(" | ").nth(1).unwrap_or_default();
+        let listed: BTreeSet<String> = cell.split('`').skip(1).step_by(2).map(String::from).collect();
+        if listed != *of {
+            wrong.push(format!("`{name}` is a type of {of:?}, and its row lists {listed:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "docs/glossary.md, names of several types:\n  {}", wrong.join("\n  "));
     let listed = several.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let stale: Vec<&str> = listed.filter(|name| crates.get(*name).is_none_or(|of| of.len() < 3)).collect();
     assert!(crates.len() > 300 && stale.is_empty(), "rows of docs/glossary.md that nothing needs: {stale:?}");

@@ -161,6 +161,8 @@ pub(super) fn loom(_: &mut Context) -> End {
     let mut test = sh::cargo(&[
         "test",
         "-p",
+        "gasnet-wire",
+        "-p",
         "gasnet",
         "-p",
         "gasnet-clan",
@@ -187,13 +189,13 @@ pub(super) fn loom(_: &mut Context) -> End {
 /// `one_process` are threads, and their memory files are memory of the process
 /// (`gasnet-rs/sys/src/stand_in.rs`).
 const MIRI: [(&[&str], &[&str]); 7] = [
-    (&["-p", "gasnet", "--lib"], &["--skip", "shm::"]),
+    (&["-p", "gasnet-wire", "-p", "gasnet", "--lib"], &["--skip", "shm::"]),
     (&["-p", "pgas", "--test", "one_process"], &[]),
     (&["-p", "gasnet-rpc", "-p", "pgas", "--lib"], &[]),
     (&["-p", "gasnet", "--test", "one_process"], &["hosts_of", "teams"]),
     // Memory that tests leave makes those after them slower, and links are large.
-    (&["-p", "gasnet", "--lib"], &["shm::grid"]),
-    (&["-p", "gasnet", "--lib"], &["shm::", "--skip", "shm::grid"]),
+    (&["-p", "gasnet-wire", "--lib"], &["shm::grid"]),
+    (&["-p", "gasnet-wire", "--lib"], &["shm::", "--skip", "shm::grid"]),
     (&["-p", "firehose", "-p", "netvm-fw", "-p", "gasnet-clan", "--lib"], &[]),
 ];
 
