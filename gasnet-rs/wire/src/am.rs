@@ -129,6 +129,7 @@ impl Wire {
     }
 
     /// Largest payload of a frame to this rank that carries `nargs` arguments.
+    #[inline]
     pub fn max_frame(&self, to: RankId, nargs: usize) -> usize {
         let limits = self.conduit.as_ref().map(|c| c.limits(to, nargs).max_frame);
         limits.unwrap_or(MAX_MEDIUM + payload_at(MAX_ARGUMENTS)) - payload_at(nargs)

@@ -52,6 +52,7 @@ pub unsafe fn apply(at: *mut u8, op: Operation, a: u64, b: u64) -> u64 {
 ///
 /// # Safety
 /// 1. `to` is valid for writes of `width` bytes, 4 or 8 (owed by the caller).
+#[inline]
 pub unsafe fn put_old(to: *mut u8, width: usize, old: u64) {
     // SAFETY: (1).
     unsafe {

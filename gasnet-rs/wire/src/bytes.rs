@@ -157,6 +157,7 @@ pub fn has_blocks() -> bool {
 
 /// Whether the processor has registers of 32 bytes.
 #[cfg(not(target_arch = "x86_64"))]
+#[inline]
 pub fn has_blocks() -> bool {
     false
 }

@@ -55,6 +55,7 @@ impl Wire {
 
     /// Whether a rank is known to have left in order ([`Wire::done`]). Puts of it that were done are in
     /// place. A rank of another host may have left a moment before this is known.
+    #[inline]
     pub fn has_departed(&self, rank: RankId) -> bool {
         self.has_left(rank)
             || self.boot.host_ranks.binary_search(&rank.0).is_err() && self.left_for(rank).is_some()

@@ -62,6 +62,7 @@ impl Event {
     }
 
     /// Whether it is a leaf.
+    #[inline]
     pub fn is_leaf(self) -> bool {
         self.0 & LEAF != 0
     }
@@ -116,6 +117,7 @@ impl Categories {
         Categories(bits & Categories::ALL.0)
     }
     /// A bit for each: 1 puts, 2 sources, 4 gets, 8 read-modify-writes.
+    #[inline]
     pub fn bits(self) -> u32 {
         self.0
     }
@@ -293,6 +295,7 @@ impl Ops {
     }
 
     /// The op of that number.
+    #[inline]
     pub fn op(&self, index: u32) -> &Op {
         self.table.op(index)
     }
@@ -349,6 +352,7 @@ impl Ops {
     }
 
     /// The rank that the operation of a live event is with, if there is one such rank.
+    #[inline]
     pub fn peer(&self, event: Event) -> Option<crate::RankId> {
         let peer = self.table.all.get(event.index())?.peer.load(Ordering::Relaxed);
         (peer != u32::MAX).then_some(crate::RankId(peer))
@@ -393,6 +397,7 @@ impl Ops {
     }
 
     /// The leaf of an event; `None` for an event that is not live, or is a leaf itself.
+    #[inline]
     pub fn leaf(&self, root: Event) -> Option<Event> {
         if root == Event::DONE {
             return Some(root);
@@ -482,6 +487,7 @@ impl Ops {
     }
 
     /// Opens an access region; `false` if one is open.
+    #[inline]
     pub fn begin_region(&self) -> bool {
         if self.in_region() {
             return false;
@@ -492,12 +498,14 @@ impl Ops {
     }
 
     /// Closes the access region; `None` if none is open.
+    #[inline]
     pub fn end_region(&self) -> Option<Event> {
         let index = self.with_thread(|_, own| own.region.take())?;
         Some(self.started(index))
     }
 
     /// Whether this thread has an access region open.
+    #[inline]
     pub fn in_region(&self) -> bool {
         self.with_thread(|_, own| own.region.is_some())
     }

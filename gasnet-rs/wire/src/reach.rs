@@ -18,6 +18,7 @@ impl Wire {
     }
 
     /// Whether the ranks have attached segments: then all have, and have agreed on it.
+    #[inline]
     pub fn has_attached(&self) -> bool {
         // Relaxed: who attaches meets the others afterwards.
         self.attaching.load(Ordering::Relaxed) == ATTACHED
@@ -77,6 +78,7 @@ impl Wire {
     }
 
     /// Bytes of the own segment or kept memory, if they are inside it.
+    #[inline]
     pub fn own_place(&self, offset: u64, len: usize) -> Option<*mut u8> {
         // Who asks for kept memory has vouched for it where it asked.
         match self.segments.whole_at(self.id(), offset, len) {
@@ -86,6 +88,7 @@ impl Wire {
     }
 
     /// Whether the segment of a rank is mapped here. Between two ranks, both find the same.
+    #[inline]
     pub fn maps(&self, r: RankId) -> bool {
         self.segments.known().and_then(|t| t.get(r)).is_some_and(|e| !e.local.is_null())
     }

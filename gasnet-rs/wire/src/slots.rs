@@ -111,6 +111,7 @@ impl<T: Slot> Slots<T> {
     }
 
     /// Takes an entry; `None` when all are in use.
+    #[inline]
     pub fn take(&self) -> Option<(u32, &T)> {
         if let Some(number) = self.free.pop(|n| self.get(n).map(T::next)) {
             return Some((number, self.get(number)?));
@@ -124,6 +125,7 @@ impl<T: Slot> Slots<T> {
     }
 
     /// Gives back an entry that was taken, once.
+    #[inline]
     pub fn give_back(&self, number: u32) {
         if let Some(entry) = self.get(number) {
             self.free.push(number, entry.next());

@@ -82,6 +82,7 @@ pub struct Plan {
 
 impl Plan {
     /// One piece, whose answer brings no bytes.
+    #[inline]
     pub fn message(peer: RankId, op: u32, answer: Answer) -> Plan {
         Plan { peer, op, answer, at: core::ptr::null_mut(), len: 0, step: 0, pieces: 1 }
     }
@@ -96,6 +97,7 @@ pub struct Name {
 
 impl Name {
     /// The name of a piece, as messages carry it.
+    #[inline]
     pub fn piece(self, piece: u32) -> [u32; 2] {
         [self.number | piece << NUMBER_BITS, self.generation]
     }
@@ -215,6 +217,7 @@ impl Transfers {
     }
 
     /// Enters a transfer; `None` when the table is full, with more than a hundred million under way.
+    #[inline]
     pub fn start(&self, plan: &Plan) -> Option<Name> {
         debug_assert!((1..=MAX_PIECES).contains(&plan.pieces));
         let (number, transfer) = self.0.take()?;
@@ -246,6 +249,7 @@ impl Transfers {
 
     /// Takes in the answer to a piece, `len` bytes of data with it. The error says what is wrong with what
     /// was answered.
+    #[inline]
     pub fn answered(
         &self,
         name: [u32; 2],
@@ -276,6 +280,7 @@ impl Transfers {
     }
 
     /// A piece has been dealt with: the op that is finished with it, if all are.
+    #[inline]
     pub fn done(&self, piece: &AnsweredPiece) -> Option<u32> {
         let over = self.0.get(piece.number).is_some_and(Transfer::done);
         over.then(|| {

@@ -32,6 +32,7 @@ impl Wire {
     }
 
     /// The settings this rank runs with.
+    #[inline]
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -53,6 +54,7 @@ impl Wire {
     }
 
     /// The ranks that share memory with this one, in ascending order, itself among them.
+    #[inline]
     pub fn neighbours(&self) -> &[u32] {
         self.neighbourhood.members()
     }
@@ -65,16 +67,19 @@ impl Wire {
 
     /// Number of the neighbourhood of a rank, from 0: ranks with the same number share memory. As for the
     /// highest rank if there is no such rank.
+    #[inline]
     pub fn neighbourhood_of(&self, rank: RankId) -> u32 {
         self.neighbourhood.of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
     }
 
     /// The lowest rank that shares memory with a rank; the same on all ranks. As [`Wire::neighbourhood_of`].
+    #[inline]
     pub fn leader_of(&self, rank: RankId) -> RankId {
         RankId(self.neighbourhood.leaders().0[self.neighbourhood_of(rank) as usize])
     }
 
     /// Number of the host of a rank, from 0. As [`Wire::neighbourhood_of`].
+    #[inline]
     pub fn host_of(&self, rank: RankId) -> u32 {
         self.neighbourhood.host_of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
     }
@@ -90,11 +95,13 @@ impl Wire {
     }
 
     /// Whether this process is the rank itself, not a child it forked.
+    #[inline]
     pub fn is_own_process(&self) -> bool {
         std::process::id() == self.pid
     }
 
     /// The operations that the conduit's NIC carries out, without checks, for the core.
+    #[inline]
     pub fn nic_port(&self) -> Option<&dyn NicPort> {
         self.conduit.as_ref()?.nic()
     }

@@ -30,16 +30,19 @@ pub(crate) const UNSERVED: Served = Served {
 };
 
 /// The lower half of a word, as an argument.
+#[inline]
 pub fn lo(v: u64) -> u32 {
     v as u32
 }
 
 /// The upper half of a word, as an argument.
+#[inline]
 pub fn hi(v: u64) -> u32 {
     (v >> 32) as u32
 }
 
 /// A word out of its halves, as arguments carry it.
+#[inline]
 pub fn join(lo: u32, hi: u32) -> u64 {
     u64::from(lo) | u64::from(hi) << 32
 }
@@ -55,6 +58,7 @@ impl Wire {
     ///
     /// # Safety
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
+    #[inline]
     pub unsafe fn message_with(&self, to: RankId, out: Outgoing<'_>, immediate: bool) -> Result<(), Refused> {
         // SAFETY: (1).
         match unsafe { self.send_or_refuse(Channel::Request, to, &out, immediate) } {
@@ -67,6 +71,7 @@ impl Wire {
     ///
     /// # Safety
     /// 1. The payload is valid memory of that length (owed by the caller).
+    #[inline]
     pub unsafe fn request(
         &self,
         to: RankId,
@@ -81,6 +86,7 @@ impl Wire {
     }
 
     /// [`Wire::message_with`] without a payload.
+    #[inline]
     pub fn message(&self, to: RankId, handler: u8, args: &[u32], immediate: bool) -> Result<(), Refused> {
         let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
         // SAFETY: no payload.

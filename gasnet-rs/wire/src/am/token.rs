@@ -25,6 +25,7 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// A message whose payload lies at this address.
+    #[inline]
     pub fn new(kind: Kind, args: &'a [u32], payload: *mut u8, len: usize) -> Message<'a> {
         Message { kind, args, payload, len }
     }
@@ -32,6 +33,7 @@ impl<'a> Message<'a> {
     /// The payload of a medium message, as long as the handler runs.
     ///
     /// Empty for other kinds: a long message's payload lies where peers can write.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         if self.kind != Kind::Medium || self.len == 0 {
             return &[];
@@ -119,10 +121,12 @@ impl<'a> Token<'a> {
     }
 
     /// The rank that sent the message.
+    #[inline]
     pub fn source(&self) -> RankId {
         self.from
     }
     /// Whether the message is a request, which may be replied to once.
+    #[inline]
     pub fn is_request(&self) -> bool {
         self.channel == Channel::Request
     }
@@ -152,6 +156,7 @@ impl<'a> Token<'a> {
     }
 
     /// Sends the reply as `send` says. One that is refused does not count.
+    #[inline]
     pub fn reply_by(&self, send: impl FnOnce(&Wire) -> Result<(), Error>) -> Result<(), Error> {
         self.check_reply()?;
         send(self.wire)?;
@@ -172,6 +177,7 @@ impl<'a> Token<'a> {
     }
 
     /// Replies with a message of the core.
+    #[inline]
     pub fn answer(&self, handler: u8, args: &[u32]) -> Result<(), Error> {
         // SAFETY: no payload.
         unsafe {
@@ -183,6 +189,7 @@ impl<'a> Token<'a> {
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
+    #[inline]
     pub unsafe fn answer_with(
         &self,
         handler: u8,
