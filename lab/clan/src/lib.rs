@@ -40,7 +40,7 @@
 //!
 //! [`Rank::write_slice`]: gasnet::Rank::write_slice
 //! [`Rank::swap_word`]: gasnet::Rank::swap_word
-//! [`Rank::wait_until`]: gasnet::Wire::wait_until
+//! [`Rank::wait_until`]: gasnet::Rank::wait_until
 
 mod active;
 pub mod aperture;

@@ -654,7 +654,7 @@ impl Engine {
     }
 
     /// [`Engine::wait_until`] at a place of the program that all ranks have to reach
-    /// ([`Rank::meet_until`](gasnet::Wire::meet_until)).
+    /// ([`Rank::meet_until`](gasnet::Rank::meet_until)).
     ///
     /// # Panics
     /// As [`Engine::wait_until`].
