@@ -40,7 +40,7 @@ fn name(handler: u8) -> &'static str {
 }
 
 impl Rank {
-    /// [`Wire::message`](crate::Wire::message), of the one piece of a new transfer; `args` gets the piece's
+    /// [`Rank::message`](crate::Rank::message), of the one piece of a new transfer; `args` gets the piece's
     /// name.
     fn message_of_one<const N: usize>(
         &self,

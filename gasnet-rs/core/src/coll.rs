@@ -15,7 +15,7 @@
 //! - this file: the engine that drives them.
 //!
 //! **Split phase.** An operation is a future. A blocking call polls it on the caller's stack; a non-blocking
-//! one is boxed and put on the rank's list of tasks, which every [`Wire::poll`](crate::Wire::poll) advances,
+//! one is boxed and put on the rank's list of tasks, which every [`Rank::poll`](crate::Rank::poll) advances,
 //! so that a rank that waits for something else still passes messages on. Its end completes an ordinary
 //! [`Event`].
 //!

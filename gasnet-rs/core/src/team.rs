@@ -283,7 +283,7 @@ impl Team {
     }
 
     /// Enters the team's split-phase barrier, by name or with [`gasnet_wire::barrier::ANONYMOUS`]:
-    /// [`Wire::barrier_notify`](crate::Wire::barrier_notify) for teams.
+    /// [`Rank::barrier_notify`](crate::Rank::barrier_notify) for teams.
     ///
     /// # Panics
     /// Ends the job on a second notify in one phase.
@@ -304,7 +304,7 @@ impl Team {
         barrier.open = Some((event, words));
     }
 
-    /// [`Wire::barrier_test`](crate::Wire::barrier_test) for teams: does not poll.
+    /// [`Rank::barrier_test`](crate::Rank::barrier_test) for teams: does not poll.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
@@ -327,7 +327,7 @@ impl Team {
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }
 
-    /// [`Wire::barrier_wait`](crate::Wire::barrier_wait) for teams.
+    /// [`Rank::barrier_wait`](crate::Rank::barrier_wait) for teams.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
@@ -340,7 +340,7 @@ impl Team {
         outcome.unwrap_or(Outcome::Mismatched)
     }
 
-    /// [`Wire::barrier_result`](crate::Wire::barrier_result) for teams.
+    /// [`Rank::barrier_result`](crate::Rank::barrier_result) for teams.
     pub fn barrier_result(&self) -> Option<Consensus> {
         if self.members.id == 0 {
             return self.members.rank.barrier_result();

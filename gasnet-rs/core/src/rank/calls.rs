@@ -84,7 +84,8 @@ impl Rank {
         self.wire.neighbourhood_of(rank)
     }
 
-    /// The lowest rank that shares memory with a rank; the same on all ranks. As [`Rank::neighbourhood_of`].
+    /// The lowest rank that shares memory with a rank; the same on all ranks. As
+    /// [`Rank::neighbourhood_of`].
     #[inline]
     pub fn leader_of(&self, rank: RankId) -> RankId {
         self.wire.leader_of(rank)
@@ -108,8 +109,8 @@ impl Rank {
         self.wire.is_own_process()
     }
 
-    /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how
-    /// many.
+    /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns
+    /// how many.
     #[inline]
     pub fn poll(&self) -> usize {
         self.wire.poll()
@@ -124,17 +125,17 @@ impl Rank {
         self.wire.wait_until(what, condition)
     }
 
-    /// [`Rank::wait_until`] for conditions that only other ranks can fulfil, such as the end of a meeting. It
-    /// handles messages even if the condition holds already; otherwise a rank that is last in every meeting
-    /// would never answer.
+    /// [`Rank::wait_until`] for conditions that only other ranks can fulfil, such as the end of a
+    /// meeting. It handles messages even if the condition holds already; otherwise a rank that is last in
+    /// every meeting would never answer.
     #[inline]
     pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.wire.poll_until(what, condition)
     }
 
-    /// [`Rank::poll_until`] for conditions that hold when every rank of the job has reached this place of the
-    /// program. If two ranks wait at places of different kinds and neither can reach the other's, the job
-    /// ends with a message instead of hanging. With `None` it is [`Rank::poll_until`].
+    /// [`Rank::poll_until`] for conditions that hold when every rank of the job has reached this place of
+    /// the program. If two ranks wait at places of different kinds and neither can reach the other's, the
+    /// job ends with a message instead of hanging. With `None` it is [`Rank::poll_until`].
     #[inline]
     pub fn meet_until(
         &self,
@@ -169,8 +170,8 @@ impl Rank {
         self.wire.begin_wait(policy)
     }
 
-    /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it:
-    /// register, then [`Rank::attach`](Rank::attach) or a barrier.
+    /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`](crate::am::FIRST_CLIENT_HANDLER)
+    /// on. Before any peer can send to it: register, then [`Rank::attach`](Rank::attach) or a barrier.
     ///
     /// # Errors
     /// The index is the runtime's, or taken.
@@ -185,8 +186,8 @@ impl Rank {
         self.wire.is_registered(index)
     }
 
-    /// [`Rank::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
-    /// clients'.
+    /// [`Rank::register`] for a library's own messages: indices from
+    /// [`FIRST_LIBRARY_HANDLER`](crate::am::FIRST_LIBRARY_HANDLER) up to the clients'.
     ///
     /// # Errors
     /// The index is outside that range, or taken.
@@ -207,14 +208,15 @@ impl Rank {
     /// Returns when the message is on its way.
     ///
     /// # Errors
-    /// A rank, handler or number of arguments out of range: handlers below [`FIRST_LIBRARY_HANDLER`] are the
-    /// runtime's own.
+    /// A rank, handler or number of arguments out of range: handlers below
+    /// [`FIRST_LIBRARY_HANDLER`](crate::am::FIRST_LIBRARY_HANDLER) are the runtime's own.
     #[inline]
     pub fn request_short(&self, to: RankId, handler: u8, args: &[u32]) -> Result<(), Error> {
         self.wire.request_short(to, handler, args)
     }
 
-    /// Sends a medium request with a payload of up to [`MAX_MEDIUM`] bytes, which may be reused on return.
+    /// Sends a medium request with a payload of up to [`MAX_MEDIUM`](crate::am::MAX_MEDIUM) bytes, which
+    /// may be reused on return.
     ///
     /// # Errors
     /// As [`Rank::request_short`], and a payload that is too long.
@@ -281,8 +283,8 @@ impl Rank {
         unsafe { self.wire.request_long_raw(to, handler, args, src, len, dst) }
     }
 
-    /// [`Rank::request_short`], or nothing at all where it would have to wait for room; it runs no handlers
-    /// but those of a message to oneself.
+    /// [`Rank::request_short`], or nothing at all where it would have to wait for room; it runs no
+    /// handlers but those of a message to oneself.
     ///
     /// # One-sided
     /// Returns when the message is on its way, or refused.
@@ -319,9 +321,9 @@ impl Rank {
         unsafe { self.wire.request_medium_immediate(to, handler, args, src, len) }
     }
 
-    /// [`Rank::request_long_raw`], or nothing at all, as [`Rank::request_short_immediate`]: no byte of the
-    /// payload is placed then. One that is longer than the conduit's frames waits for the room of all parts
-    /// but the first.
+    /// [`Rank::request_long_raw`], or nothing at all, as [`Rank::request_short_immediate`]: no byte of
+    /// the payload is placed then. One that is longer than the conduit's frames waits for the room of all
+    /// parts but the first.
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
@@ -342,8 +344,8 @@ impl Rank {
         unsafe { self.wire.request_long_immediate(to, handler, args, src, len, dst) }
     }
 
-    /// Prepares a medium request of up to `len` bytes with `nargs` arguments. With `immediate`, `Ok(None)`
-    /// where it would have to wait for room. May run handlers here otherwise.
+    /// Prepares a medium request of up to `len` bytes with `nargs` arguments. With `immediate`,
+    /// `Ok(None)` where it would have to wait for room. May run handlers here otherwise.
     ///
     /// # One-sided
     /// Nothing is sent before [`Prepared::commit`].
@@ -379,7 +381,8 @@ impl Rank {
         self.wire.prepare_long(to, len, nargs, immediate)
     }
 
-    /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
+    /// Enters a barrier phase. `flags`: [`ANONYMOUS`](crate::barrier::ANONYMOUS),
+    /// [`MISMATCH`](crate::barrier::MISMATCH) or 0.
     ///
     /// # Collective
     /// Once per rank and phase, then [`Rank::barrier_wait`] or [`Rank::barrier_try`] until it is over.
@@ -456,9 +459,9 @@ impl Rank {
         self.wire.has_departed(rank)
     }
 
-    /// Called when a look of the program found `key`. Returns whether the look was in vain. If it was, this
-    /// call polls, unless the caller has polled (and did as much as it says), and gives up the processor if
-    /// it is time to do so.
+    /// Called when a look of the program found `key`. Returns whether the look was in vain. If it was,
+    /// this call polls, unless the caller has polled (and did as much as it says), and gives up the
+    /// processor if it is time to do so.
     #[inline]
     pub fn looked(&self, spins: &mut Spins, key: u64, polled: Option<usize>) -> bool {
         self.wire.looked(spins, key, polled)
@@ -471,9 +474,9 @@ impl Rank {
         self.wire.global_exit(code)
     }
 
-    /// Ends the job with this code where all ranks are expected to end it, each by itself: with 0, the others
-    /// are given time to come to their own end. From anywhere, as from a signal handler that has interrupted
-    /// anything: it waits for no lock.
+    /// Ends the job with this code where all ranks are expected to end it, each by itself: with 0, the
+    /// others are given time to come to their own end. From anywhere, as from a signal handler that has
+    /// interrupted anything: it waits for no lock.
     #[inline]
     pub fn exit_together(&self, code: i32) -> ! {
         self.wire.exit_together(code)
@@ -486,8 +489,8 @@ impl Rank {
         self.wire.say_counted_early()
     }
 
-    /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or
-    /// exits. The job goes on until all ranks are done, and its code is the first one that is not 0.
+    /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main`
+    /// or exits. The job goes on until all ranks are done, and its code is the first one that is not 0.
     #[inline]
     pub fn done(&self, code: i32) {
         self.wire.done(code)
@@ -506,8 +509,8 @@ impl Rank {
         self.wire.fatal_with(prefix, text)
     }
 
-    /// [`Rank::fatal_with`] for an error that ranks meet together and see differently: one of those with the
-    /// same `subject` prints its text.
+    /// [`Rank::fatal_with`] for an error that ranks meet together and see differently: one of those with
+    /// the same `subject` prints its text.
     #[cold]
     #[inline]
     pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
@@ -520,16 +523,16 @@ impl Rank {
         self.wire.fatal_line(subject, line)
     }
 
-    /// Has reports say what `awaited` returns, beside what threads wait for in the runtime. Once; it must not
-    /// call the runtime.
+    /// Has reports say what `awaited` returns, beside what threads wait for in the runtime. Once; it must
+    /// not call the runtime.
     #[inline]
     pub fn report_awaited(&self, awaited: impl Fn() -> Vec<Awaited> + Send + Sync + 'static) {
         self.wire.report_awaited(awaited)
     }
 
-    /// Tells the monitor what the program waits for outside of the runtime, if the monitor has asked and no
-    /// other thread of the rank has told. For threads that neither are the program's nor wait; those that
-    /// wait do it.
+    /// Tells the monitor what the program waits for outside of the runtime, if the monitor has asked and
+    /// no other thread of the rank has told. For threads that neither are the program's nor wait; those
+    /// that wait do it.
     #[inline]
     pub fn answer_monitor(&self) {
         self.wire.answer_monitor()

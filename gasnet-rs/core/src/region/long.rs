@@ -88,7 +88,7 @@ impl Rank {
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Wire::request_long`](crate::Wire::request_long). A region that was revoked is found out by the
+    /// As [`Rank::request_long`](crate::Rank::request_long). A region that was revoked is found out by the
     /// target, and ends the job.
     pub unsafe fn request_region_long(
         &self,
