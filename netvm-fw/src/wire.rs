@@ -1,9 +1,12 @@
 //! Heads: the first bytes of every packet, and the form of a command. Ten 64-bit words, little endian:
 //!
-//! ```text word 0   tag "NV" (16) | version (8) | kind (8) | flags (16) | port (16) word 1   from (32) | to
-//! (32) word 2   sequence number (32) | cookie (32) word 3   notification (32) | operation (32) word 4-6
-//! source: page (64) | key (64) | hash (32), offset (16), length (16); or four arguments (32 each) and 0 word
-//! 7-9 destination, likewise
+//! ```text
+//! word 0   tag "NV" (16) | version (8) | kind (8) | flags (16) | port (16)
+//! word 1   from (32) | to (32)
+//! word 2   sequence number (32) | cookie (32)
+//! word 3   notification (32) | operation (32)
+//! word 4-6 source: page (64) | key (64) | hash (32), offset (16), length (16); or four arguments (32 each) and 0
+//! word 7-9 destination, likewise
 //! ```
 //!
 //! A fragment of a message for an appended queue has the queue's number in `operation`. Its destination has

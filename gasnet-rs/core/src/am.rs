@@ -87,7 +87,7 @@ impl<'a> Token<'a> {
         self.0.reply_short(handler, args)
     }
 
-    /// Replies with a payload of up to [`MAX_MEDIUM`](MAX_MEDIUM) bytes; it may be reused on return.
+    /// Replies with a payload of up to [`MAX_MEDIUM`] bytes; it may be reused on return.
     ///
     /// # Errors
     /// As [`Token::reply_short`].

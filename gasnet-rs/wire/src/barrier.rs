@@ -9,7 +9,7 @@
 //! one line that all waiters watch. With several neighbourhoods the last rank that arrives hands the
 //! consensus of its neighbourhood to the rank that leads it; the leaders run a dissemination barrier over
 //! active messages (module [`rounds`]), and each publishes what comes out of it. Or NICs do it by themselves,
-//! once segments are attached, as the barrier of a team ([`crate::coll::nic`]).
+//! once segments are attached, as the barrier of a team (`coll/nic.rs` of the core).
 
 pub mod central;
 pub(crate) mod rounds;

@@ -2,7 +2,7 @@
 //!
 //! A conduit moves *frames*: byte strings between ranks of different hosts (or of one host under
 //! `GASNET_NEIGHBORHOOD=off`). Put, get, atomics, barrier and collectives have reference implementations over
-//! frames in the core ([`crate::amref`]); a conduit whose hardware does better says so by returning an
+//! frames in the core (`amref.rs`); a conduit whose hardware does better says so by returning an
 //! [`Rma`].
 //!
 //! **Sending** is reserve -> slot or would-block -> commit or cancel. A slot is memory of the conduit that

@@ -154,7 +154,7 @@ pub struct Op {
     generation: AtomicU32,
     /// The rank it is with, for reports of waits.
     peer: AtomicU32,
-    /// Who hears of a refusal by the owner of a region, and what was refused: see [`crate::region`].
+    /// Who hears of a refusal by the owner of a region, and what was refused: see `gasnet::region`.
     pub refused: AtomicU32,
     next: AtomicU32,
 }

@@ -10,7 +10,7 @@
 //! - *commands* that may carry a [`Trigger`]: the NIC keeps them, and carries them out when an event of its
 //!   own has been raised so often. One that is armed late is carried out at once; each exactly once.
 //!
-//! The core's collectives ([`crate::coll`], `GASNET_COLL=nic`) are made of these.
+//! The core's collectives (`gasnet::coll`, `GASNET_COLL=nic`) are made of these.
 //!
 //! A NIC reaches more than boards, and raises more events than the core's: what conduits keep for themselves
 //! is next to them. So whatever a program asks for is [checked](Limits) first; `Rank::nic` ends the

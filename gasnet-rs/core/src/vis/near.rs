@@ -30,7 +30,7 @@ impl Window {
     ///
     /// # Safety
     /// 1. The local pieces are valid for reads, with `get` for writes (owed by the caller). 2. There is such
-    ///    a segment, and others access it as [`crate::bytes`] says (owed by the caller).
+    ///    a segment, and others access it as [`gasnet_wire::bytes`] says (owed by the caller).
     #[inline]
     pub unsafe fn copy(&self, get: bool, remote: Shape<'_>, local: Shape<'_>) -> bool {
         // SAFETY: (1), (2).

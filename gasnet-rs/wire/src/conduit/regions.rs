@@ -1,6 +1,6 @@
 //! Regions under the NIC: what a conduit has to do whose NICs access exported memory of programs by
 //! themselves. Without it, and for memory that such a NIC may not touch, accesses are messages that the
-//! owner's program serves ([`crate::region`]); errors are the same.
+//! owner's program serves (`gasnet::region`); errors are the same.
 //!
 //! The core keeps the regions and checks every access ([`ServedRegions`]), on whatever path it comes: so an
 //! access that is allowed once is made once. The conduit brings the bytes.
