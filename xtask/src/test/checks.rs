@@ -1,5 +1,6 @@
 //! Steps that only build and check: form, lints, documentation, features, loom and Miri.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -51,6 +52,14 @@ pub(super) fn doctest(_: &mut Context) -> End {
 /// below it. Nothing leaves this machine.
 pub(super) fn publish(_: &mut Context) -> End {
     let mut publish = sh::cargo(&["publish", "--dry-run", "--workspace", "--allow-dirty"]);
+    // Cargo takes a package for what it was when it first saw this version of it, so this run sees all of
+    // them for the first time.
+    let folder = sh::target().join("publish");
+    let _ = std::fs::remove_dir_all(&folder);
+    if let Err(why) = cargo_home(&folder.join("home")) {
+        return End::Failed(why);
+    }
+    publish.env("CARGO_HOME", folder.join("home")).env("CARGO_TARGET_DIR", folder.join("target"));
     // A build that is thrown away.
     publish.env("CARGO_PROFILE_DEV_DEBUG", "0");
     let shown = sh::show(&publish);
@@ -69,6 +78,30 @@ pub(super) fn publish(_: &mut Context) -> End {
             End::Failed(format!("{shown}: {}", outcome.end()))
         }
     }
+}
+
+/// Makes a home for cargo that has all that the user's has, but for what cargo knows of registries in folders
+/// of this machine, whose names begin with a hyphen.
+fn cargo_home(folder: &Path) -> Result<(), String> {
+    let users = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let users = users.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let users = users.ok_or("no CARGO_HOME and no HOME")?;
+    let said = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let link_all = |part: &str, but: &dyn Fn(&str) -> bool| {
+        let to = folder.join(part);
+        std::fs::create_dir_all(&to).map_err(said)?;
+        for entry in std::fs::read_dir(users.join(part)).into_iter().flatten().flatten() {
+            if !but(&entry.file_name().to_string_lossy()) {
+                std::os::unix::fs::symlink(entry.path(), to.join(entry.file_name())).map_err(said)?;
+            }
+        }
+        Ok::<(), String>(())
+    };
+    link_all("", &|name| name == "registry")?;
+    for part in ["index", "cache", "src"] {
+        link_all(&format!("registry/{part}"), &|name| name.starts_with('-'))?;
+    }
+    Ok(())
 }
 
 /// Checks what programs are built on by the oldest toolchain that the manifests promise. Calls of the
