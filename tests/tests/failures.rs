@@ -824,11 +824,18 @@ fn blocked_ranks_say_why() {
 fn ranks_that_can_never_meet_are_told() {
     for &mode in BOTH {
         let outcome = job("3", mode, "collective-beside-a-barrier", &[]);
-        let parts =
-            ["different places", "waits in barrier 1", "waits for a collective operation", "same order"];
+        let parts = [
+            "different collective calls",
+            "waits in barrier 1",
+            "waits for a collective operation",
+            "same order",
+        ];
         says(&outcome, 1, &parts);
-        let parts =
-            ["different places", "waits in barrier 0", "waits for all ranks to attach their segments"];
+        let parts = [
+            "different collective calls",
+            "waits in barrier 0",
+            "waits for all ranks to attach their segments",
+        ];
         says(&job("2", mode, "attach-beside-a-barrier", &[]), 1, &parts);
     }
 }

@@ -46,6 +46,7 @@ use crate::{Error, RankId, Wire, bytes};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use frame::{FrameHead, payload_at};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub use frame::Outgoing;
@@ -102,7 +103,7 @@ impl Wire {
 
     /// Whether a handler has that index.
     pub fn is_registered(&self, index: u8) -> bool {
-        self.handlers[usize::from(index)].get().is_some()
+        self.handler(index).is_some_and(|handler| handler.get().is_some())
     }
 
     /// [`Wire::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
@@ -114,8 +115,15 @@ impl Wire {
         self.set_handler(index, handler)
     }
 
+    /// The place of a handler of a program or a library.
+    #[inline]
+    fn handler(&self, index: u8) -> Option<&OnceLock<Handler>> {
+        self.handlers.get(usize::from(index.wrapping_sub(FIRST_LIBRARY_HANDLER)))
+    }
+
     fn set_handler(&self, index: u8, handler: Handler) -> Result<(), Error> {
-        self.handlers[index as usize]
+        self.handler(index)
+            .expect("of a program or a library")
             .set(handler)
             .map_err(|_| Error::op(format!("handler index {index} is registered already")))
     }
@@ -664,7 +672,7 @@ impl Wire {
         if let Some(progress) = self.progress.as_ref().filter(|p| p.puts_aside()) {
             return progress.put_aside(from, channel, index, m);
         }
-        match self.handlers[index as usize].get() {
+        match self.handler(index).and_then(OnceLock::get) {
             // SAFETY: registered for this; the message is as Message describes.
             Some(h) => unsafe { (h.call)(h.data, &token, m) },
             None => self.fatal(&format!(

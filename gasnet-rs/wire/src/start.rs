@@ -40,21 +40,15 @@ pub struct AboveSays<'a> {
 }
 
 /// A wire that has started.
+#[derive(Debug)]
 pub struct Started {
-    /// The wire.
-    pub wire: Wire,
+    /// The wire, which its owner moves to where it stays.
+    pub wire: Box<Wire>,
     /// The shared memory that the layer above asked for, if this rank has neighbours. It is mapped as long as
     /// the process lives.
     pub shared: Option<NonNull<u8>>,
-    /// The threads of the process before the wire was made.
-    threads_before: Vec<u32>,
-}
-
-impl Started {
-    /// Divides it: the wire, the memory, and what [`Wire::note_threads`] wants.
-    pub fn split(self) -> (Wire, Option<NonNull<u8>>, Vec<u32>) {
-        (self.wire, self.shared, self.threads_before)
-    }
+    /// The threads of the process before the wire was made: see [`Wire::note_threads`].
+    pub threads_before: Vec<u32>,
 }
 
 fn serve(messages: &[(RangeInclusive<u8>, Served)]) -> am::Serve {
@@ -214,7 +208,7 @@ impl Wire {
             beside: Beside::default(),
             forgotten: Arc::default(),
             segments: SegmentTable::new(size),
-            handlers: (0..256).map(|_| OnceLock::new()).collect(),
+            handlers: (am::FIRST_LIBRARY_HANDLER..=u8::MAX).map(|_| OnceLock::new()).collect(),
             serve: serve(above.messages),
             ops: Ops::new(),
             transfers: Transfers::new(),
@@ -226,7 +220,7 @@ impl Wire {
             mappings: Mutex::new(vec![host.mapping]),
             config,
         };
-        Ok(Started { wire, shared, threads_before })
+        Ok(Started { wire: Box::new(wire), shared, threads_before })
     }
 
     /// Starts what runs beside the program, and tells the monitor that the rank is here: once the wire has

@@ -72,6 +72,7 @@ pub struct Wire {
     pub(crate) forgotten: Forgotten,
     /// Where the segments of all ranks are.
     pub segments: SegmentTable,
+    /// Of programs and libraries, from [`am::FIRST_LIBRARY_HANDLER`] on.
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) serve: am::Serve,
     /// Operations whose completion the program has not seen.

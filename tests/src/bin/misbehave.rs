@@ -270,7 +270,10 @@ const ROLES: &[Role] = &[
     // The last rank calls nothing, as one that computes, while what rank 0 puts to it is taken now and then.
     ("all-unheeding", |r| {
         if r.id().0 == 0 {
-            (0..22u64).for_each(|n| r.write(GlobalPtr::new(other(r), 0), n));
+            for n in 0..22u64 {
+                r.write(GlobalPtr::new(other(r), 0), n);
+                std::thread::sleep(std::time::Duration::from_millis(500));
+            }
             set_mark("begun");
         } else {
             wait_for_mark("begun");

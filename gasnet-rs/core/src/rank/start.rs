@@ -49,12 +49,11 @@ impl Rank {
         let says = AboveSays { messages: &messages(), shared_bytes: Tables::BYTES };
         // SAFETY: (1).
         let started = unsafe { Wire::start(boot, config, threading, open, &says)? };
-        let (wire, shared, threads_before) = started.split();
         // SAFETY: mapped with as many bytes, for as long as the process lives (ranks with neighbours are not
         // taken apart), zero at first.
-        let tables = shared.map(|at| unsafe { Tables::at(at.as_ptr()) });
+        let tables = started.shared.map(|at| unsafe { Tables::at(at.as_ptr()) });
         let rank = Rank {
-            wire,
+            wire: *started.wire,
             native: OnceLock::new(),
             processes: OnceLock::new(),
             regions: Arc::new(Regions::new()),
@@ -67,7 +66,7 @@ impl Rank {
             own: AtomicPtr::default(),
         };
         let rank = rank.settle();
-        rank.begin(&threads_before)?;
+        rank.begin(&started.threads_before)?;
         Ok(rank)
     }
 
