@@ -1,9 +1,11 @@
-// A null pointer-to-shared is followed by a plain store, without checks: the thread ends, and says why.
+// A null pointer-to-shared is followed by a plain store, without checks: the thread ends, and says why, and
+// where, if the threads share memory.
 // threads: 1 2 5
 // flags: -g
+// env: GASNET_NEIGHBORHOOD=8
 // expect-runtime: a null pointer-to-shared is followed
 // expect-stderr: followed, in main (
-// expect-stderr: null_followed.upc:12
+// expect-stderr: null_followed.upc:14
 #include "check.h"
 int main(int argc, char **argv)
 {
