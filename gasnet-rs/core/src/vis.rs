@@ -521,7 +521,8 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
             let Some(handler) = u8::try_from(handler).ok().filter(|h| *h >= FIRST_CLIENT_HANDLER) else {
                 nonsense(token, "a notice for a handler that is no client's");
             };
-            let message = Message::new(Kind::Medium, &[], m.payload, m.len);
+            // SAFETY: the payload of the notice, which is a medium message.
+            let message = unsafe { Message::new(Kind::Medium, &[], m.payload, m.len) };
             rank.wire.run_handler(token.source(), Channel::Reply, handler, &message);
             Ok(())
         }

@@ -108,7 +108,12 @@ impl SegmentTable {
 
     /// Has `change` change a copy of the entries, which then takes their place. Segments that are not known
     /// are empty.
-    pub fn change(&self, change: impl FnOnce(&mut [SegmentEntry])) {
+    ///
+    /// # Safety
+    /// 1. Each entry with a local address is memory of that length, mapped here as long as the rank lives,
+    ///    and accessed as [`bytes`](crate::bytes) says (owed by the caller).
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn change(&self, change: impl FnOnce(&mut [SegmentEntry])) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries = match self.entries() {
             [] => vec![SegmentEntry { addr: 0, size: 0, local: core::ptr::null_mut(), whole: 0 }; self.len],
@@ -122,7 +127,14 @@ impl SegmentTable {
     }
 
     /// Begins with a copy of the file's entries, once `change` has changed some of them.
-    pub fn begin_with(
+    ///
+    /// # Errors
+    /// The file cannot be mapped, or some segment is known already.
+    ///
+    /// # Safety
+    /// As [`SegmentTable::change`].
+    #[expect(unsafe_code, reason = "declares the obligation")]
+    pub unsafe fn begin_with(
         &self,
         file: &EntryFile,
         change: impl FnOnce(&mut [SegmentEntry]),
@@ -288,6 +300,7 @@ impl<T> GlobalPtr<T> {
 }
 
 #[cfg(all(test, not(loom)))]
+#[expect(unsafe_code, reason = "makes tables of addresses that nobody follows")]
 mod tests {
     use super::*;
 
@@ -296,16 +309,19 @@ mod tests {
         let e = |size| SegmentEntry { addr: 0, size, local: core::ptr::null_mut(), whole: size };
         let t = SegmentTable::new(2);
         assert!(t.known().is_none() && t.mapped_at(RankId(0), 0, 0).is_none());
-        t.change(|all| all.copy_from_slice(&[e(100), e(0)]));
+        // SAFETY: nobody follows these addresses.
+        unsafe { t.change(|all| all.copy_from_slice(&[e(100), e(0)])) };
         let ok = |r, o, n| t.mapped_at(RankId(r), o, n).is_some();
         assert!(ok(0, 0, 100) && ok(0, 100, 0) && ok(0, 99, 1) && ok(1, 0, 0));
         assert!(!ok(0, 0, 101) && !ok(0, 100, 1) && !ok(0, u64::MAX, 2) && !ok(1, 0, 1) && !ok(2, 0, 0));
         assert!(!ok(0, 1, usize::MAX));
         let before = t.entries();
-        t.change(|all| all[1].size = 7);
+        // SAFETY: nobody follows these addresses.
+        unsafe { t.change(|all| all[1].size = 7) };
         assert!(ok(0, 0, 100) && ok(1, 0, 7) && !ok(1, 0, 8));
         assert_eq!(before[1].size, 0, "who was reading still can");
-        t.change(|all| all[0].whole = 300);
+        // SAFETY: nobody follows these addresses.
+        unsafe { t.change(|all| all[0].whole = 300) };
         let whole = |o, n| t.whole_at(RankId(0), o, n).is_some();
         assert!(whole(100, 200) && whole(300, 0) && !whole(100, 201) && !whole(u64::MAX, 2));
         assert!(ok(0, 0, 100) && !ok(0, 100, 1) && !ok(0, 150, 1), "kept memory is not for safe calls");

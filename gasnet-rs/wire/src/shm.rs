@@ -90,7 +90,7 @@ impl Host {
         (size_of::<HostHeader>() + size as usize * each).next_multiple_of(map::PAGE_BYTES) as u64
     }
 
-    pub fn map(shm: &HostFile, size: u32) -> Result<Host, Error> {
+    pub(crate) fn map(shm: &HostFile, size: u32) -> Result<Host, Error> {
         let len = Host::bytes(size);
         grow(shm, len)?;
         let base = map::map_shared(shm.as_fd(), shm.at, len as usize)?;

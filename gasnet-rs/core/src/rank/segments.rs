@@ -148,11 +148,16 @@ impl Rank {
     /// Enters segments in the table. The ranks meet, so that no rank accesses a segment before its owner has
     /// entered it.
     fn enter_segments(&self, entries: Entries) -> Result<&SegmentTable, Error> {
-        match entries {
-            Entries::Own(entries) => self.wire.segments.change(|all| all.copy_from_slice(&entries)),
-            Entries::Common(file, near) => self.wire.segments.begin_with(&file, |all| {
-                near.iter().for_each(|(rank, at)| all[rank.0 as usize].local = at.0);
-            })?,
+        #[expect(unsafe_code, reason = "enters memory that was mapped")]
+        // SAFETY: `map_segments` has mapped what has a local address, or it is the whole memory of this
+        // process, as the program has asked for; a mapping stays until the rank is dismantled.
+        unsafe {
+            match entries {
+                Entries::Own(entries) => self.wire.segments.change(|all| all.copy_from_slice(&entries)),
+                Entries::Common(file, near) => self.wire.segments.begin_with(&file, |all| {
+                    near.iter().for_each(|(rank, at)| all[rank.0 as usize].local = at.0);
+                })?,
+            }
         }
         self.wire.attaching.store(ATTACHED, Ordering::Relaxed);
         self.wire.meet()?;
@@ -327,7 +332,7 @@ impl Rank {
     ///
     /// # Errors
     /// This rank has a segment already.
-    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    #[expect(unsafe_code, reason = "declares and forwards the obligation")]
     pub unsafe fn bind_segment(&self, at: *mut u8, len: usize) -> Result<(), Error> {
         use Ordering::Relaxed;
         if self.wire.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
@@ -335,7 +340,8 @@ impl Rank {
         }
         self.regions.goes_away();
         let own = SegmentEntry { addr: at as usize, size: len, local: at, whole: len };
-        self.wire.segments.change(|all| all[self.id().0 as usize] = own);
+        // SAFETY: (1).
+        unsafe { self.wire.segments.change(|all| all[self.id().0 as usize] = own) };
         Ok(())
     }
 
@@ -384,7 +390,11 @@ impl Rank {
         }
         self.regions.goes_away();
         let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
-        self.wire.segments.change(|all| all[rank.0 as usize] = entry);
+        #[expect(unsafe_code, reason = "enters a segment that is not mapped here")]
+        // SAFETY: it has no local address.
+        unsafe {
+            self.wire.segments.change(|all| all[rank.0 as usize] = entry);
+        }
         Ok(())
     }
 

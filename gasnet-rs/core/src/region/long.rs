@@ -265,7 +265,8 @@ impl Rank {
             arriving.remove(&key);
         }
         let payload = placed.wrapping_sub(at);
-        let message = Message::new(Kind::Long, args, payload, total);
+        // SAFETY: all parts have been placed there, in a region of this rank.
+        let message = unsafe { Message::new(Kind::Long, args, payload, total) };
         let channel = if token.is_request() { Channel::Request } else { Channel::Reply };
         self.wire.run_handler(from, channel, head.handler as u8, &message);
     }

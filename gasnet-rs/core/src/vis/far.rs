@@ -456,7 +456,8 @@ impl Rank {
             places.copy_from_slice(head);
             // SAFETY: the caller's pieces are valid; the message has as many bytes more.
             unsafe { here.copy(Direction::Pack, bytes.as_mut_ptr(), data, 0) };
-            message.commit_any(handler, &args, len, 0)
+            // SAFETY: one of this module's messages, as its table says.
+            unsafe { message.commit_any(handler, &args, len, 0) }
         });
         if let Err(e) = sent {
             self.fatal(&e.to_string());
@@ -574,7 +575,8 @@ pub(super) fn serve_get(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &
     let mut answer = token.prepare_medium(n, name.len(), false)?.expect("it waits for room");
     // SAFETY: `parse` looked at all places; the message has as many bytes.
     unsafe { from.copy(Direction::Pack, answer.payload().as_mut_ptr(), n, at) };
-    answer.commit_any(DATA, &name, n, 0)
+    // SAFETY: the data of the transfer that was asked for by that name.
+    unsafe { answer.commit_any(DATA, &name, n, 0) }
 }
 
 /// Takes the answer to a get.

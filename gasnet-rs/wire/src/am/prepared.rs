@@ -290,11 +290,18 @@ impl Prepared<'_> {
         if handler < super::FIRST_LIBRARY_HANDLER {
             return Err(super::not_yours(handler));
         }
-        self.commit_any(handler, args, len, dst)
+        // SAFETY: no message of the layer above.
+        unsafe { self.commit_any(handler, args, len, dst) }
     }
 
     /// [`Prepared::commit`] to any handler.
-    pub fn commit_any(mut self, handler: u8, args: &[u32], len: usize, dst: u64) -> Result<(), Error> {
+    ///
+    /// # Safety
+    /// 1. A message of the layer above says what that layer means by it (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Prepared::commit`].
+    pub unsafe fn commit_any(mut self, handler: u8, args: &[u32], len: usize, dst: u64) -> Result<(), Error> {
         let (wire, to, kind, channel) = (self.wire, self.to, self.kind, self.channel);
         if len > self.len || args.len() != self.nargs {
             return Err(Error::op(format!(

@@ -25,8 +25,12 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// A message whose payload lies at this address.
+    ///
+    /// # Safety
+    /// 1. The payload is as the fields of [`Message`] say, as long as the message is there (owed by the
+    ///    caller).
     #[inline]
-    pub fn new(kind: Kind, args: &'a [u32], payload: *mut u8, len: usize) -> Message<'a> {
+    pub unsafe fn new(kind: Kind, args: &'a [u32], payload: *mut u8, len: usize) -> Message<'a> {
         Message { kind, args, payload, len }
     }
 
