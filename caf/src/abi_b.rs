@@ -110,8 +110,8 @@ pub unsafe extern "C" fn _gfortran_caf_get_from_remote(
     // SAFETY: owed by the caller, as all below.
     let (report, there) =
         unsafe { (report(stat, std::ptr::null_mut(), 0), There { token, index, team, team_number }) };
+    // SAFETY: see above.
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        // SAFETY: see above.
         let lengths = [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)];
         let access = AccessorCall {
             task: Task::Get,
@@ -197,8 +197,8 @@ pub unsafe extern "C" fn _gfortran_caf_send_to_remote(
     // SAFETY: owed by the caller, as all below.
     let (report, there) =
         unsafe { (report(stat, std::ptr::null_mut(), 0), There { token, index, team, team_number }) };
+    // SAFETY: see above.
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        // SAFETY: see above.
         let lengths = [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)];
         let size = if source_length.is_null() { size } else { size * lengths[1] * count(source) };
         let from = if source.is_null() { data } else { Descriptor::at(source.cast_mut()).base() };
@@ -286,8 +286,8 @@ pub unsafe extern "C" fn _gfortran_caf_transfer_between_remotes(
         Err(failure) => return report_from.finish(image, Err(failure)),
     };
     report_from.finish(image, Ok(()));
+    // SAFETY: see above.
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        // SAFETY: see above.
         let access = AccessorCall {
             task: Task::Set,
             hash,
@@ -323,8 +323,8 @@ pub unsafe extern "C" fn _gfortran_caf_is_present_on_remote(
     }
     let image = image();
     let there = There { token, index, team: std::ptr::null(), team_number: std::ptr::null() };
+    // SAFETY: owed by the caller.
     let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        // SAFETY: owed by the caller.
         let access = AccessorCall {
             task: Task::Presence,
             hash,

@@ -30,6 +30,7 @@ pub enum LaunchOption {
     Verbose,
     DryRun,
     Doctor,
+    Simulate,
     Quiet,
     Help,
     Manual,
@@ -85,6 +86,11 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
         "--doctor",
         "look for problems that prevent jobs from running here, and print what to do",
     ),
+    opt(
+        LaunchOption::Simulate,
+        "--simulate",
+        "as the first word: run the ranks in one process and in virtual time; see gasnetrun --simulate --help",
+    ),
     opt(LaunchOption::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
     opt(LaunchOption::Help, "-h, --help", "print this text"),
     opt(LaunchOption::Manual, "--manual", "print the manual page, in the language of man"),
@@ -96,7 +102,7 @@ pub const COMMAND: CommandTable<LaunchOption> = CommandTable {
     name: "gasnetrun",
     brief: "start the ranks of a PGAS program",
     about: "Runs a program on N ranks, on this host or on several.",
-    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --doctor [--hosts A,B]"],
+    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --simulate -n N [options] PROGRAM [arguments]", "gasnetrun --doctor [--hosts A,B]"],
     options: OPTIONS,
     notes: "\
 A PROGRAM without a slash is looked for in the current directory and in PATH. The output of the ranks is printed in
@@ -172,6 +178,9 @@ pub fn parse(
             LaunchOption::Label => command.label = true,
             LaunchOption::DryRun => dry_run = true,
             LaunchOption::Doctor => doctor = true,
+            LaunchOption::Simulate => {
+                return Err("--simulate is the first word: gasnetrun --simulate -n 4 PROGRAM".into());
+            }
             LaunchOption::Verbose => command.verbose = true,
             LaunchOption::Quiet => command.environment.push(("GASNET_QUIET".into(), "1".into())),
             LaunchOption::Help => return Ok(CommandLine::Print(COMMAND.help())),

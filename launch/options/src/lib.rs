@@ -18,8 +18,10 @@
 //!     brief: "runs a program",
 //!     about: "Runs a program on N ranks.",
 //!     usage: &["run -n N PROGRAM"],
-//! options: &[opt(Key::Ranks, "-n, --ranks N", "number of ranks"), opt(Key::Help, "-h, --help", "print this
-//! text")],
+//!     options: &[
+//!         opt(Key::Ranks, "-n, --ranks N", "number of ranks"),
+//!         opt(Key::Help, "-h, --help", "print this text"),
+//!     ],
 //!     notes: "",
 //!     style: Style::Gnu,
 //! };

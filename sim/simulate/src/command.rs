@@ -4,6 +4,7 @@
 use crate::faults::Faults;
 use crate::plan::SimulationPlan;
 use crate::vessel::PLAN;
+use gasnet_options::{Argument, Arguments, CommandTable, Style, opt};
 use gasnet_sim::Explore;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -11,35 +12,60 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Text of `gasnetrun --simulate --help`.
-pub(crate) const HELP: &str = "\
-Runs a program on N simulated ranks, in one process and in virtual time.
+/// An option of `gasnetrun --simulate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SimulateOption {
+    Ranks,
+    Seed,
+    Machine,
+    Faults,
+    Runs,
+    For,
+    Explore,
+    Again,
+    Gdb,
+    Help,
+}
 
-usage: gasnetrun --simulate -n N [options] PROGRAM [arguments]
-       gasnetrun --simulate --again FILE [--gdb] PROGRAM [arguments]
-
-  -n, --ranks N         number of ranks, up to 65536
-      --seed S          seed, or the first of several (default 1)
-      --machine NAME    machine: modern-ib (default), gm-myrinet2000,
-                        lanai9-netvm, clan-piii, trapeze-alpha, this-host
-      --faults LIST     what makes life harder, divided by commas: slow=3@10x,
-                        stall=2@1ms..3ms, delay=1%, by=50us, loss=1%,
-                        duplicate=1%, tight
-      --runs N          one run with each of N seeds, until one fails
-      --for TIME        begin no run after this time, as 30s or 10m
-      --explore HOW     order of events: time (default for one run), mixed
-                        (default for several), random, pos, pct:D, pctcp:D,
-                        delay:D
-      --again FILE      repeat the run that the file is of
-      --gdb             run under gdb
-  -h, --help            print this text
-
+const COMMAND: CommandTable<SimulateOption> = CommandTable {
+    name: "gasnetrun --simulate",
+    brief: "run a PGAS program on simulated ranks",
+    about: "Runs a program on N simulated ranks, in one process and in virtual time.",
+    usage: &[
+        "gasnetrun --simulate -n N [options] PROGRAM [arguments]",
+        "gasnetrun --simulate --again FILE [--gdb] PROGRAM [arguments]",
+    ],
+    options: &[
+        opt(SimulateOption::Ranks, "-n, --ranks N", "number of ranks, up to 65536"),
+        opt(SimulateOption::Seed, "--seed S", "seed, or the first of several (default 1)"),
+        opt(
+            SimulateOption::Machine,
+            "--machine NAME",
+            "machine: modern-ib (default), gm-myrinet2000, lanai9-netvm, clan-piii, trapeze-alpha, this-host",
+        ),
+        opt(
+            SimulateOption::Faults,
+            "--faults LIST",
+            "faults, divided by commas: slow=3@10x, stall=2@1ms..3ms, delay=1%, by=50us, loss=1%, duplicate=1%, tight",
+        ),
+        opt(SimulateOption::Runs, "--runs N", "one run with each of N seeds, until one fails"),
+        opt(SimulateOption::For, "--for TIME", "begin no run after this time, as 30s or 10m"),
+        opt(
+            SimulateOption::Explore,
+            "--explore HOW",
+            "order of events: time (default for one run), mixed (default for several), random, pos, pct:D, pctcp:D, delay:D",
+        ),
+        opt(SimulateOption::Again, "--again FILE", "repeat the run that the file describes"),
+        opt(SimulateOption::Gdb, "--gdb", "run under gdb"),
+        opt(SimulateOption::Help, "-h, --help", "print this text"),
+    ],
+    notes: "\
 The program must be one whose main calls gasnet_conduits::run or pgas::run.
 
-A run that fails is made small, and a file NAME-SEED.sim is written that repeats
-it. The exit status is that of the failure: 101 after a panic, 125 after a
-deadlock, 124 if it does not end, 128 + S after signal S.
-";
+A run that fails is made small, and a file NAME-SEED.sim is written that repeats it. The exit status is that of the
+failure: 101 after a panic, 125 after a deadlock, 124 if it does not end, 128 + S after signal S.",
+    style: Style::Gnu,
+};
 
 /// Most ranks.
 const MOST_RANKS: u32 = 65_536;
@@ -49,7 +75,7 @@ const SEGMENT_BYTES: usize = 64 << 20;
 /// What is to be done.
 #[derive(Debug, PartialEq)]
 enum Asked {
-    Print(&'static str),
+    Print(String),
     Run { plan: Box<SimulationPlan>, picks: String, gdb: bool, program: OsString, arguments: Vec<OsString> },
 }
 
@@ -87,44 +113,44 @@ fn path(program: &OsString) -> OsString {
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
-    use lexopt::prelude::*;
-    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut words = Arguments::new(&COMMAND, arguments);
     let mut plan = SimulationPlan { ranks: 0, segment: SEGMENT_BYTES, ..SimulationPlan::default() };
     let (mut again, mut gdb, mut program) = (None, false, None);
-    let mut rest = Vec::new();
-    while let Some(argument) = parser.next().map_err(text)? {
-        let number = |text: String| text.parse::<u64>().map_err(|_| format!("'{text}' is no number"));
-        match argument {
-            Short('n') | Long("ranks") => {
-                let ranks = number(word(&mut parser)?)?;
-                plan.ranks = u32::try_from(ranks)
-                    .ok()
-                    .filter(|n| (1..=MOST_RANKS).contains(n))
-                    .ok_or_else(|| format!("-n {ranks}: from 1 to {MOST_RANKS} ranks can be simulated"))?;
-            }
-            Long("seed") => plan.seed = number(word(&mut parser)?)?,
-            Long("runs") => plan.runs = number(word(&mut parser)?)?.max(1),
-            Long("machine") => plan.set_machine(&word(&mut parser)?)?,
-            Long("faults") => plan.faults = Faults::read(&word(&mut parser)?)?,
-            Long("for") => plan.time = Some(time(&word(&mut parser)?)?),
-            Long("explore") => {
-                let how = word(&mut parser)?;
-                let explore = Explore::named(&how);
-                plan.explore = Some(explore.ok_or_else(|| {
-                    format!("--explore {how}: time, mixed, random, pos, pct:D, pctcp:D or delay:D is needed, with D from 1 to 64")
-                })?);
-            }
-            Long("again") => again = Some(word(&mut parser)?),
-            Long("gdb") => gdb = true,
-            Short('h') | Long("help") => return Ok(Asked::Print(HELP)),
-            Value(file) => {
+    while let Some(argument) = words.next_argument()? {
+        let found = match argument {
+            Argument::Option(found) => found,
+            Argument::Operand(file) => {
                 program = Some(file);
-                rest = parser.raw_args().map_err(text)?.collect();
                 break;
             }
-            other => return Err(text(other.unexpected())),
+            Argument::Unknown(word) => return Err(COMMAND.unknown(&word.to_string_lossy())),
+        };
+        let value = found.text();
+        let number =
+            || value.parse::<u64>().map_err(|_| format!("{} {value}: a number is needed", found.written));
+        match found.key {
+            SimulateOption::Ranks => {
+                plan.ranks = u32::try_from(number()?)
+                    .ok()
+                    .filter(|n| (1..=MOST_RANKS).contains(n))
+                    .ok_or_else(|| format!("-n {value}: from 1 to {MOST_RANKS} ranks can be simulated"))?;
+            }
+            SimulateOption::Seed => plan.seed = number()?,
+            SimulateOption::Runs => plan.runs = number()?.max(1),
+            SimulateOption::Machine => plan.set_machine(&value)?,
+            SimulateOption::Faults => plan.faults = Faults::read(&value)?,
+            SimulateOption::For => plan.time = Some(time(&value)?),
+            SimulateOption::Explore => {
+                plan.explore = Some(Explore::named(&value).ok_or_else(|| {
+                    format!("--explore {value}: time, mixed, random, pos, pct:D, pctcp:D or delay:D is needed, with D from 1 to 64")
+                })?);
+            }
+            SimulateOption::Again => again = Some(value),
+            SimulateOption::Gdb => gdb = true,
+            SimulateOption::Help => return Ok(Asked::Print(COMMAND.help())),
         }
     }
+    let rest = words.rest();
     let program = program.ok_or("--simulate: which program? See gasnetrun --simulate --help")?;
     let mut picks = String::new();
     if let Some(file) = again {
@@ -138,16 +164,6 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     let stem = Path::new(&program).file_stem().unwrap_or_default();
     plan.name = stem.to_string_lossy().into_owned();
     Ok(Asked::Run { plan: Box::new(plan), picks, gdb, program, arguments: rest })
-}
-
-/// The value of an option.
-fn word(parser: &mut lexopt::Parser) -> Result<String, String> {
-    use lexopt::ValueExt;
-    parser.value().and_then(|value| value.string()).map_err(text)
-}
-
-fn text(why: lexopt::Error) -> String {
-    format!("{why}; see gasnetrun --simulate --help")
 }
 
 /// `30s`, `10m`, `2h`
@@ -172,6 +188,11 @@ mod tests {
     }
 
     #[test]
+    fn the_table_has_no_mistakes() {
+        assert_eq!(COMMAND.mistakes(), Vec::<String>::new());
+    }
+
+    #[test]
     fn lines_are_read() {
         let line = "-n 64 --seed 7 --machine modern-ib/1 --faults slow=3@10x,delay=1% --runs 20 --for 10m --explore pct:3 ./heat -n 8";
         let Ok(Asked::Run { plan, program, arguments, .. }) = asked(line) else {
@@ -190,7 +211,8 @@ mod tests {
             ("-n 4 --explore luck a", "--explore luck"),
             ("-n 4 --for ever a", "--for ever"),
             ("--again /no/such/file a", "/no/such/file"),
-            ("-n 4 --fault x a", "--fault"),
+            ("-n 4 --fualts x a", "did you mean '--faults'?"),
+            ("-n many a", "a number is needed"),
         ] {
             let said = asked(line).unwrap_err();
             assert!(said.contains(says), "{line}: {said}");

@@ -90,18 +90,10 @@ fn share(text: &str) -> Option<f64> {
     (0.0..=90.0).contains(&number).then_some(number / 100.0)
 }
 
-/// `50us`, `2ms`, `1s`, `100ns`
+/// As settings have times, but with a unit: a bare number is as often meant in microseconds.
 fn time(text: &str) -> Option<Time> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let number: f64 = text[..digits].parse().ok()?;
-    let micros = match &text[digits..] {
-        "ns" => 1e-3,
-        "us" => 1.0,
-        "ms" => 1e3,
-        "s" => 1e6,
-        _ => return None,
-    };
-    Some(Time::us(number * micros))
+    text.ends_with('s').then_some(())?;
+    Some(Time::us(gasnet_wire::config::parse_time(text)? as f64 / 1000.0))
 }
 
 #[cfg(test)]
