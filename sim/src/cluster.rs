@@ -351,7 +351,13 @@ impl Cluster {
                     outcome.borrow_mut().get_or_insert(what);
                 }
             });
-            turns.push(turn.map_err(|e| fail(What::Start(format!("a stack for rank {r}: {e}"))))?);
+            let no_room = |e| {
+                What::Start(format!(
+                    "no stack for rank {r}: {e}; each rank needs two mappings, of which the system gives a process a limited number: \
+                     simulate fewer ranks, or raise it (sysctl vm.max_map_count)"
+                ))
+            };
+            turns.push(turn.map_err(|e| fail(no_room(e)))?);
         }
         let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed);
         let mut over = 0;

@@ -93,6 +93,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
             0
         }
         Ok(Asked::Run { plan, picks, gdb, program, arguments }) => {
+            if !is_known(Path::new(&path(&program))) {
+                return fail(format!(
+                    "{}: not a program with this runtime in it; what can be simulated is an executable in Rust whose main calls \
+                     gasnet_conduits::run or pgas::run",
+                    program.display()
+                ));
+            }
             let mut command = if gdb { Command::new("gdb") } else { Command::new(path(&program)) };
             if gdb {
                 command.arg("--args").arg(path(&program));
@@ -110,6 +117,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 fn path(program: &OsString) -> OsString {
     let plain = !program.as_encoded_bytes().contains(&b'/');
     if plain && Path::new(program).is_file() { Path::new(".").join(program).into() } else { program.clone() }
+}
+
+/// Whether a program looks for a plan, as far as its file tells: any other would run as it is, and a run that
+/// simulated nothing would count as a good one.
+fn is_known(program: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(program) else { return true };
+    bytes.windows(PLAN.len()).any(|part| part == PLAN.as_bytes())
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
@@ -185,6 +199,12 @@ mod tests {
 
     fn asked(line: &str) -> Result<Asked, String> {
         parse(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn programs_without_the_runtime_are_known() {
+        assert!(!is_known(Path::new("/bin/sh")));
+        assert!(is_known(&std::env::current_exe().unwrap()));
     }
 
     #[test]

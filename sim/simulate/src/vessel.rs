@@ -78,6 +78,10 @@ fn once(plan: &SimulationPlan, program: &dyn Fn(&'static Rank)) -> i32 {
         );
         return 0;
     }
+    if outcome.ended == Ended::NoStart {
+        eprintln!("gasnetrun: the simulation does not start: {}", outcome.text);
+        return outcome.ended.status();
+    }
     let place = if outcome.place.is_empty() { String::new() } else { format!(" ({})", outcome.place) };
     eprintln!(
         "gasnetrun: seed {} fails at {micros:.3} us: {}{place}, trace {trace:016x}",
