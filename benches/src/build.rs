@@ -411,7 +411,12 @@ mod tests {
                     let alone = |f: &Figure| Figure { value: (0, f.floor.1[0]), ..f.clone() };
                     let figures = group.figures.iter().filter(|f| f.floor.0 == 0).map(alone).collect();
                     let floors = Group { probes: group.probes[..1].to_vec(), figures, ..group.clone() };
-                    let outcome = tools.run(&floors, 1);
+                    let mut outcome = tools.run(&floors, 1);
+                    // Two processes over libfabric's provider shm wait for each other for ever once in a few
+                    // hundred runs (seen with 1.17): no part of this project runs in them.
+                    if *set == "ofi" && floors.figures.iter().any(|figure| outcome.figure(figure).is_err()) {
+                        outcome = tools.run(&floors, 1);
+                    }
                     for figure in &floors.figures {
                         let line = outcome.figure(figure);
                         assert!(line.is_ok(), "{}: {line:?}", figure.name);
