@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::{files, sh};
@@ -128,8 +129,16 @@ pub fn compile_faults(mpi: &Mpi, library: &Path) -> Result<(), String> {
     sh::pass(compile, BUILD_LIMIT)
 }
 
-/// Settings for Open MPI to run as root, and with more ranks than processors.
+/// Settings for Open MPI to run as root, with more ranks than processors, and beside others of its kind: two
+/// that begin at once may both find that their common folder is missing, and one then fails to make it.
 pub fn oversubscribed(run: &mut Command) {
+    static JOBS: AtomicUsize = AtomicUsize::new(0);
     run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    // ORDER: Relaxed; a number of its own for each job is all that is asked.
+    let job = JOBS.fetch_add(1, Ordering::Relaxed);
+    let own = sh::target().join("openmpi").join(job.to_string());
+    if std::fs::create_dir_all(&own).is_ok() {
+        run.env("OMPI_MCA_orte_tmpdir_base", own);
+    }
 }
