@@ -18,7 +18,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Severity.
     pub severity: Severity,
-    /// What is wrong, what was expected.
+    /// The text: the mistake, and where useful the form that was expected.
     pub message: String,
     /// File as the line markers name it; empty if about no place.
     pub file: String,

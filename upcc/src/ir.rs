@@ -1,31 +1,30 @@
-//! The intermediate form: what UPC adds to C, as data. `upcc --dump=ir` prints it.
+//! The intermediate form of UPC code: places of shared objects, accesses to them, and loops over them.
+//! `upcc --dump=ir` prints it.
 //!
-//! # What it is for
+//! # Purpose
 //!
-//! The typed AST says what a program means; C text says how a machine does it. In between stands this form,
-//! which says *where a shared object is* and *what is done to it*, in terms that passes can compare and
-//! change: declared objects, pointers, elements, members. [`lower`](crate::lower) makes it of the AST and
-//! knows no text, passes of [`opt`](crate::opt) change it, and [`emit`](crate::emit) is the only one that
-//! spells it in C.
+//! The typed AST describes a program as the user wrote it, and C text describes it for a C compiler. This
+//! form is between the two. It describes *where a shared object is* and *which access is made*, in terms that
+//! passes can compare and change: declared objects, pointers, elements, members. [`lower`](crate::lower)
+//! makes the form from the AST, the passes in [`opt`](crate::opt) change it, and [`emit`](crate::emit) writes
+//! it as C. Only `emit` deals with text.
 //!
 //! # Vocabulary
 //!
 //! - A [`Place`] is where a shared object is: thread, address and phase, before anybody has computed them.
-//! - A [`Spread`] is how the elements that a pointer-to-shared counts are dealt out: block size and element
-//!   size.
-//! - An [`Index`] is one subscript: how many objects of which type to move on.
-//! - An [`Access`] is what a program does to the object at a place: read, write or update, and in which order
-//!   with others.
+//! - A [`Spread`] is the distribution of an array over the threads: block size and element size.
+//! - An [`Index`] is one subscript: a number of objects of a type.
+//! - An [`Access`] is a read, a write or an update of the object at a place, strict or relaxed.
 //!
-//! Operands (subscripts, pointers, conditions) are expressions of the typed AST. They are evaluated when the
-//! place is, each once.
+//! Operands (subscripts, pointers, conditions) are expressions of the typed AST. Each of them is evaluated
+//! exactly once, when the place is computed.
 //!
 //! # Invariants
 //!
-//! - `from` of an [`Place::Element`] has the spread of the element: a conversion in between is a change of
-//!   the spread, not of the place.
+//! - The `from` of a [`Place::Element`] is counted with the spread of that element. A pointer conversion
+//!   between the two changes the spread and not the place.
 //! - The indices of one [`Place::Element`] are in the order of the source, rows first.
-//! - A place has no effect but those of its operands.
+//! - Computing a place has no side effects but those of its operands.
 //!
 //! # An example
 //!
@@ -33,36 +32,42 @@
 //! shared [8] double g[4 * THREADS][8];          source
 //! ... g[r + 1][c] ...
 //!
-//! element(start(element(start(g), [r + 1 of [8]shared[8] double], 8 x 8)), [c], 8 x 8)       lowered: an
-//! element of a row element(start(g), [r + 1 of [8]shared[8] double, c], 8 x 8)             after `hoist`:
-//! one walk from the first element __upc_elb(__upc_k_g.offset, (long)(r + 1) * (long)(8) + (long)(c), 8, 8)
-//! emitted
+//!
+//! lowered, an element of a row:
+//! element(start(element(start(g), [r + 1 of [8]shared[8] double], 8 x 8)), [c], 8 x 8)
+//!
+//! after `hoist`, one step from the first element of g:
+//! element(start(g), [r + 1 of [8]shared[8] double, c], 8 x 8)
+//!
+//! emitted:
+//! __upc_elb(__upc_k_g.offset, (long)(r + 1) * (long)(8) + (long)(c), 8, 8)
 //! ```
 //!
 //! # Code
 //!
-//! - [`Code`] is a statement with what passes made of it. Statements that no pass changed are
-//!   [`Form::Written`], and hold the code of the statements in them.
-//! - A [`Loop`] is a `for` that accesses *runs*, elements that follow each other; a [`Share`] is a
-//!   `upc_forall` that goes through the thread's own elements.
-//! - Both are made of [`Iterations`]: one by one, or in [`Stretches`], which are cut so that in each all runs
-//!   are consecutive memory.
-//! - An [`Ahead`] is a set of reads that are started before a statement.
+//! - A [`Code`] is a statement together with the changes that passes made to it. A statement that no pass
+//!   changed is [`Form::Written`] and holds the code of the statements inside of it.
+//! - A [`Run`] is a series of accesses to consecutive elements, one in each iteration of a loop.
+//! - A [`Loop`] is a `for` loop that accesses runs. A [`Share`] is a `upc_forall` loop in which each thread
+//!   visits its own elements directly, without testing the affinity of all others.
+//! - Both contain [`Iterations`]: one by one, or in [`Stretches`]. A stretch is a range of iterations in
+//!   which the elements of every run are consecutive in memory.
+//! - An [`Ahead`] is a set of reads that are started before a statement and awaited where it begins.
 //!
-//! A body may be there in several versions: over pointers, as written for what is rare. Each is a `Code` of
-//! its own, with the [`Context`] that it was made for; expressions whose value or address the context has are
-//! known by their [`NodeId`].
+//! A loop body may be emitted in several versions: one that uses C pointers, and one as written, for the rare
+//! cases that the first cannot handle. Each version is a `Code` with a [`Context`] of its own. The context
+//! lists the expressions whose value or address is already in a C variable, by their [`NodeId`].
 
 use crate::front::ast::{self, DeclId, Expr, ExprKind, ForInit, FuncDef, NodeId, Stmt};
 use crate::front::types::{RecordId, TypeId};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Bytes in a page of memory, as far ahead as loops touch what they will use.
+/// Bytes in a page of memory. Loops touch the elements they will use this many bytes ahead.
 pub const PAGE: u64 = 4096;
 
-/// The program in this form, as the emitter asks for it part by part: what is nowhere else at the same time
-/// need not be kept. Whoever makes it decides which passes see it.
+/// The program in this form. The emitter asks for one part after the other, so the whole is never in memory
+/// at the same time. The implementation decides which passes run.
 pub trait LoweredProgram {
     /// The context of a function's statements.
     fn function(&self, f: &FuncDef) -> Rc<Context>;
@@ -79,164 +84,166 @@ pub trait LoweredProgram {
     }
 }
 
-/// How the elements that a pointer-to-shared counts are dealt out to the threads.
+/// How an array is distributed over the threads, as pointer arithmetic sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// Elements in a block; 0: all on one thread.
+    /// Elements in a block; 0 if all elements are on one thread.
     pub block: u64,
-    /// Bytes of an element that is no array.
+    /// Bytes of an element. Arrays of arrays are counted in their innermost elements.
     pub size: u64,
 }
 
-/// A subscript.
+/// A subscript: a step of `count` objects of type `of`.
 #[derive(Clone, Debug)]
 pub struct Index<'a> {
-    /// How many.
+    /// The number of objects, an integer expression.
     pub count: &'a Expr,
-    /// Objects of this type, maybe an array.
+    /// The type of the objects, which may be an array type (a row).
     pub of: TypeId,
-    /// The count cannot be negative.
+    /// The number is known not to be negative.
     pub not_negative: bool,
 }
 
-/// Where a shared object is.
+/// Where a shared object is: an expression that gives thread, address and phase.
 #[derive(Clone, Debug)]
 pub enum Place<'a> {
     /// A declared object.
     Variable(DeclId),
     /// The first element of the array at a place.
     Start(Box<Place<'a>>),
-    /// What the value of a pointer-to-shared points to.
+    /// The object that a pointer-to-shared points to.
     Pointer(&'a Expr),
-    /// Where null points.
+    /// The null pointer-to-shared.
     Null,
-    /// So many elements on from a place: a subscript, or a sum.
+    /// An element after a place: `from[by]...` or `from + by`.
     Element {
-        /// From here.
+        /// The place that is counted from.
         from: Box<Place<'a>>,
-        /// On by these.
+        /// The steps, one for each subscript.
         by: Vec<Index<'a>>,
-        /// Counted so.
+        /// The distribution of the elements.
         spread: Spread,
-        /// The element exists, so that none of an array comes before its first.
+        /// The program accesses this element, so it lies inside of its array. If `from` is the start of an
+        /// array, the sum of the steps is then not negative.
         exists: bool,
     },
-    /// The same of a difference, or of a constant below zero.
+    /// An element before or after a place: `from - by`, or `from + by` with a negative constant.
     Moved {
-        /// From here.
+        /// The place that is counted from.
         from: Box<Place<'a>>,
-        /// On by this many.
+        /// The step.
         by: Index<'a>,
-        /// Back by as many.
+        /// The step is subtracted instead of added.
         back: bool,
-        /// Counted so.
+        /// The distribution of the elements.
         spread: Spread,
     },
     /// A member of a structure.
     Member {
-        /// The structure.
+        /// The place of the structure.
         of: Box<Place<'a>>,
-        /// Its type.
+        /// The type of the structure.
         record: RecordId,
-        /// Fields, through members without a name.
+        /// Field numbers. There is more than one if the member is inside of members without a name.
         path: &'a [u32],
     },
-    /// A part of a complex number.
+    /// The real or the imaginary part of a complex number.
     Part {
-        /// The number.
+        /// The place of the number.
         of: Box<Place<'a>>,
-        /// Offset.
+        /// Offset of the part in the number.
         bytes: u64,
     },
-    /// The same place, counted from there on as phase 0.
+    /// The same thread and address with phase 0.
     NoPhase(Box<Place<'a>>),
-    /// A place that is computed after something else has been evaluated.
+    /// A place that is computed after the expression has been evaluated: `(expression, place)`.
     After(&'a Expr, Box<Place<'a>>),
-    /// One of two.
+    /// The first place if the condition is true, else the second: `condition ? first : second`.
     Either(&'a Expr, Box<Place<'a>>, Box<Place<'a>>),
-    /// The first unless it is null, else the second.
+    /// The first place unless it is null, else the second: `first ?: second`.
     OrElse(Box<Place<'a>>, Box<Place<'a>>),
 }
 
-/// The order of an access with those of others.
+/// The memory order of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In order with all accesses.
+    /// In program order with all other accesses of the thread.
     Strict,
-    /// As often as written, in order with those of its kind.
+    /// Made exactly as often as the source says, and in order with other volatile accesses.
     Volatile,
-    /// As it comes.
+    /// May be moved, combined with others or left out, as long as the thread itself cannot tell.
     Relaxed,
 }
 
-/// What is done to the object.
+/// Kinds of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Its value is read.
+    /// The object is read.
     Read,
-    /// It is written.
+    /// The object is written.
     Write,
-    /// Its value is read and a new one written.
+    /// The object is read, then written: `+=`, `++` and the like.
     Update,
 }
 
-/// What a program does to a shared object.
+/// An access of the program to a shared object.
 #[derive(Clone, Debug)]
 pub struct Access<'a> {
-    /// What.
+    /// Read, write or update.
     pub action: Action,
-    /// In which order.
+    /// Its memory order.
     pub order: Order,
     /// The type of the object.
     pub ty: TypeId,
-    /// Where it is; of a bit-field the structure that holds it.
+    /// The place of the object. For a bit-field this is the place of the structure that contains it.
     pub place: Place<'a>,
-    /// The lvalue as written.
+    /// The lvalue in the source.
     pub lvalue: &'a Expr,
 }
 
-/// How a scalar passes to and from the functions for far accesses.
+/// The C type in which a scalar is passed to the runtime's functions for far accesses, and returned by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// As an integer of so many bytes.
+    /// An integer of this many bytes.
     Bytes(u8),
-    /// As a `float`.
+    /// `float`.
     Float,
-    /// As a `double`.
+    /// `double`.
     Double,
 }
 
-/// How accesses are written.
+/// The C that accesses are emitted as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Inline code: for small loops and functions.
+    /// Inline code, which is fast and long. For small loops and functions.
     #[default]
     Inline,
-    /// Calls of functions that are made for the file.
+    /// Calls of static functions that are emitted for the file.
     Outlined,
-    /// Calls, and nothing is remarked upon: another version of this code is the one that usually runs.
+    /// Calls as in `Outlined`, and no remarks of `-explain`: this is the rarely used version of a loop body.
     Compact,
 }
 
-/// What holds around a piece of code.
+/// Facts about the surroundings of a piece of code.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    /// How accesses are written.
+    /// The C that accesses are emitted as.
     pub style: Style,
-    /// Large enough a function that accesses outside of small loops are outlined.
+    /// The function is large, so that accesses outside of its small loops are outlined.
     pub large: bool,
-    /// Inside of a `upc_forall`.
+    /// The code is inside of a `upc_forall`.
     pub in_forall: bool,
-    /// No reads are started ahead here: the code is part of an expression, or runs where all is near.
+    /// No reads are started ahead here, because the code is part of an expression or all its elements are
+    /// near.
     pub in_order: bool,
-    /// Elements that are used through a pointer.
+    /// Elements whose address is in a C pointer.
     pub bound: HashSet<NodeId>,
-    /// Shared lvalues that have been read.
+    /// Shared lvalues whose value has been read into a C variable.
     pub known: HashSet<NodeId>,
 }
 
 impl Context {
-    /// Whether the shared lvalue is used through a pointer here.
+    /// Whether the address of the shared lvalue is in a C pointer here.
     pub fn is_bound(&self, lv: &Expr) -> bool {
         match &lv.kind {
             ExprKind::Paren(x) | ExprKind::Member { base: x, arrow: false, .. } => self.is_bound(x),
@@ -245,222 +252,226 @@ impl Context {
     }
 }
 
-/// A statement, and what passes made of it.
+/// A statement with the changes that passes made to it.
 #[derive(Clone, Debug)]
 pub struct Code<'a> {
-    /// As it was written.
+    /// The statement in the source.
     pub stmt: &'a Stmt,
-    /// What holds around it.
+    /// Its surroundings.
     pub context: Rc<Context>,
-    /// Reads that are started before it.
+    /// Reads that are started before the statement.
     pub ahead: Option<Ahead<'a>>,
-    /// What it has become.
+    /// The form in which the statement is emitted.
     pub form: Form<'a>,
 }
 
-/// What a statement has become.
+/// The form in which a statement is emitted.
 #[derive(Clone, Debug)]
 pub enum Form<'a> {
-    /// The same; the code of the statements directly in it, in the order of the source.
+    /// As written. Contains the code of the statements directly inside, in the order of the source.
     Written(Vec<Code<'a>>),
-    /// The same loop: why its accesses stay, and its body.
+    /// A loop that no pass could change: the reason, for `-explain`, and the body.
     Kept(&'static str, Box<Code<'a>>),
-    /// A `for` over runs of elements.
+    /// A `for` loop over runs of elements.
     Loop(Box<Loop<'a>>),
-    /// A `upc_forall` through the thread's own elements.
+    /// A `upc_forall` loop through the thread's own elements.
     Share(Box<Share<'a>>),
 }
 
-/// Reads that are under way at the same time.
+/// Reads that are in progress at the same time.
 #[derive(Clone, Debug)]
 pub struct Ahead<'a> {
-    /// The objects.
+    /// The lvalues that are read.
     pub reads: Vec<&'a Expr>,
-    /// How many statements, from this one on, use what was read.
+    /// The number of statements that use the values, counted from this one.
     pub statements: usize,
 }
 
-/// How the variable of a loop moves.
+/// The step of a loop variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountStep {
-    /// By one.
+    /// 1.
     One,
-    /// By THREADS.
+    /// THREADS.
     Threads,
 }
 
 /// A counting loop: `init; var < bound; var++`.
 #[derive(Clone, Debug)]
 pub struct Count<'a> {
-    /// The variable. Nothing else changes it.
+    /// The loop variable. The body does not change it.
     pub var: DeclId,
-    /// The bound, which does not change.
+    /// The bound. Its value is the same in all iterations.
     pub bound: &'a Expr,
-    /// `<=`
+    /// The comparison is `<=` instead of `<`.
     pub inclusive: bool,
     /// The type in which the condition compares.
     pub compared: TypeId,
 }
 
-/// A `for` over runs of elements.
+/// A `for` loop over runs of elements.
 #[derive(Clone, Debug)]
 pub struct Loop<'a> {
-    /// First clause.
+    /// The first clause of the `for`.
     pub init: &'a ForInit,
-    /// How it counts.
+    /// The loop variable and its bound.
     pub count: Count<'a>,
-    /// What it does.
+    /// The iterations.
     pub each: Iterations<'a>,
 }
 
-/// Iterations of a body, from the present value of a variable on.
+/// Iterations of a body. They begin with the current value of the loop variable.
 #[derive(Clone, Debug)]
 pub struct Iterations<'a> {
-    /// The variable.
+    /// The loop variable.
     pub var: DeclId,
-    /// How it moves.
+    /// Its step.
     pub step: CountStep,
-    /// Reads that are made once, before the first; those in one list are written alike.
+    /// Loop-invariant reads, which are made once before the first iteration. Expressions in the same inner
+    /// list have the same value and share one read.
     pub once: Vec<Vec<&'a Expr>>,
-    /// In which order the others are made.
+    /// Whether iterations run one by one or in stretches.
     pub pace: Pace<'a>,
 }
 
-/// How iterations follow each other.
+/// How iterations are grouped.
 #[derive(Clone, Debug)]
 pub enum Pace<'a> {
-    /// One by one; why.
+    /// One by one: the reason, for `-explain`, and the body.
     Single(&'static str, Box<Code<'a>>),
     /// In stretches.
     Stretches(Box<Stretches<'a>>),
 }
 
-/// Stretches of iterations in which all runs are consecutive memory.
+/// Stretches of iterations: ranges in which the elements of every run are consecutive in memory.
 #[derive(Clone, Debug)]
 pub struct Stretches<'a> {
     /// The runs.
     pub runs: Vec<Run<'a>>,
-    /// Other reads, one in each iteration, that are made before the stretch.
+    /// Other shared lvalues, each read once in every iteration. They are fetched before the stretch begins.
     pub gathers: Vec<&'a Expr>,
-    /// A stretch whose elements are far is brought into buffers, unless one of these private pointers is to
-    /// shared memory. Or why it is not.
+    /// `Ok`: a stretch with far elements is copied to buffers and computed there. That is valid only if none
+    /// of these private pointers points to shared memory, which is tested at run time. `Err`: the reason why
+    /// far elements are not copied, for `-explain`.
     pub far: Result<Vec<&'a Expr>, &'static str>,
-    /// Most elements of a stretch that is brought.
+    /// The largest number of elements of a stretch that is copied to buffers.
     pub most: u64,
-    /// The body over pointers: into memory where that is near, else into buffers.
+    /// The body with C pointers as elements. They point to shared memory if it is near, else to buffers.
     pub body: Code<'a>,
-    /// How it is computed in vectors.
+    /// How several iterations are computed at a time, if that is possible.
     pub vectors: Option<Vectors>,
-    /// The body as written, where blocks are so short that near elements are not used in place.
+    /// The body as written, for near elements. Present if blocks are too short to make stretches worthwhile.
     pub near: Option<Code<'a>>,
-    /// The body as written, for iterations that cannot be brought.
+    /// The body as written, for iterations whose elements cannot be copied to buffers.
     pub rare: Option<Code<'a>>,
 }
 
-/// Accesses to elements that follow each other.
+/// Accesses to consecutive elements, one in each iteration.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
-    /// The first of them.
+    /// The element of the first iteration.
     pub first: Place<'a>,
-    /// The accesses.
+    /// The accesses in the body, which all use the same element.
     pub nodes: Vec<&'a Expr>,
-    /// How the array is dealt out.
+    /// The distribution of the array.
     pub spread: Spread,
-    /// Type of an element.
+    /// The type of an element.
     pub ty: TypeId,
-    /// Elements are to be fetched.
+    /// Far elements are copied to the buffer before the stretch.
     pub fetched: bool,
-    /// Elements are to be taken back.
+    /// Far elements are copied back from the buffer after the stretch.
     pub written: bool,
 }
 
-/// How iterations are computed several at a time.
+/// How several iterations are computed at a time, with vector instructions.
 #[derive(Clone, Debug)]
 pub struct Vectors {
-    /// A multiple of so many.
+    /// The number of iterations of the inner loop is a multiple of this.
     pub chunk: u64,
-    /// The loop variable is used as such, not only to find the elements.
+    /// The body uses the value of the loop variable, not only the elements at its index.
     pub counted: bool,
-    /// In strips of so many elements, each fetched while the one before is computed.
+    /// Elements in a strip. The memory of the next strip is touched while the present one is computed.
+    /// `None`: no strips.
     pub strip: Option<u64>,
-    /// Runs so close to another that they are in its pages, or with block size 1 in those of the next thread:
-    /// touching these too costs more than it brings.
+    /// Indices of runs whose memory is not touched ahead, because it is in the same pages as another run (or,
+    /// with block size 1, in those that the next thread touches).
     pub close: Vec<usize>,
 }
 
-/// A `upc_forall` through the thread's own elements, for the case that none encloses it as the program runs.
+/// A `upc_forall` loop through the thread's own elements. It is used if no other `upc_forall` is active when
+/// the loop begins, which is tested at run time where needed.
 #[derive(Clone, Debug)]
 pub struct Share<'a> {
-    /// As it was written.
+    /// The loop in the source.
     pub forall: &'a ast::Forall,
-    /// How it counts.
+    /// The loop variable and its bound.
     pub count: Count<'a>,
-    /// It holds another, or calls something that may.
+    /// The body contains another `upc_forall`, or calls a function that may contain one.
     pub nests: bool,
-    /// Its body may leave the function.
+    /// The body may leave the function.
     pub returns: bool,
-    /// The iterations that are the thread's own.
+    /// The iterations that the thread executes.
     pub own: OwnIterations<'a>,
-    /// The body of the loop as written.
+    /// The body as written, for a loop that runs inside of another `upc_forall`.
     pub rare: Code<'a>,
 }
 
-/// Which iterations are the thread's own.
+/// The iterations of a `upc_forall` that a thread executes.
 #[derive(Clone, Debug)]
 pub enum OwnIterations<'a> {
-    /// Every THREADS-th, counted from the one with this number.
+    /// Every THREADS-th iteration. The expression is the affinity, an integer.
     Turns(&'a Expr, Iterations<'a>),
-    /// Those of rows of an array: a place in the first, the elements in a row, and in a block so many rows.
+    /// The affinity is an element in a row of an array, and whole rows are in one block.
     Rows {
-        /// The place.
+        /// The element that the affinity names in the first iteration.
         at: Place<'a>,
         /// Elements in a row.
         row: u64,
-        /// Rows in a block.
+        /// The rows, block by block.
         blocks: Blocks<'a>,
     },
-    /// Those of elements of an array, block by block.
+    /// The affinity is an element of an array: the place of the first iteration, and the blocks.
     Blocks(Place<'a>, Blocks<'a>),
-    /// Those of elements of an array, which follow each other in the thread's memory; nothing else is
-    /// accessed.
+    /// As `Blocks`, and the body accesses only own elements at the loop variable. All of the thread's
+    /// elements are consecutive in its memory, so one loop visits them without regard to blocks.
     Memory(Place<'a>, Box<Memory<'a>>),
 }
 
-/// Own elements block by block.
+/// The thread's own elements, block by block.
 #[derive(Clone, Debug)]
 pub struct Blocks<'a> {
     /// Elements (or rows) in a block.
     pub block: u64,
-    /// Those used through pointers.
+    /// Elements that the body uses through C pointers.
     pub elements: Vec<Owned<'a>>,
-    /// The iterations of a block; of all, if blocks have one element.
+    /// The iterations of one block. If blocks have one element, the iterations of all blocks.
     pub each: Iterations<'a>,
 }
 
-/// All own elements of arrays that are dealt out alike.
+/// All own elements of arrays with the same distribution.
 #[derive(Clone, Debug)]
 pub struct Memory<'a> {
     /// Elements in a block.
     pub block: u64,
-    /// The arrays.
+    /// The elements that the body uses, one for each array.
     pub elements: Vec<Owned<'a>>,
-    /// Fetched strip by strip, of so many elements.
+    /// Elements in a strip, as in [`Vectors::strip`].
     pub strip: Option<u64>,
-    /// The body over pointers.
+    /// The body with C pointers as elements.
     pub body: Code<'a>,
 }
 
-/// An element of the thread's own in every iteration.
+/// An element that belongs to the thread in every iteration that the thread executes.
 #[derive(Clone, Debug)]
 pub struct Owned<'a> {
-    /// The first; `None`: where the iterations are counted from.
+    /// The element of the first iteration. `None`: the element that the affinity names.
     pub at: Option<Place<'a>>,
-    /// The accesses.
+    /// The accesses to it in the body.
     pub nodes: Vec<&'a Expr>,
-    /// The array, if it is a declared one.
+    /// The array, if it is declared and not reached through a pointer.
     pub array: Option<DeclId>,
-    /// Its type.
+    /// The type of the element.
     pub ty: TypeId,
-    /// Bytes.
+    /// Bytes of the element.
     pub size: u64,
 }

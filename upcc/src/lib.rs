@@ -9,8 +9,8 @@
 //! | [`emit`] | that code, through the trait [`LoweredProgram`](ir::LoweredProgram) | C, against `upcc_abi.h` |
 //! | [`plain`] | tokens, where statements are | C that the C compiler's warnings are asked about |
 //!
-//! What uses no UPC is emitted as the tokens that were read. The rest, traced for `for (i = 0; i < n; i++) x
-//! += a[i + 1];`:
+//! Source text without UPC is emitted as the tokens that were read. UPC goes through all stages; for
+//! example `for (i = 0; i < n; i++) x += a[i + 1];`:
 //!
 //! - [`front`] makes a `for` statement of it, in which `a[i + 1]` is a node with an id, below a conversion
 //!   that loads it.

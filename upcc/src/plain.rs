@@ -1,8 +1,9 @@
-//! A program as plain C, for the warnings of the C compiler: what it would say of emitted code is of no use
-//! to anybody, and of this it says what it says of C.
+//! A program as plain C, for the warnings of the C compiler. Warnings about the emitted code would help
+//! nobody: the user has never seen that code. This text has the user's own lines.
 //!
-//! Every token stays on its line and, as far as can be, in its column; macros are expanded, and what comes
-//! from system headers is marked as such. What is UPC's becomes C that the same can be said of:
+//! Every token stays on its line and, where possible, in its column. Macros are expanded, and text from
+//! system headers is marked as such. UPC constructs become C for which the C compiler gives the same
+//! warnings:
 //!
 //! | UPC | C |
 //! |---|---|
@@ -18,7 +19,8 @@ use crate::front::keyword::{Kw, keyword};
 use crate::front::token::{Punct, TokKind, TokRange, Token};
 use std::collections::HashMap;
 
-/// What the names stand for. Marked as a system header.
+/// Declarations of the variables and functions that stand for UPC constructs. They are marked as a system
+/// header, so that nothing is said about them.
 const NAMES: &str = "# 1 \"<upcc>\" 3\n\
     extern int __upcc_threads, __upcc_mythread; void __upcc_barrier(int, ...), __upcc_notify(int, ...), \
     __upcc_wait(int, ...), __upcc_fence(void);\n";
@@ -26,7 +28,7 @@ const NAMES: &str = "# 1 \"<upcc>\" 3\n\
 /// THREADS where C asks for a constant. Large, so that no index seems to be beyond an array of so many.
 const MANY: &str = "1024l";
 
-/// What stands around the tokens.
+/// The insertions and replacements that turn the tokens of the program into plain C. Tokens are keys.
 struct Changes {
     /// Before a token: `{ (void)(d);` before the body of a `upc_forall`.
     before: HashMap<u32, String>,

@@ -90,7 +90,7 @@ fn one_module_names_the_interface() {
 #[test]
 fn the_header_has_the_names() {
     let text = read(&here("src/emit/abi.rs"));
-    // What follows are names that the emitter makes for itself.
+    // The second part of the file has names that the emitter makes for itself.
     let (of_header, _) = text.split_once("// Names made here.").expect("two parts");
     let names = names(of_header);
     let header = read(&here("../upc-rt/include/upcc_abi.h"));

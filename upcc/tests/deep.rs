@@ -301,7 +301,7 @@ fn chains_of_ten_thousand() {
     }
 }
 
-/// What is too deep is the only thing that is said, not what is missing because reading stopped.
+/// Text that is nested too deeply gives that one error, and none about the parts that were not read.
 #[test]
 fn what_is_too_deep_is_said_alone() {
     let deep = |open: &str, close: &str| format!("{} sx++; {}", open.repeat(30_000), close.repeat(30_000));

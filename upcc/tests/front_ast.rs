@@ -1,4 +1,4 @@
-//! What the front end makes of expressions and declarations: conversions, strictness, layouts, constants.
+//! The AST of expressions and declarations: conversions, strictness, layouts, constants.
 
 use std::path::Path;
 use std::process::Command;
@@ -73,8 +73,7 @@ fn pragmas_decide_what_no_qualifier_does() {
     );
 }
 
-/// What the preprocessor makes of a text, with our `upc_strict.h` and `upc_relaxed.h` around an empty
-/// `upc.h`.
+/// Preprocesses a text. `upc_strict.h` and `upc_relaxed.h` are the real ones, `upc.h` is empty.
 fn preprocessed(name: &str, text: &str) -> String {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ast-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();

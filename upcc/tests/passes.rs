@@ -102,7 +102,7 @@ fn vector() {
             "for (i = 1; i < m; i++) a[i] = a[i - 1];",
             "for (i = 0; i < m; i++) { a[i] = 1; a[i + 1] = 2; }",
             "upc_forall (i = 1; i < m; i++; &a[i]) a[i] = a[i - 1] + b[i + 1];",
-            // What may be the same memory.
+            // The pointers may point to the same memory.
             "for (i = 0; i < m; i++) p[i] = q[i];",
             "for (i = 0; i < m; i++) a[i] = q[i];",
             "for (i = 0; i < m; i++) a[i] = own[i];",
@@ -221,7 +221,7 @@ fn literals_in_arguments() {
     assert!(c.contains(&format!("f((f(({inner}))))")) && c.contains(", x)"), "{c}");
 }
 
-/// What a loop reads again and again from the same place is read once, if there is a first iteration.
+/// A loop-invariant read is made once, before the loop, if there is a first iteration.
 #[test]
 fn reads_once() {
     held(

@@ -79,7 +79,7 @@ fn planted_mistakes_are_found_as_in_c() {
     }
 }
 
-/// What the C compiler says of programs that are written so for their tests: file and option.
+/// Warnings of the C compiler that test programs cause on purpose: file and option.
 const MEANT: &[(&str, &str)] = &[
     ("access/bitfields", "overflow"),
     ("access/contexts", "unused-value"),
@@ -120,7 +120,8 @@ fn correct_programs_draw_none() {
         .filter(|f| !f.file_name().unwrap().to_string_lossy().starts_with('_'))
         .collect();
     sources.sort();
-    // What is wrong with a program, if anything is; `None` for one that is left out.
+    // Looks at one program. The result is the mistake, if there is one; `None` for a program that is left
+    // out.
     let look = |file: &PathBuf| -> Option<Option<String>> {
         let source = String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
         // Of these upcc says something itself, or C of 1989 has its warnings.
@@ -201,7 +202,7 @@ fn options_and_pragmas_decide() {
     assert!(at(&["-Wall", "-Werror", "-Wno-error=unused-variable"]).0);
 }
 
-/// What both the compiler and the C compiler see is said once.
+/// A mistake that both upcc and the C compiler see gives one message.
 #[test]
 fn nothing_is_said_twice() {
     let dir = installation("twice");

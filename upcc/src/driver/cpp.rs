@@ -117,7 +117,7 @@ fn beside(src: &Path) -> &Path {
     parent.filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What the C compiler calls a source file.
+/// The name of a source file on the C compiler's command line.
 fn for_cc(src: &Path) -> OsString {
     if src == Path::new(STANDARD_INPUT) { "-".into() } else { src.into() }
 }
@@ -143,7 +143,7 @@ pub fn preprocess(
     for header in first {
         a.extend(["-include".into(), layout.include.join(header).into()]);
     }
-    // What shapes the output of `-E` is of no use here.
+    // Options that only change the form of the output of `-E` are left out.
     a.retain(|f| !SHAPE.iter().any(|s| f == s));
     a.push("-dD".into());
     a.extend(dependencies(o, object));

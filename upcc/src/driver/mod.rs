@@ -317,7 +317,8 @@ impl Driver<'_> {
         })
     }
 
-    /// What an object says of itself; a neutral one goes with all others.
+    /// The `ident` texts of an object file. A neutral object may be linked with objects of any
+    /// configuration.
     fn idents(&self, source: &Path, neutral: bool) -> String {
         let o = self.o;
         let config =
@@ -476,7 +477,7 @@ impl Driver<'_> {
             let constructor = link::constructor(&out, !o.no_checks);
             a.push(self.compile_own("upc-library", &constructor, true)?.into());
         } else if !o.no_libs {
-            // What is embedded keeps its runtime to itself.
+            // A library with an embedded runtime does not export it.
             if !shared {
                 a.push(self.exports()?);
             }
@@ -496,7 +497,8 @@ impl Driver<'_> {
         let text = String::from_utf8_lossy(&r.stderr);
         if !r.status.success() {
             remove_output(&out);
-            // What upcc can say itself about the objects says more than the linker does.
+            // upcc's own comparison of the objects gives better messages than the linker, so it comes
+            // first.
             if !o.no_checks {
                 link::check_objects(&files)?;
             }
@@ -520,10 +522,10 @@ impl Driver<'_> {
     }
 }
 
-/// What shared objects of UPC find in the program that loads them.
+/// Symbols that a program exports to the UPC shared objects that it loads.
 const EXPORTED: &str = "{ __upc*; upc_*; bupc_*; };\n";
 
-/// What every program is linked with.
+/// The libraries of every program, in the order of the link line.
 fn libraries(layout: &Layout) -> Vec<OsString> {
     // A main for programs that have none, and the start of those whose main is C.
     let starts = layout.lib.join("libupcmain.a");
@@ -575,7 +577,7 @@ fn variable(name: &str, o: &Options, layout: &Layout) -> Result<String, String> 
     let threads = || o.threads.map(|n| format!("-D{STATIC_THREADS}={n}").into());
     let pointers = || o.pts_struct.then(|| format!("-D{PTS_STRUCT}=1").into());
     Ok(match name {
-        // What scripts compile C with and link programs with by themselves: $(GASNET_LD) $(GASNET_LDFLAGS)
+        // Scripts that call the C compiler themselves use these values: $(GASNET_LD) $(GASNET_LDFLAGS)
         // objects $(LIBS).
         "CC" | "GASNET_CC" | "GASNET_LD" => show(&Cc::find(o.cc_program.as_deref())?.program),
         "GASNET_CFLAGS" => line(vec![o.opt_flag().into()]),

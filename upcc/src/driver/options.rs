@@ -29,7 +29,7 @@ pub enum Stage {
     Link,
 }
 
-/// What an input file is.
+/// Kinds of input files, told apart by the file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// `.upc`, `.c`: UPC source.
@@ -58,7 +58,7 @@ pub enum LinkItem {
 pub struct Input {
     /// Path as given.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: InputKind,
 }
 
@@ -295,7 +295,7 @@ pub fn network(name: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What a file is by its name.
+/// The kind of a file, from its name.
 pub fn kind_of(path: &Path) -> InputKind {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match path.extension().and_then(|e| e.to_str()) {

@@ -376,7 +376,7 @@ fn program<'a>(r: &'a Run, layout: &Layout) -> Result<(PathBuf, &'a [OsString]),
     Ok((p.canonicalize().unwrap_or(p), &r.rest[1..]))
 }
 
-/// What a program was compiled for (`-info`).
+/// Prints the configuration that each object of a program was compiled for (`upcrun -info`).
 fn say_what_is_known(program: &Path, objects: &[link::Object]) {
     println!("{}:", program.display());
     for o in objects {

@@ -4,9 +4,9 @@ use super::{Driver, TOLERATED, cpp, write};
 use crate::diag::Diagnostic;
 use std::ffi::OsString;
 
-/// What there is to print.
+/// Warnings of the C compiler, ready to be printed.
 pub(super) struct Said {
-    /// The text.
+    /// One of them is an error, as by `-Werror`.
     pub text: String,
     /// Whether one is an error, as by `-Werror`.
     pub errors: bool,

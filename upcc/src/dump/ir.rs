@@ -1,8 +1,8 @@
 //! A printer of the [intermediate form](crate::ir), for `upcc --dump=ir` and for tests.
 //!
-//! For each function that uses UPC, in the order of the source: a line for each loop and each access to a
-//! shared object, with the line of the source. What passes made of it follows, a line for each pass, with its
-//! name.
+//! The output has, for each function that uses UPC and in the order of the source, one line for each loop
+//! and each access to a shared object, with its line number. Below each come the changes of passes, one
+//! line for each pass, with its name.
 //!
 //! An access: what is done, in which order, to what type, and the place. A loop: how it counts, or as what it
 //! was left. Reads that are started before a statement are told before it.
@@ -48,7 +48,7 @@ fn function(u: &TranslationUnit, f: &FuncDef, passes: opt::Passes, out: &mut Str
             lines.made("hoist", &joined);
         }
     }
-    // What is said of a statement comes before what is said of its parts.
+    // The lines about a statement come before those about its parts.
     lines.all.sort_by_key(|(token, _)| *token);
     out.extend(lines.all.into_iter().map(|(_, text)| text));
 }
@@ -64,7 +64,7 @@ impl Lines<'_> {
         self.all.push((token, format!("  {}: {text}\n", self.u.tokens.tok(token).line)));
     }
 
-    /// What a pass made of it.
+    /// Appends the result of a pass to the last line.
     fn made(&mut self, pass: &str, text: &str) {
         if let Some((_, last)) = self.all.last_mut() {
             let _ = writeln!(last, "    {pass}: {text}");

@@ -11,9 +11,9 @@ pub(crate) const PTS: &str = "__upc_pts";
 pub(crate) const PLACE: &str = "struct __upc_w";
 /// The type of a proxy.
 pub(crate) const SHARED_VARIABLE: &str = "struct __upc_shvar";
-/// What the runtime is told of a shared object that is defined.
+/// The record that describes a shared object to the runtime, at its definition.
 pub(crate) const SHARED_RECORD: &str = "struct __upc_shrec";
-/// What an object file was compiled for.
+/// The record of the environment that an object file was compiled for: threads, pointer format.
 pub(crate) const OBJECT_RECORD: &str = "struct __upc_object";
 /// A function to call at start-up.
 pub(crate) const START_FUNCTION: &str = "__upc_initfn";
@@ -27,7 +27,7 @@ pub(crate) const PTS_STRUCT: &str = "__UPC_PTS_STRUCT";
 // Of the file with the constructor of a shared object.
 /// Its name, as a literal.
 pub(crate) const OBJECT_NAME: &str = "__UPC_OBJECT_NAME";
-/// What its files were compiled for has to be what the program was compiled for.
+/// This macro compares the environment of a file with that of the program.
 pub(crate) const OBJECT_CHECKED: &str = "__UPC_OBJECT_CHECKED";
 
 // Threads.
@@ -78,7 +78,7 @@ pub(crate) const IS_MINE: &str = "__upc_ismine";
 /// Whether a place is in memory of this host, and its address.
 pub(crate) const NEAR: &str = "__upc_near";
 pub(crate) const AT: &str = "__upc_at";
-/// What is at an offset in this thread's own memory, and there as an lvalue.
+/// The private address of an offset in this thread's own segment, and the same as an lvalue.
 pub(crate) const MINE: &str = "__upc_mine";
 pub(crate) const MINE_LVALUE: &str = "__UPC_MINE";
 /// Whether an address is outside of shared memory.
@@ -171,12 +171,13 @@ pub(crate) fn tag_alias(record: u32) -> String {
 /// The typedef of the generic pointer-to-shared.
 pub(crate) const PTS_VOID: &str = "__upc_p_void";
 
-/// What the typedefs of pointers with this block size begin with.
+/// The common prefix of the typedefs of pointers-to-shared with this block size.
 pub(crate) fn pts_prefix(block: u64) -> String {
     format!("__upc_p{block}_")
 }
 
-/// What the names of proxies of shared variables begin with: of the symbols that programs share.
+/// The common prefix of the proxies of shared variables. Proxies are the symbols that the files of a
+/// program share.
 pub(crate) const PROXY: &str = "__upc_v_";
 
 /// The constant alias by which code reads a proxy. `short`: the proxy's name without [`PROXY`].

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum At {
     /// A declared object, by the alias that code reads.
     Variable(String),
-    /// What a pointer points to, by its text.
+    /// The target of a pointer-to-shared; the text is the pointer's C.
     Unpacked(String),
     /// A place that a function of this file computes from a pointer and a distance.
     Outlined {

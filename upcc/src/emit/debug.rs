@@ -1,4 +1,5 @@
-//! What debuggers find shared variables by, with `-g`: a private variable of the same name, the *stand-in*.
+//! Stand-ins of shared variables for debuggers (`-g`): a *stand-in* is a private variable with the name of
+//! the shared one.
 //!
 //! The proxy of `shared [4] double a[10*THREADS]` has neither the name nor the type of the source. Its
 //! stand-in has: `union __upc_sN { const struct __upc_shvar *proxy; double *__upc_b4_10T; } a`. The script

@@ -13,8 +13,7 @@ use crate::front::ast::{
 use crate::front::token::TokRange;
 use crate::front::types::{ArrayLen, RecordId, TypeId, TypeKind};
 
-/// What a leaf of a static initialiser sets: a place, inside loops over the range designators that lead to
-/// it.
+/// The object that a leaf of a static initialiser sets. Range designators that lead to it become loops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Target {
     /// First and last index of each loop.
@@ -464,8 +463,8 @@ impl Emitter<'_> {
         let local = decl.scope > 0;
         let (mut img, mut count) = (format!("&{image}"), format!("sizeof({image}) / {e}"));
         if local && patches.iter().all(|p| p.target.loops.is_empty()) {
-            // What it is made of may have a name only here: the image stays, and is known by its symbol
-            // elsewhere.
+            // The initialiser may name types and constants of this block, so the image is defined here.
+            // Code outside of the block refers to its symbol.
             let number = format!("{image}_n");
             self.out.put(&format!(
                 " static {c}{t} __asm__(\"{image}\") __attribute__((__used__)) = {v}; \

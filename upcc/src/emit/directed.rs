@@ -166,7 +166,7 @@ fn shared_target(e: &Emitter<'_>, s: &Stmt, pragma: &str) -> bool {
     found
 }
 
-/// What is converted, if anything.
+/// The expression below parentheses and arithmetic conversions.
 fn converted(e: &Expr) -> &Expr {
     match &e.unparen().kind {
         ExprKind::Implicit { conv: Conv::Arith | Conv::Same, expr } => converted(expr),

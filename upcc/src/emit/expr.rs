@@ -14,8 +14,8 @@ use crate::front::ast::{
 use crate::front::types::{PtsKind, RecordId, Scalar, Size, TypeId, TypeKind};
 use std::collections::HashSet;
 
-/// Where compound literals are, as far as arguments have been looked through. What is inside of an argument
-/// is not looked through again when it is an argument itself.
+/// The expressions that hold a compound literal. An expression is searched once: the result is kept for the
+/// expressions inside of it.
 #[derive(Debug, Default)]
 pub(super) struct Literals {
     seen: HashSet<NodeId>,
@@ -52,11 +52,11 @@ pub struct Frag {
     pub s: String,
     /// Precedence.
     pub prec: u8,
-    /// What else is known of it.
+    /// The form of the text, where it matters.
     pub(super) shape: TextShape,
 }
 
-/// What is known of the text of an expression.
+/// Forms of text that need special care where they are put into a larger expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextShape {
     /// A statement expression, in its parentheses.

@@ -14,7 +14,7 @@ fn inline_token(u: &TranslationUnit, r: TokRange) -> Option<TokIdx> {
     (r.start..r.end).find(|&i| matches!(u.tokens.spelling(i), "inline" | "__inline" | "__inline__"))
 }
 
-/// What to insert after which tokens to make lone inline definitions static.
+/// The text to insert after each token, so that inline definitions without an external one become static.
 pub fn make_static(u: &TranslationUnit) -> HashMap<TokIdx, String> {
     let mut places: Vec<(DeclId, TokIdx)> = Vec::new();
     let mut others: HashSet<DeclId> = HashSet::new();

@@ -118,15 +118,15 @@ pub fn emit(
 struct Known {
     /// The C lvalue that holds what was read.
     lvalue: Frag,
-    /// What to say about the read.
+    /// The reason that `-explain` prints for this read.
     why: &'static str,
 }
 
 /// The state of an emission.
 pub struct Emitter<'a> {
-    /// What is emitted.
+    /// The program that is emitted.
     pub u: &'a TranslationUnit,
-    /// How.
+    /// The options of the emission.
     pub o: &'a EmitOptions,
     /// The text so far.
     pub out: Out,
@@ -151,7 +151,7 @@ pub struct Emitter<'a> {
     anonymous: HashSet<RecordId>,
     own_files: Vec<bool>,
     program: &'a dyn LoweredProgram,
-    /// What holds around the code being emitted.
+    /// The context of the code being emitted.
     context: Rc<Context>,
     /// The functions of this file that accesses go through.
     outlines: BTreeSet<Outline>,
@@ -166,7 +166,7 @@ pub struct Emitter<'a> {
     pub passes: Passes,
     /// Shared accesses that remain: file, line, what and why.
     pub remarks: BTreeSet<Remark>,
-    /// What is emitted now is another form of what has been remarked upon, or will be.
+    /// No remarks are made: the code being emitted is a second version of code that has its remarks.
     pub quiet: bool,
 }
 

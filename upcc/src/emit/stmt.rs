@@ -147,7 +147,7 @@ impl Emitter<'_> {
         self.at(s.toks);
         let mut init = (false, String::new());
         if let StmtKind::For { init: first, .. } = &s.kind {
-            // What comes before the loop is not in it.
+            // The first clause runs before the loop, so it is emitted before the reason is pushed.
             match self.plain_init(first) {
                 Some(text) => init.1 = text,
                 None => init.0 = self.for_init(first),
@@ -188,7 +188,8 @@ impl Emitter<'_> {
 
     /// The body of a loop without a step.
     fn body(&mut self, cond: &Expr, body: &Code<'_>) {
-        // What another thread of OpenMP changes is private too, and only one thread may call the runtime.
+        // With OpenMP another thread may change a private object that the condition reads, and only one
+        // thread may call the runtime; the runtime's wait functions are not used then.
         let private = if self.o.openmp { None } else { looked_at(cond, body.stmt, &self.u.types) };
         if lower::only_waits(cond, body.stmt, self.u) {
             self.out.put(&format!("{{ {WAITS}();"));

@@ -94,8 +94,8 @@ impl Default for FrontOptions {
     }
 }
 
-/// What [`check`](super::check) returns. The unit is complete (usable for emission) only if no diagnostic is
-/// an error.
+/// The result of [`check`](super::check). The unit is complete (usable for emission) only if no diagnostic
+/// is an error.
 #[derive(Debug)]
 pub struct FrontResult {
     /// The program.

@@ -80,7 +80,8 @@ fn translate(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
         cx.error(0, format!("the number of threads must be from 1 to {MAX_THREADS}"));
     }
     cx.push_scope();
-    // What lacks the rest of a line would only draw more errors.
+    // An unterminated token is already an error; parsing the rest would only give errors that follow from
+    // it.
     let items = if open { Vec::new() } else { cx.translation_unit() };
     cx.finish_tentative();
     cx.pop_scope();

@@ -83,7 +83,7 @@ impl Interner {
     }
 }
 
-/// What kind of token.
+/// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokKind {
     /// An identifier or a keyword; the parser decides by the symbol.
@@ -178,7 +178,7 @@ pub struct MacroLine {
     pub undef: bool,
     /// The name.
     pub name: &'static str,
-    /// What it stands for, as the preprocessor writes it.
+    /// The replacement text, as the preprocessor writes it.
     pub body: String,
     /// File, index into [`TokenBuf::files`].
     pub file: u32,

@@ -44,7 +44,7 @@ pub enum Block {
 }
 
 impl Block {
-    /// What `upc_blocksizeof` says: 0 if indefinite.
+    /// The block size as `upc_blocksizeof` gives it: 0 if indefinite.
     pub fn size(self) -> u64 {
         match self {
             Block::Indefinite | Block::Star => 0,
@@ -269,14 +269,14 @@ pub enum TypeKind {
     Typedef {
         /// The declaration of the name.
         decl: DeclId,
-        /// What it stands for.
+        /// The type that the name stands for.
         under: TypeId,
     },
     /// Sugar: `typeof (...)`; the tokens include the keyword and parentheses.
     Typeof {
         /// The tokens as written.
         toks: TokRange,
-        /// What it stands for.
+        /// The type that the operand has.
         under: TypeId,
     },
 }
@@ -680,7 +680,7 @@ impl Types {
             _ => true,
         }
     }
-    /// What `t` points to, if a pointer.
+    /// The type that a pointer of type `t` points to; `None` if `t` is no pointer.
     pub fn pointee(&self, t: TypeId) -> Option<TypeId> {
         match self.kind(t) {
             TypeKind::Pointer(p) => Some(*p),

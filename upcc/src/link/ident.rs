@@ -1,5 +1,5 @@
-//! What objects and programs say of themselves, as `ident` shows it: texts `$Name: (file) value $`, as
-//! Berkeley's tools leave them.
+//! Texts in objects and programs that the command `ident` prints: `$Name: (file) value $`, as Berkeley's
+//! tools write them.
 //!
 //! `$UPCRConfig` is the interface that an object was compiled for. All objects of a program must agree on it,
 //! those of other translators and the library included.
@@ -22,7 +22,7 @@ pub fn any_config() -> String {
     format!("{CONFIG},SHAREDPTRREP=any,TRANS=any,nodebug,nogasp,anythreads")
 }
 
-/// What is between the quotes of a literal of C, without characters that end a text.
+/// The text as the inside of a C string literal. Characters that would end an `ident` text are replaced.
 pub fn quoted(s: &str) -> String {
     let mut out = String::new();
     for c in s.chars() {
@@ -59,11 +59,11 @@ pub fn in_c(file: &Path, texts: &[(&str, String)]) -> String {
 /// A text found: name, file, value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ident {
-    /// `UPCRConfig` and others.
+    /// Such as `UPCRConfig`.
     pub name: String,
-    /// Who says so.
+    /// The file that the text is about.
     pub file: String,
-    /// What.
+    /// The value.
     pub value: String,
 }
 
@@ -93,7 +93,7 @@ pub fn find(bytes: &[u8]) -> Vec<Ident> {
 
 /// The first contradiction between the configurations of objects.
 pub fn conflict(found: &[Ident]) -> Option<String> {
-    // What each setting was first said to be, and by whom.
+    // Each setting with the first value found and the file that has it.
     let mut seen: Vec<(String, String, &str)> = Vec::new();
     for ident in found.iter().filter(|i| i.name == "UPCRConfig") {
         for item in ident.value.split(',') {

@@ -1,9 +1,9 @@
-//! The linker's messages in the user's words: names and lines of sources, not of what became of them.
+//! The linker's messages in the user's words: names and lines of sources instead of symbols and sections.
 
 use super::{PROXY, USER_MAIN};
 use std::path::{Path, PathBuf};
 
-/// What a linker printed. `objects`: those made in this run, and their sources.
+/// The linker's messages, rewritten. `objects`: the object files made in this run, with their sources.
 pub fn readable(text: &str, objects: &[(PathBuf, PathBuf)]) -> String {
     let mut out: Vec<String> = Vec::new();
     // The object and function that the next lines are about.
@@ -43,7 +43,7 @@ pub fn readable(text: &str, objects: &[(PathBuf, PathBuf)]) -> String {
     out.into_iter().map(|l| l + "\n").collect()
 }
 
-/// What is before the mark, and the name after it up to its closing quote.
+/// Splits the name off at its closing quote; `place`, the text before the name, is returned unchanged.
 fn quoted<'a>((place, rest): (&'a str, &'a str)) -> Option<(&'a str, &'a str)> {
     Some((place, rest.split_once('\'')?.0))
 }

@@ -1,4 +1,4 @@
-//! What statements do to shared objects.
+//! Collects the accesses of statements to shared objects.
 
 use super::places::place;
 use crate::front::ast::{Conv, Expr, ExprKind, Stmt, TranslationUnit, walk};

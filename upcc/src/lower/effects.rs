@@ -1,4 +1,4 @@
-//! What code may do besides what is written in it.
+//! Effects that the text of a statement does not show: calls, loops that wait, demands of pragmas.
 
 use crate::front::ast::{
     Conv, Definition, Demands, Directive, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, is_empty, walk,
@@ -59,7 +59,7 @@ pub fn may_nest(s: &Stmt, u: &TranslationUnit) -> bool {
     found || call
 }
 
-/// What several pragmas ask together.
+/// The demands of several pragmas on the same statement, combined.
 pub fn demands(pragmas: &[Directive]) -> Demands {
     pragmas.iter().map(|p| p.demands).fold(Demands::default(), |a, b| Demands {
         loops: a.loops.max(b.loops),

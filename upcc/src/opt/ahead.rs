@@ -32,7 +32,7 @@ const READS: usize = 8;
 struct Look<'s, 'a> {
     o: &'s Optimiser<'a>,
     around: &'s Context,
-    /// What has changed so far, and stopped us.
+    /// Changes made by the statements so far. `stop`: no more reads can be added.
     facts: Facts,
     stop: bool,
     written: Vec<&'a Expr>,

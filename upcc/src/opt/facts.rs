@@ -1,5 +1,5 @@
-//! What passes ask about loops: what a body changes, what stays the same in it, and which elements follow
-//! each other.
+//! Facts about loops for the passes: variables that a body changes, expressions that stay the same in it,
+//! and elements that follow each other.
 
 use super::Optimiser;
 use super::same::{all_same, same};
@@ -40,7 +40,7 @@ impl PartialEq for Affine<'_> {
     }
 }
 
-/// What an index counts from.
+/// The array or pointer that an index is added to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Base<'a> {
     Array(DeclId),
@@ -305,7 +305,7 @@ fn max_of(s: Option<Scalar>) -> Option<u64> {
     })
 }
 
-/// What a loop body does.
+/// Facts about a loop body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// Variables assigned to, incremented, or handed to `asm`.

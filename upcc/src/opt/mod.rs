@@ -16,8 +16,8 @@
 //! happens between the old and the new place of an access can tell the difference. The page of each module
 //! says what it matches, why nobody can tell, and what comes out, in the words of `upcc --dump=ir`.
 //!
-//! [`Optimiser`] goes through the statements of a function, asks the passes in turn, and builds the [`Code`].
-//! What they ask of a loop body is in `facts`.
+//! [`Optimiser`] goes through the statements of a function, asks the passes in turn, and builds the
+//! [`Code`]. `facts` answers the passes' questions about loop bodies.
 
 mod ahead;
 mod directed;
@@ -44,7 +44,7 @@ const LEFT_ALONE: &str = "such loops are left alone (-noopt or -fno-upc-...)";
 /// Why accesses in a `while` or `do` loop remain.
 const NO_FOR: &str = "the loop is no `for` loop that counts up by one";
 
-/// What is optimised, and how.
+/// The program to optimise, and the passes to use.
 #[derive(Clone, Copy, Debug)]
 pub struct Optimiser<'a> {
     u: &'a TranslationUnit,
@@ -75,7 +75,7 @@ impl<'a> Optimiser<'a> {
         Optimiser { u, passes }
     }
 
-    /// What holds in a function.
+    /// The context at the start of a function.
     pub fn function(&self, f: &FuncDef) -> Rc<Context> {
         let large = outline::large(self.passes, f);
         Rc::new(Context { style: outline::style(large), large, ..Context::default() })

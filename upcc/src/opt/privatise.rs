@@ -21,7 +21,7 @@ use std::rc::Rc;
 /// Bodies of fewer tokens than this may be emitted once more.
 const SHORT_BODY: u32 = 120;
 
-/// What a body does with the thread's own elements.
+/// The thread's own elements that a body uses.
 pub(super) struct OwnElements<'a> {
     pub elements: Vec<(Element<'a>, Vec<&'a Expr>)>,
     /// Iterations do not depend on each other through memory, and the loop variable is only used to find the
@@ -91,7 +91,8 @@ impl<'a> Optimiser<'a> {
         })
     }
 
-    /// What is found as it is used, counted from the element of the affinity if it is that.
+    /// The own element with the accesses to it. Its place is `None` if it is the element that the affinity
+    /// names.
     pub(super) fn owned(
         &self,
         o: Element<'a>,

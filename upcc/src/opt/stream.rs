@@ -58,7 +58,7 @@ pub(super) struct Stream<'a> {
     pub partly: bool,
 }
 
-/// What a body accesses.
+/// The accesses of a loop body, sorted by kind.
 #[derive(Default)]
 struct Scan<'a> {
     streams: Vec<Stream<'a>>,
@@ -99,7 +99,7 @@ struct Scanner<'s, 'a> {
 
 impl<'a> Scanner<'_, 'a> {
     fn stmt(&self, s: &'a Stmt, always: bool, out: &mut Scan<'a>) {
-        // What follows a `continue` is not for every iteration.
+        // Statements after a `continue` do not run in every iteration.
         let always = always && !out.continues;
         match &s.kind {
             StmtKind::Block(b) => b.stmts.iter().for_each(|s| self.stmt(s, always, out)),
@@ -486,8 +486,8 @@ impl<'a> Optimiser<'a> {
             first,
             spread: s.element.spread,
             ty: s.element.ty,
-            // What every iteration writes before it reads need not be fetched; to know that takes more than
-            // this.
+            // An element that every iteration writes before it reads it need not be fetched either;
+            // recognising that takes more analysis than is done here.
             fetched: s.reads || !s.always_written,
             written: s.writes,
             nodes: s.nodes,

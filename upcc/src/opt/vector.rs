@@ -60,7 +60,8 @@ impl<'a> Optimiser<'a> {
         {
             return None;
         }
-        // What is written is no other element of what is accessed.
+        // No element that is written may be another element of an array that is accessed: iterations would
+        // depend on each other.
         let mut writes = false;
         for (w, _) in all().filter(|(_, written)| *written) {
             let array = w.array?;

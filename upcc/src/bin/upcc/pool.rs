@@ -69,7 +69,8 @@ impl Lists {
         if self.left.get() < size {
             let huge = !self.next.get().is_null();
             let (bytes, align) = if huge { (CHUNK, CHUNK) } else { (FIRST, STEP) };
-            // SAFETY: the size is not zero. What is left of the old chunk, less than a piece, is lost.
+            // SAFETY: the size is not zero. The rest of the old chunk is smaller than a piece and is never
+            // used again.
             let chunk = unsafe { System.alloc(Layout::from_size_align_unchecked(bytes, align)) };
             if chunk.is_null() {
                 return chunk;

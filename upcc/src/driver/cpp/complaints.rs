@@ -1,5 +1,5 @@
-//! What the C preprocessor complains about without refusing the text: violated constraints of C 6.10, which
-//! require a diagnostic. Said in upcc's way; all else that preprocessors like to say is dropped.
+//! Diagnostics of the C preprocessor that C 6.10 requires and that do not stop it: violated constraints.
+//! They are printed in upcc's own form; other warnings of the preprocessor are dropped.
 
 use crate::diag::{Diagnostic, Severity};
 use crate::front::token::RESERVED;
@@ -37,7 +37,7 @@ pub(crate) fn read(
     said
 }
 
-/// What was printed, without the warnings.
+/// The printed text without the warnings.
 pub(crate) fn errors(printed: &str) -> String {
     let (mut said, mut included) = (String::new(), String::new());
     // Whether what follows belongs to a warning.

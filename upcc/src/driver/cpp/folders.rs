@@ -33,7 +33,7 @@ pub fn has_own_library(folder: &Path) -> bool {
 
 /// The folders for user headers among the options of the preprocessor.
 fn given(options: &[&str]) -> Vec<PathBuf> {
-    // What -Wp, and -Xpreprocessor hide are options like others.
+    // Options after `-Wp,` and `-Xpreprocessor` are treated like all others.
     let words: Vec<&str> = options
         .iter()
         .filter(|w| **w != "-Xpreprocessor")

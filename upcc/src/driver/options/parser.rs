@@ -170,8 +170,8 @@ impl Parser {
         Ok(true)
     }
 
-    /// Options that are a letter, with `rest` behind it. What is not known goes to the C compiler, unless it
-    /// is near to an option of ours.
+    /// Parses an option that is one letter followed by `rest`. Unknown options are passed to the C
+    /// compiler, unless the spelling is close to one of upcc's own options.
     fn lettered(&mut self, w: &str, letter: Option<char>, rest: &str) -> Result<(), String> {
         match letter {
             Some(c @ ('I' | 'D' | 'U')) => {

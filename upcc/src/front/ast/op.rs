@@ -1,4 +1,4 @@
-//! What expressions say besides their operands: operators, conversions, categories, constants.
+//! The parts of expressions that are not operands: operators, conversions, value categories, constants.
 
 /// Value category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub enum BinOp {
     LogOr,
 }
 
-/// What a conversion does.
+/// The kinds of conversions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conv {
     /// Load of a private lvalue: same type without qualifiers.

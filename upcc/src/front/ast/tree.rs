@@ -34,7 +34,7 @@ impl TranslationUnit {
 /// Something at file scope.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What.
+    /// The kind of the item.
     pub kind: ItemKind,
     /// Its tokens, the `;` included.
     pub toks: TokRange,
@@ -115,7 +115,7 @@ pub enum Init {
 pub struct InitList {
     /// Tokens, braces included.
     pub toks: TokRange,
-    /// What it initialises.
+    /// The type of the initialised object.
     pub ty: TypeId,
     /// As written, but with every item's target resolved.
     pub items: Vec<InitItem>,
@@ -210,7 +210,7 @@ pub struct FuncDef {
 pub struct Block {
     /// Tokens, braces included.
     pub toks: TokRange,
-    /// What it holds.
+    /// The statements inside the braces.
     pub stmts: Vec<Stmt>,
     /// See the module documentation.
     pub has_upc: bool,
@@ -311,16 +311,17 @@ pub enum StmtKind {
 pub struct Directive {
     /// Its token.
     pub tok: TokIdx,
-    /// What it asks of the statement.
+    /// Its demands on the statement after it.
     pub demands: Demands,
     /// Bytes of its text that are not C, and what they name; in order.
     pub names: Vec<(std::ops::Range<usize>, DirectiveName)>,
 }
 
-/// What a pragma asks of the statement after it.
+/// Demands of a pragma on the code that is emitted for the statement after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// So many loops, one directly in the other, that the C compiler has to see as they are.
+    /// This many nested loops, each directly in the one before, have to be emitted as `for` loops that the
+    /// C compiler recognises.
     pub loops: u32,
     /// A block of statements with pragmas of their own.
     pub sections: bool,
@@ -330,7 +331,7 @@ pub struct Demands {
     pub atomic: bool,
 }
 
-/// What a name in a pragma means.
+/// The meaning of a name in a pragma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveName {
     /// A shared variable.
@@ -550,14 +551,14 @@ pub enum ExprKind {
     Cast {
         /// Type as written.
         to: TypeName,
-        /// What it does.
+        /// The conversion that the cast makes.
         conv: Conv,
         /// Rvalue (but for `ToVoid`: anything).
         expr: Box<Expr>,
     },
     /// A conversion nobody wrote; the type is the result's.
     Implicit {
-        /// What it does.
+        /// The kind of the conversion.
         conv: Conv,
         /// Operand.
         expr: Box<Expr>,

@@ -547,8 +547,8 @@ impl Parser<'_> {
                     }
                 }
             }
-            // What is inside of an element or member is not the object itself; a union that makes room for it
-            // is fine.
+            // A flexible array inside an element or a member is not the end of the whole object, so it
+            // cannot be initialised. A static union is an exception: it has room for its largest member.
             let in_union = self.types.record(ty).is_some_and(|r| r.is_union);
             if self.types.is_record(t) && !(in_union && is_static) {
                 self.check_nested_flexible(t, &item.init);

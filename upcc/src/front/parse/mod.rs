@@ -32,7 +32,8 @@ const MAX_NESTING: u32 = 4000;
 const MAX_CHAIN: u32 = 20_000;
 /// How many tokens one full expression may have: bounds the depth of its tree.
 const MAX_EXPR_TOKENS: u32 = 100_000;
-/// The parser of one translation unit: where it is in the tokens. What it finds goes to the [`Sema`].
+/// The parser of one translation unit: its position in the tokens, and the [`Sema`] that receives the
+/// declarations, expressions and errors.
 pub(crate) struct Parser<'a> {
     pub(crate) sema: Sema<'a>,
     /// Current token; never a pragma.
@@ -145,7 +146,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn since(&self, start: TokIdx) -> TokRange {
         TokRange::new(start, self.prev_end.max(start))
     }
-    /// What the current token is, for a message.
+    /// The current token in words, for a message.
     pub(crate) fn found(&self) -> String {
         match self.kind() {
             TokKind::Eof => "the end of the file".to_owned(),

@@ -5,11 +5,11 @@ mod directive;
 
 use super::*;
 
-/// What a pragma line is.
+/// Kinds of pragma lines.
 pub(crate) enum PragmaKind {
     /// `#pragma upc ...`: emit nothing.
     Upc,
-    /// It belongs to the statement after it.
+    /// A pragma about the statement after it.
     Directive(Demands),
     /// Any other.
     Other,

@@ -357,7 +357,7 @@ impl Parser<'_> {
             return ty;
         }
         if self.scopes.len() <= 1 && matches!(self.types.size_of(ty), Size::Threads(_)) {
-            // What is shared may have such a bound, and one message is enough.
+            // A shared member has an error message of its own, and one is enough.
             if !shared {
                 self.error(
                     tok,

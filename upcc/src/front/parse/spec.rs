@@ -84,7 +84,7 @@ fn whole_scalar(k: Kw) -> Option<Scalar> {
     })
 }
 
-/// What declaration specifiers have said so far.
+/// The declaration specifiers read so far.
 struct SpecList {
     spec: DeclSpec,
     attrs: Attrs,

@@ -3,7 +3,7 @@
 use crate::front::types::*;
 use rustc_hash::FxHashMap;
 
-/// What is known of pairs of function types while a question is answered: functions may take the same type
+/// Results for pairs of function types, kept during one question. Function types may mention the same type
 /// many times.
 type Known<T> = FxHashMap<(TypeId, TypeId), T>;
 

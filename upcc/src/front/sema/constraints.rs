@@ -7,7 +7,7 @@ use crate::front::token::TokIdx;
 use crate::front::types::*;
 
 impl Sema<'_> {
-    /// What the current scope, that of a parameter list, declares besides parameters.
+    /// The enumeration constants and tags that the current scope, that of a parameter list, declares.
     pub(crate) fn scope_extras(&self) -> Extras {
         let (names, tags) = self.scope_names();
         let consts = names.iter().filter_map(|&s| {

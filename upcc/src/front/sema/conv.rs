@@ -167,7 +167,7 @@ impl Sema<'_> {
         }
     }
 
-    /// What a conversion between two pointers-to-shared does to the phase.
+    /// The conversion between two types of pointer-to-shared: it keeps the phase or resets it.
     fn pts_conv(&self, from: TypeId, to: TypeId) -> Conv {
         let (Some(a), Some(b)) = (self.types.pointee(from), self.types.pointee(to)) else {
             return Conv::Same;
@@ -349,7 +349,7 @@ impl Sema<'_> {
         }
     }
 
-    /// What an explicit cast from `e` (an rvalue) to `to` does; `None` after an error.
+    /// The conversion that a cast from `e` (an rvalue) to `to` makes; `None` after an error.
     pub(crate) fn cast_conv(&mut self, e: &Expr, to: TypeId, tok: TokIdx) -> Option<Conv> {
         let from = e.ty;
         if self.types.is_error(from) || self.types.is_error(to) {
@@ -391,7 +391,7 @@ impl Sema<'_> {
         }
     }
 
-    /// What a cast of a pointer to a type of pointer does.
+    /// The conversion that a cast of a pointer to a pointer type makes.
     fn cast_pointer(&mut self, e: &Expr, to: TypeId, tok: TokIdx) -> Option<Conv> {
         let from = e.ty;
         let null = self.is_null_constant(e);
@@ -420,7 +420,7 @@ impl Sema<'_> {
         }
     }
 
-    /// What a cast does that has a structure, a union, a vector or a list of arguments on a side.
+    /// The conversion that a cast makes if one side is a structure, a union, a vector or a `va_list`.
     fn cast_aggregate(&mut self, from: TypeId, to: TypeId, tok: TokIdx) -> Option<Conv> {
         if let Some(r) = self.types.record(to)
             && r.is_union

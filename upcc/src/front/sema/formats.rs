@@ -66,8 +66,8 @@ impl Sema<'_> {
     }
 }
 
-/// What a format takes of each argument behind it: the letter of the conversion, `*` for a width. Nothing if
-/// it numbers them.
+/// The conversions of a format in the order of the arguments: the letter of each, and `*` for a width.
+/// Empty if the format numbers its arguments.
 fn conversions(format: &str, reads: bool) -> Vec<char> {
     let mut all = Vec::new();
     let mut rest = format.chars().peekable();

@@ -96,7 +96,7 @@ impl Lint<'_, '_> {
         }
     }
 
-    /// What all threads do together in a statement, in order.
+    /// The collective statements and calls inside a statement, in the order of the source.
     fn collectives(&self, s: &Stmt) -> Vec<Finding> {
         let mut all = Vec::new();
         let found = RefCell::new(&mut all);

@@ -43,7 +43,7 @@ pub(crate) const MAX_ERRORS: usize = 200;
 /// Warnings shown.
 const MAX_WARNINGS: usize = 500;
 
-/// What is known of a translation unit while it is read: types, scopes, checked nodes, diagnostics.
+/// The semantic state of a translation unit: types, scopes, checked nodes, diagnostics.
 pub(crate) struct Sema<'a> {
     pub(crate) opts: &'a FrontOptions,
     pub(crate) toks: TokenBuf,

@@ -1,4 +1,4 @@
-//! What the parser has read and hands to the checks: specifiers, declarators, the function it is in.
+//! Data that the parser hands to the checks: specifiers, declarators, the state of the function being read.
 
 use crate::front::ast::*;
 use crate::front::token::*;
@@ -11,12 +11,12 @@ pub(crate) struct FuncState {
     pub(crate) ret: TypeId,
     pub(crate) labels: FxHashMap<Sym, TokIdx>,
     pub(crate) gotos: Vec<Goto>,
-    /// What encloses the current place and should not be jumped into.
+    /// Regions around the current place that control should not jump into.
     pub(crate) regions: Vec<Region>,
     /// Those that enclose the labels.
     pub(crate) label_regions: FxHashMap<Sym, Vec<Region>>,
     pub(crate) loops: u32,
-    /// What encloses the current place and `break` leaves, the innermost last: whether it is a `upc_forall`
+    /// Statements around the current place that `break` leaves, the innermost last: true for a `upc_forall`
     /// with an affinity.
     pub(crate) breaks: Vec<bool>,
     pub(crate) switches: Vec<SwitchState>,
@@ -46,7 +46,8 @@ impl FuncState {
 pub(crate) struct Goto {
     pub(crate) label: Sym,
     pub(crate) at: TokIdx,
-    /// What encloses it and should not be jumped into; `None` if only the label's address is taken.
+    /// Regions around the use that control should not jump into; `None` if only the label's address is
+    /// taken.
     pub(crate) regions: Option<Vec<Region>>,
 }
 
@@ -116,7 +117,8 @@ pub(crate) struct Param {
     pub(crate) tok: TokIdx,
 }
 
-/// What a parameter list declares besides parameters: visible in the body, too.
+/// Enumeration constants and tags that a parameter list declares. They are visible in the function's body
+/// too.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) consts: Vec<(Sym, DeclId)>,

@@ -7,7 +7,7 @@ use crate::front::token::{Sym, TokIdx};
 use crate::front::types::Block;
 use crate::front::types::*;
 
-/// What a scope binds, to be undone at its end.
+/// The names and tags that a scope binds. They are unbound at its end.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     names: Vec<Sym>,

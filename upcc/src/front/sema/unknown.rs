@@ -79,7 +79,7 @@ const C_LIBRARY: &[(&str, &[&str])] = &[
 ];
 
 impl Sema<'_> {
-    /// What to do about a name that is not declared, as the end of a message.
+    /// Advice about an undeclared name, to be appended to the message; may be empty.
     pub(crate) fn advice(&self, name: &str) -> String {
         if let "barrier" | "barrier_notify" | "barrier_wait" | "fence" | "forall" = name {
             let new = name.trim_start_matches("barrier_");

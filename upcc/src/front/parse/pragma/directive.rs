@@ -39,7 +39,8 @@ const NO_VARIABLES: &[&str] =
 /// Clauses that list variables as they are, not copies.
 const BY_NAME: &[&str] = &["shared", "flush"];
 
-/// What a pragma, from the word after `pragma` on, asks of the statement after it. `None`: nothing.
+/// The demands of a pragma on the statement after it. `text` begins with the word after `pragma`. `None`:
+/// the pragma is not about a statement.
 pub(super) fn demands(text: &str) -> Option<Demands> {
     let mut words = words(text);
     let family = words.next()?.1;
