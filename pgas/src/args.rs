@@ -1,4 +1,4 @@
-//! What travels with a call.
+//! Arguments and results of remote calls.
 
 use crate::codec;
 use core::any::Any;
@@ -16,8 +16,8 @@ pub use gasnet::Shared as Plain;
 pub trait Data: serde::Serialize + serde::de::DeserializeOwned + 'static {}
 impl<T: serde::Serialize + serde::de::DeserializeOwned + 'static> Data for T {}
 
-/// What can be given to a call of a function that takes an `A`: an `A`; where that is a `String`, also a
-/// `&str` or a `&String`, which is copied.
+/// A value that may be passed for a parameter of type `A`: an `A` itself. For a `String` also a `&str` or a
+/// `&String`, which is copied.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is given to a function that takes `{A}`",
     label = "arguments are given as the function takes them",
@@ -47,7 +47,7 @@ impl Argument<String> for &String {
     }
 }
 
-/// What can be lent to a function, which reads it in the message: see
+/// A value that may be lent to a remote function, which then reads it in the message itself: see
 /// [`World::call_lent`](crate::World::call_lent).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be lent to a remote function",
@@ -58,10 +58,10 @@ pub trait Lent: 'static {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
 
-    /// What bytes are that begin at a multiple of 8.
+    /// The value in these bytes, which begin at an address that is a multiple of 8.
     ///
     /// # Errors
-    /// None of this type.
+    /// The bytes are no value of this type.
     fn of_bytes(bytes: &[u8]) -> Result<&Self, String>;
 }
 
@@ -84,10 +84,10 @@ impl<T: Plain> Lent for [T] {
     }
 }
 
-/// Arguments of a remote function: how they are written, and what the function gets. All [`Data`] is, by
-/// value, and what is [lent](Lend).
+/// Arguments of a remote function: how they are written, and the form in which the function receives them.
+/// All [`Data`] is written and received by value; [lent](Lend) values are received as references.
 pub(crate) trait Args {
-    /// What the function gets; it may borrow from the message.
+    /// The type that the function receives. It may borrow from the message.
     type Of<'a>;
 
     /// Appends the arguments to a message.
@@ -96,7 +96,8 @@ pub(crate) trait Args {
     /// They cannot be written.
     fn write(&self, out: &mut Vec<u8>) -> Result<(), String>;
 
-    /// What [`Args::write`] appends, if it is a number: most calls have one, or nothing.
+    /// The bytes that [`Args::write`] would append, if they are those of a single number. Most calls have
+    /// one number or no argument, and skip the general path.
     fn scalar(&self) -> Option<Scalar> {
         None
     }

@@ -48,7 +48,7 @@ pub(crate) struct Arrays {
     dropped: Mutex<HashSet<u32>>,
 }
 
-/// What messages about an array need to know where they arrive.
+/// The data about an array that its messages need on the rank where they arrive.
 #[derive(Debug)]
 pub(crate) struct ArrayPart {
     /// Of its first byte, in the segment.

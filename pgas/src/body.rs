@@ -29,7 +29,7 @@ pub(crate) fn write<T>(
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), String>,
     send: impl FnOnce(&mut Vec<u8>, Vec<Arc<dyn Source>>) -> T,
 ) -> Result<T, String> {
-    /// What was attached to the body around this one, if a type writes a body while it is written itself.
+    /// The payloads of the outer body, if a type writes a body while another body is being written.
     struct Restore(Option<Vec<Arc<dyn Source>>>);
     impl Drop for Restore {
         fn drop(&mut self) {

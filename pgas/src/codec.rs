@@ -1,4 +1,4 @@
-//! What `serde` writes, as bytes, and back. All ranks run the same executable, so nothing says what follows:
+//! A binary format for `serde`. All ranks run the same executable, so the bytes do not describe themselves:
 //! ```text
 //! number                          its bytes, in the order of the machine
 //! bool, char                      a byte 0 or 1; a u32
@@ -153,7 +153,8 @@ fn push_count(out: &mut Vec<u8>, count: usize) {
     }
 }
 
-/// What is made of a variant's name: both sides know it, if they know the same variants.
+/// A check word made of a variant's name. Sender and receiver compute the same word if they know the same
+/// variant.
 #[inline]
 fn sign(name: &str) -> u16 {
     let mix = |sum: u32, &byte: &u8| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193);
@@ -416,7 +417,7 @@ impl ser::SerializeMap for Items<'_> {
     }
 }
 
-/// What is left to be read.
+/// A reader of the bytes that are left.
 struct Reader<'a> {
     left: &'a [u8],
     level: Level,

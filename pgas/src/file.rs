@@ -102,8 +102,8 @@ impl Saved {
 }
 
 impl<T: Plain> Array<T> {
-    /// Saves the array, a file for each rank: `path.0`, `path.1` and so on. What was saved there before stays
-    /// until all ranks have written theirs. [`World::load`] reads it back.
+    /// Saves the array, with one file for each rank: `path.0`, `path.1` and so on. Older files of these
+    /// names are replaced only after all ranks have written theirs. [`World::load`] reads them back.
     ///
     /// # Collective
     ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What all arrays begin at a multiple of.
+/// Arrays begin at multiples of this, in bytes.
 pub(crate) const ALIGN: u64 = 64;
 
 /// Parts of the segments that nobody uses: offset and length. All ranks take and give the same in the same

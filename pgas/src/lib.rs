@@ -19,10 +19,10 @@
 //! assert_eq!(there, 41);
 //! # })
 //! ```
-//! The function is a closure that captures nothing, or a plain function. What it needs it gets as an
-//! argument: anything that `serde` can write and read, several as a tuple. A `&str` may be given where the
-//! function takes a `String`. Many calls can be under way; each
-//! [`Pending`] is waited for when its result is wanted:
+//! The function is a closure that captures nothing, or a plain function. All values that it needs are
+//! arguments: anything that `serde` can write and read, several as a tuple. A `&str` may be passed where
+//! the function takes a `String`. Many calls can be in progress at a time; wait for each [`Pending`] when
+//! you need its result:
 //! ```no_run
 //! # pgas::run(|world| {
 //! let squares: Vec<_> = world.ranks().map(|rank| world.call(rank, |_, x: u32| x * x, 7 + rank)).collect();
@@ -131,11 +131,12 @@
 //! ([`World::serve_by_threads`], `GASNET_PROGRESS=thread`). They must not wait themselves. A function that
 //! needs to is called with [`World::call_async`] and awaits: it becomes a task of the rank.
 //!
-//! **Nothing may be captured**, not even a value without bytes. A *token*, such as "this processor has
-//! AVX2" or "the library was initialised", is true of one process. If a closure could have one, the rank that
-//! runs the closure would have it, too, though nobody there has looked. What is called is therefore a pointer
-//! to a function: a function that has a name is one, a closure that captures nothing becomes one, and no
-//! other closure does. Which function it is may be chosen as the program runs.
+//! **Closures capture nothing**, not even a value without bytes. A *token* type may stand for a fact such
+//! as "this processor has AVX2" or "the library was initialised", which is true of one process only. If a
+//! closure could capture a token, the rank that runs the closure would have the token too, although nobody
+//! has checked the fact on that rank. A call therefore takes a pointer to a function: plain functions and
+//! closures that capture nothing convert to one, and other closures do not. The program may choose the
+//! function at run time.
 //!
 //! A [`Pending`] may be awaited in any executor. World's own ([`World::block_on`], tasks) serve between two
 //! polls. Threads of others (tokio's, smol's) sleep, so the first that awaits starts one that serves, as
@@ -191,12 +192,13 @@
 //! nobody to tell: if it panics the job ends, with a message that names both ranks and says what the panic
 //! said.
 //!
-//! **A rank that ends.** No rank leaves a job by itself. One whose function has returned from [`run`]'s
-//! `body` goes on serving calls until all have. What others ask of it is done, then; but a barrier, a phase
-//! or another collective call of all ranks that it does not make ends the job, with a message. All leave
-//! together: a call that nobody has answered by then ends with [`CallError::Gone`], and so does one that is
-//! made after [`run_on`] has returned; what is sent then does nothing. A rank that dies, panics or exits ends
-//! the whole job, with a message that names it and with its status: nobody waits for one that is no more.
+//! **A rank that ends.** No rank leaves a job alone. A rank whose function has returned from [`run`]'s
+//! `body` keeps serving calls until all others have returned too. Calls to it still run; but if another
+//! rank then makes a barrier, a phase or another collective call of all ranks, the job ends with a message.
+//! All ranks leave together. A call without an answer by then ends with [`CallError::Gone`], and so does a
+//! call that is made after [`run_on`] has returned; a `send` then does nothing. A rank that dies, panics or
+//! exits ends the whole job, with a message that names the rank, and with its exit status: nobody waits for
+//! a dead rank.
 //!
 //! # Tests
 //! [`testing::run`] runs a closure on ranks in a `#[test]`: a job of its own for each call.

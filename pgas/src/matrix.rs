@@ -271,8 +271,8 @@ impl<T: Plain> ReadingMatrix<'_, T> {
         values
     }
 
-    /// A block, row by row: a halo, a tile of another rank, a column. What lies in one tile comes in one
-    /// transfer, and those of all tiles at once.
+    /// Reads a block, row by row: a halo, a tile of another rank, a column. The part in each tile is one
+    /// transfer, and the transfers of all tiles run at the same time.
     ///
     /// # Panics
     /// There are fewer rows or columns.

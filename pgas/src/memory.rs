@@ -102,7 +102,7 @@ pub(crate) struct Window<'a, T: Word> {
     firsts: Box<[usize]>,
     /// Words of all parts that are mapped here.
     words: usize,
-    /// What was combined; none until it is worth it.
+    /// Sums of updates that were combined before they are applied; empty while combining does not pay.
     sums: Vec<u64>,
     /// Updates that went straight to their words since the function changed.
     straight: usize,

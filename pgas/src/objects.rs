@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 
 type Object = Arc<dyn Any + Send + Sync>;
 
-/// What a new counter gives out.
+/// The weight that a new counter gives to its references.
 const FULL: u64 = 1 << 62;
 
 /// Names a counter, or an object, which has its number from its first counter.
@@ -42,7 +42,8 @@ struct Weight {
     amount: u64,
 }
 
-/// What there is as long as weight is out.
+/// The thing that a counter keeps as long as references hold weight of it: the object, or weight of the
+/// counter that the reference came from.
 enum Kept {
     Object(Object),
     Weight(Weight),
@@ -149,9 +150,9 @@ impl Handle {
 /// # })
 /// ```
 ///
-/// Calls get a `&T`; other calls and threads of that rank may have one at the same time. References that form
-/// a circle over ranks are never dropped, as with [`Arc`]. What is written and then not sent, since a later
-/// argument cannot be written, keeps the object.
+/// Calls get a `&T`; other calls and threads of that rank may have one at the same time. References that
+/// form a circle over ranks are never dropped, as with [`Arc`]. A reference keeps the object if it was
+/// written into a message that was not sent, because a later argument could not be written.
 pub struct Remote<T> {
     world: World,
     handle: Arc<Handle>,

@@ -1,6 +1,6 @@
 //! A result that has not come yet.
 //!
-//! What is waited for by `.wait()` can be awaited, and the other way round, and both give the same.
+//! Every result can be waited for with `.wait()` or awaited with `.await`; both give the same.
 
 use crate::args::{Args, Data};
 use crate::trace::span;
@@ -39,7 +39,7 @@ impl<R> Drop for Pending<R> {
     }
 }
 
-/// What nobody waits for any more has come, or comes later.
+/// Drops a result that nobody waits for any more, now or when it arrives.
 #[cold]
 fn abandon(world: World, mut call: Call, discard: fn(World, Answered)) {
     if !call.is_done() {

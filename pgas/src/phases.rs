@@ -434,7 +434,7 @@ fn apply_puts<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
     }
 }
 
-/// What waits to be sent, by rank.
+/// Entries that wait to be sent, by rank.
 #[derive(Debug)]
 struct Lanes<E> {
     by_rank: Vec<Vec<E>>,

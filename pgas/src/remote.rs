@@ -1,9 +1,9 @@
 //! How calls become records, and records calls.
 //!
-//! What is called is a pointer to a function: a function or a closure that captures nothing becomes one, a
-//! closure that captures something does not, even if it has no bytes. The service is made of what the
-//! function is called on ([`On`]) and of the types of its arguments and result; it gets the function's name,
-//! which is good for this service only.
+//! A call takes a pointer to a function. A function or a closure that captures nothing converts to one; a
+//! closure that captures something does not, even if it has no bytes. For each kind of receiver ([`On`])
+//! and each list of argument and result types there is one service. A record brings the name of the
+//! function to that service; the name is valid for this service only.
 //!
 //! A record's body is
 //! ```text
@@ -32,11 +32,11 @@ use std::sync::Arc;
 /// Bytes before the arguments.
 const HEAD: usize = 16;
 
-/// What functions are called on: what they are given first, and how that is found where they run.
+/// The receiver of a remote function: its first arguments, and how they are found on the rank that runs it.
 pub(crate) trait On<A: Args> {
-    /// What a function gets before its arguments.
+    /// The arguments before those of the caller: the world, or the world and an object.
     type First<'f>;
-    /// What travels: the arguments, and what else it takes to find the first.
+    /// The values in the message: the caller's arguments, and the data that the receiver is found by.
     type Sent: Args;
 
     /// Applies a function to what has come.
@@ -81,7 +81,7 @@ impl<A: Args> On<A> for Numbered {
     }
 }
 
-/// What comes before the arguments in a body, as words.
+/// The words of a body before the arguments.
 #[inline]
 fn head(object: u32, function: Named) -> [u64; 2] {
     [u64::from(function.distance) << 32 | u64::from(object), function.signature]
@@ -113,7 +113,7 @@ fn short<B: Args>(object: u32, function: Named, sent: &B) -> Option<Short> {
     Some(Short::of_words([first, second, word], HEAD + len))
 }
 
-/// What has come to a service.
+/// A call as it has arrived at a service.
 struct Came<'a, S: Apply, B: Args> {
     world: World,
     function: S::Function,
@@ -133,8 +133,8 @@ fn came<'a, S: Apply, B: Args>(incoming: &mut Incoming<'a>) -> Result<Came<'a, S
     Ok(Came { world: World::of(incoming.engine), function, object: first as u32, sent })
 }
 
-/// What has come to a service that is to answer, and the reply. If it cannot be read, the caller is told, and
-/// there is nothing to do.
+/// A call that has to be answered, and its reply. `None` if the arguments cannot be read: the caller has
+/// been told.
 #[inline]
 fn asked<'a, S: Apply, B: Args>(incoming: &mut Incoming<'a>) -> Option<(gasnet_rpc::Reply, Came<'a, S, B>)> {
     let reply = incoming.reply.take()?;
@@ -275,7 +275,7 @@ pub(crate) fn ask<O: On<A>, A: Args, R: Data>(
     start::<Ask<O, A, R>, O::Sent, R>(world, rank, object, f, sent)
 }
 
-/// What comes of a future, or its panic.
+/// The result of a future, or its panic.
 async fn caught<R>(future: impl Future<Output = R>) -> std::thread::Result<R> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// The name of an object that each rank has one of: see [`World::share`]. It can be copied, and sent as an
 /// argument. It derefs to this rank's object.
 ///
-/// What is called gets a `&T`, of the rank it runs on; other calls and this rank's own threads may have one
-/// at the same time, so `T` is something like a `Mutex` or an atomic if it is to change.
+/// Functions get a `&T` of the rank that they run on. Other calls and this rank's own threads may have one
+/// at the same time, so a `T` that changes has to be a `Mutex`, an atomic or the like.
 pub struct Shared<T> {
     world: World,
     number: u32,

@@ -73,7 +73,8 @@ impl Team {
     /// # Panics
     /// As [`World::barrier`].
     pub fn split(&self, color: Option<u32>, key: u32) -> Option<Team> {
-        // What follows waits without serving: it begins when all are here, and needs nobody else.
+        // The split waits without serving calls. After this barrier all members are about to split, so none
+        // of them waits for a call to be served.
         self.barrier();
         let team = self.team.split(color, key)?;
         Some(Team { world: self.world, team })

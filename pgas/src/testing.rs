@@ -1,9 +1,9 @@
 //! Programs over many ranks in `#[test]`s.
 //!
-//! [`crate::run`] ends the process, and with it the harness: a test that calls it would seem to have passed,
-//! whatever came of it. These functions start ranks in processes of their own, as a job for each call. What
-//! the ranks write is the test's output, and a rank that panics or exits with another status than 0 fails the
-//! test.
+//! A test must not call [`crate::run`]: it ends the process and with it the test harness, which would look
+//! like success. The functions here start a job of separate processes for each call. The output of the
+//! ranks becomes the output of the test. The test fails if a rank panics or exits with a status other than
+//! 0.
 //! ```no_run
 //! # #[cfg(test)] mod tests { // what follows is in a file of tests
 //! #[test]
@@ -14,8 +14,9 @@
 //! }
 //! # }
 //! ```
-//! **How.** The job's processes run the test's executable again, and in it this test only, up to this call.
-//! So what the test does before runs in them, too, and what the closure captures is there as it is here.
+//! **How.** The processes of the job run the test's executable again, only this test, and only up to this
+//! call. Code of the test before the call therefore runs in them too, and the closure finds the same
+//! captured values.
 
 use crate::world::{World, program};
 use core::cell::RefCell;
@@ -24,7 +25,7 @@ use std::process::{Child, Command, Stdio};
 
 /// Says to a process which call of which test it is to run. Like the boot's variable it is no setting.
 const WHICH: &str = "PGAS_TESTING_CALL";
-/// What the lowest rank says when the call was found.
+/// The line that the lowest rank prints when it has found the call.
 const BEGUN: &str = "pgas-testing: the call was found";
 
 /// Runs `body` on so many ranks of this host, and returns when it has returned on all of them.
@@ -105,7 +106,7 @@ impl Job {
     }
 }
 
-/// What the ranks have written, without what the harness has; whether the call was found.
+/// The output of the ranks, without lines of the test harness; and whether the call was found.
 fn said(output: &str, test: &str) -> (String, bool) {
     let (mut said, mut begun) = (String::new(), false);
     for line in output.split_inclusive('\n') {

@@ -32,9 +32,9 @@ const TOO_LONG: u64 = u64::MAX;
 
 /// Collective calls of values.
 impl Team {
-    /// What the values of all members are together, on all of them: `f` over them, in the order of the team.
-    /// Values are what can be an argument of a remote call: numbers, strings, tuples, lists, types that
-    /// derive `Serialize` and `Deserialize`.
+    /// Combines the values of all members by `f`, in the order of the team; all members get the result. A
+    /// value can be anything that can be an argument of a remote call: numbers, strings, tuples, lists,
+    /// types that derive `Serialize` and `Deserialize`.
     ///
     /// `f` has to be associative, and the same on all members. It is called any number of times, on any of
     /// them. It must not wait, nor call anything of this crate.
@@ -314,8 +314,8 @@ fn reduce<T: Data>(team: &Team, mine: T, f: impl Fn(T, T) -> T + Send + Sync + '
     }
 }
 
-/// The block of two blocks' values together; `None` if one of the three does not fit. What cannot be read or
-/// written is a panic, which ends the job: a part of the members have the sum already.
+/// The block that combines the values of two blocks; `None` if one of the three does not fit. A value that
+/// cannot be read or written is a panic, which ends the job: some members have the result already.
 fn combined<T: Data>(world: World, first: &[u8], second: &[u8], f: &impl Fn(T, T) -> T) -> Option<Vec<u8>> {
     let value = |block| Some(read_block(world, block)?.unwrap_or_else(|why| panic!("a reduction: {why}")));
     let sum = f(value(first)?, value(second)?);

@@ -55,7 +55,7 @@ pub fn run(body: impl FnOnce(World)) -> ! {
     gasnet_conduits::run_and_keep(|rank| program(rank, body))
 }
 
-/// What a rank does from its start to its end.
+/// The program of a rank from its start to its end.
 pub(crate) fn program(rank: &'static Rank, body: impl FnOnce(World)) {
     let world = run_on(rank, |world| {
         body(world);
@@ -339,8 +339,8 @@ impl World {
         Matrix::new(self, rows, columns, tiling)
     }
 
-    /// What the values of all ranks are together, on all ranks: `f` over them, in the order of the ranks. As
-    /// [`Team::reduce`], which says what values are, and what `f` may do.
+    /// Combines the values of all ranks by `f`, in the order of the ranks; all ranks get the result.
+    /// [`Team::reduce`] documents which types have values, and the requirements on `f`.
     /// ```no_run
     /// # pgas::run(|world| {
     /// let total = world.reduce(world.rank(), |a, b| a + b);

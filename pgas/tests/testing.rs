@@ -3,7 +3,7 @@
 use pgas::testing::{self, Job};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a panic says.
+/// The text of a panic.
 fn says(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()

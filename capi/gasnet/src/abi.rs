@@ -16,17 +16,17 @@ pub struct Peer {
     pub base: usize,
     /// Bytes this process may touch directly; 0 without a mapping.
     pub near: usize,
-    /// What is added to the owner's address to give the address in this process.
+    /// The distance from the owner's address of a byte to its address in this process.
     pub delta: isize,
 }
 
 /// `GASNETI_NOT_MAPPED`: the distance of a segment that inline code may not touch. Those of others are even.
 const NOT_MAPPED: isize = 1;
 
-/// What no program passes for a team.
+/// A value that no program passes for a team.
 const NO_TEAM: *const c_void = std::ptr::without_provenance(usize::MAX);
 
-/// What `gasneti_abi` holds.
+/// The contents of `gasneti_abi`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Abi {

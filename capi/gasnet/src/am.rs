@@ -52,7 +52,7 @@ struct Outgoing {
     dst: usize,
 }
 
-/// What is wrong with the arguments of a send, if anything.
+/// The mistake in the arguments of a send, if there is one.
 fn complaint(to: u32, handler: u8, message: &Outgoing, nargs: c_int) -> Option<String> {
     if handler < FIRST_CLIENT_HANDLER {
         return Some(format!(

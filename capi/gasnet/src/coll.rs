@@ -52,7 +52,7 @@ pub struct FnEntry {
     flags: c_uint,
 }
 
-/// What `gasnet_coll_init` was given.
+/// The functions registered by `gasnet_coll_init`.
 static FUNCTIONS: RwLock<Vec<FnEntry>> = RwLock::new(Vec::new());
 /// The images of the team of all ranks, if some process has not exactly one image.
 static IMAGES: RwLock<Option<Arc<Images>>> = RwLock::new(None);
@@ -70,7 +70,7 @@ fn enter(call: &'static str) -> &'static ClientJob {
     state
 }
 
-/// What a team handle points to; each image has its own.
+/// The object behind a team handle; each image has its own.
 #[derive(Clone)]
 pub struct Chosen {
     team: Team,

@@ -1,5 +1,5 @@
-//! What the calling thread may do now: the rules about handlers, handler-safe locks and no-interrupt sections
-//! (GASNet spec 1.8, section 2.4). Kept and enforced under `GASNET_CHECK=1` only.
+//! Rules about the calls that a thread may make now, in handlers, with handler-safe locks and in
+//! no-interrupt sections (GASNet spec 1.8, section 2.4). Recorded and enforced under `GASNET_CHECK=1` only.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 use crate::fatal::die;
 use crate::state::ClientJob;
 
-/// What kind of handler a thread is running.
+/// The kind of handler that a thread is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handling {
     /// None.

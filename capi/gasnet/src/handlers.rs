@@ -103,7 +103,7 @@ pub fn register(state: &ClientJob, table: &mut [Entry], declared: bool) -> Resul
     Ok(())
 }
 
-/// What the trampoline needs to know about a handler.
+/// The data of a registered handler for the trampoline.
 struct Registered {
     entry: Entry,
     function: AnyFn,
@@ -111,7 +111,7 @@ struct Registered {
     declared: bool,
 }
 
-/// What a `gasnet_token_t` points to, as long as the handler runs.
+/// The object behind a `gasnet_token_t`, as long as the handler runs.
 pub struct CToken<'a, 'b> {
     pub(crate) inner: &'a Token<'b>,
     pub(crate) replied: Cell<bool>,
@@ -160,7 +160,7 @@ macro_rules! dispatch {
     };
 }
 
-/// What the core calls for every message to a C handler.
+/// The function that the core calls for every message to a C handler.
 ///
 /// # Safety
 /// `data` points to a [`Registered`] that lives for ever.

@@ -87,7 +87,7 @@ impl Layout {
     }
 }
 
-/// What an operation does.
+/// The collective operations over images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageOperation {
     /// One image's bytes go to all images.
@@ -110,10 +110,10 @@ pub enum ImageOperation {
     Split(u32, u32),
 }
 
-/// What all images of a team have to agree about.
+/// The parameters of an operation that must be equal on all images of a team.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Operation {
-    /// What it does.
+    /// The operation.
     pub what: ImageOperation,
     /// The image that has or gets all data, in operations with such an image.
     pub root: usize,
@@ -157,7 +157,7 @@ struct Meeting {
     split: Arc<Mutex<Option<Split>>>,
 }
 
-/// What an image gets from a split: its new team, and the images of that.
+/// The result of a split for an image: its new team, and the images of that team.
 type Split = (Team, Arc<Images>);
 
 #[derive(Default)]

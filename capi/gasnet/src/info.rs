@@ -38,7 +38,7 @@ pub extern "C" fn gasnet_ErrorName(code: c_int) -> *const c_char {
     .as_ptr()
 }
 
-/// What an error code means.
+/// The description of an error code.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_ErrorDesc(code: c_int) -> *const c_char {
     match code {
@@ -53,7 +53,7 @@ pub extern "C" fn gasnet_ErrorDesc(code: c_int) -> *const c_char {
     .as_ptr()
 }
 
-/// What `gex_System_SetVerboseErrors` chose; errors say why from the start.
+/// The choice of `gex_System_SetVerboseErrors`. Verbose messages are on from the start.
 static VERBOSE: AtomicBool = AtomicBool::new(true);
 
 /// Whether calls that return an error say why.

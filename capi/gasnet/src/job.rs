@@ -26,7 +26,7 @@ type Mode = [u8; 32];
 /// The end of the text of an object that was compiled with `GASNET_DEBUG`.
 const DEBUG: &str = ":debug";
 
-/// What the client's inline `gasnet_init` hands over.
+/// The parameters of the client's inline `gasnet_init`.
 #[repr(C)]
 pub struct Client {
     interface_version: u32,
@@ -300,7 +300,7 @@ pub unsafe extern "C" fn gasnet_attach(
     if state.everything { attach_everything(state) } else { attach_segment(state, "gasnet_attach", segsize) }
 }
 
-/// What a call that attaches a segment of this size returns, if it cannot.
+/// The error of a call that attaches a segment of this size; `None` if the size is valid.
 fn refuse_size(state: &ClientJob, call: &str, bytes: usize) -> Option<c_int> {
     let most = state.rank.max_local_segment();
     if bytes.is_multiple_of(PAGE_BYTES) && bytes <= most {
@@ -357,7 +357,8 @@ fn run_attach_hook(state: &ClientJob) {
     }
 }
 
-/// What inline code may reach directly. Under the rule checks that is nothing, so that every call is seen.
+/// The segments that inline code may access directly. Under the rule checks there are none, so that every
+/// call reaches the library.
 fn peers(state: &ClientJob) -> Vec<Peer> {
     let near = |size, local: *mut u8| if local.is_null() || state.check { 0 } else { size };
     state

@@ -26,7 +26,7 @@ pub type Spare = Mutex<Vec<usize>>;
 
 /// A kind of object that C has handles of.
 pub trait ObjectKind: Send + Sync + Sized + 'static {
-    /// What messages call it.
+    /// The kind's name in messages.
     const NAME: &'static str;
     /// The name in C of its invalid handle.
     const INVALID: &'static str;
@@ -39,7 +39,7 @@ pub trait ObjectKind: Send + Sync + Sized + 'static {
 /// The mark of destroyed objects, of any kind.
 const DEAD: u32 = 0x4445_4144;
 
-/// What a handle points to.
+/// The object behind a handle.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub struct Object<T: ObjectKind> {
@@ -198,7 +198,7 @@ macro_rules! ex_kind {
     };
 }
 
-/// What a `gex_TM_t` is: a team, or a pair of an endpoint here and the number of an endpoint elsewhere.
+/// The meaning of a `gex_TM_t`: a team, or a pair of a local endpoint and the number of a remote one.
 #[derive(Debug)]
 pub enum Tm {
     /// A team.

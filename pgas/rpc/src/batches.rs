@@ -1,9 +1,9 @@
 //! Batches to all ranks: what is appended for a rank collects in one buffer, and leaves as one message.
 //!
-//! A batch is taken as a whole. It is *full* from [`BATCH_BYTES`] on; whoever has filled it sends it. The
-//! others are found by the list of *dirty* ranks, which have something in their batch. What is in a batch,
-//! how it travels, and how much of it may be under way is its users' business: the records of remote calls
-//! (module `outbox`), and the relaxed writes of UPC programs.
+//! A batch is taken as a whole. It is *full* from [`BATCH_BYTES`] on; the caller that filled it sends it.
+//! Batches that are not full are found by the list of *dirty* ranks, which have something in their batch.
+//! The users of this module decide about the contents of batches, the way they travel, and the window: the
+//! records of remote calls (module `outbox`), and the relaxed writes of UPC programs.
 
 use gasnet::RankId;
 use gasnet_sys::mutex::lock;
@@ -25,7 +25,7 @@ impl Batch for Vec<u64> {
     }
 }
 
-/// What there is for one rank.
+/// The batch of one rank.
 #[derive(Debug, Default)]
 struct BatchLane<B> {
     batch: B,

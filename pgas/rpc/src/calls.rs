@@ -31,7 +31,7 @@ pub enum CallError {
     Panicked {
         /// Where.
         rank: RankId,
-        /// What it said.
+        /// The text of the panic.
         message: String,
     },
     /// The reply was dropped unanswered.
@@ -57,12 +57,12 @@ pub enum CallError {
     Codec {
         /// Where.
         rank: RankId,
-        /// What could not be read.
+        /// Which value could not be read, and why.
         message: String,
     },
 }
 
-/// What a panic said.
+/// The text of a panic.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(it said nothing)")
@@ -84,11 +84,11 @@ enum Body {
     InPlace(Payload),
 }
 
-/// What an answer brings.
+/// An answer that has arrived.
 #[derive(Debug)]
 pub struct Answered {
     body: Body,
-    /// What came besides.
+    /// The payloads of the answer.
     pub payloads: Vec<Payload>,
 }
 
@@ -121,8 +121,8 @@ impl Answered {
     }
 }
 
-/// What a place is doing, in the low byte of its state. Above is the generation of the call that has it, or
-/// will have it next.
+/// States of a place: the low byte of its state word. Above it is the generation of the call that has the
+/// place now, or will have it next.
 const FREE: u64 = 0;
 /// A call waits.
 const WAITS: u64 = 1;
@@ -152,7 +152,7 @@ struct CallPlace {
     rest: Turns<Rest>,
 }
 
-/// What few calls need.
+/// State of a call that few calls need.
 #[derive(Debug, Default)]
 struct Rest {
     outcome: Option<Result<Answered, CallError>>,

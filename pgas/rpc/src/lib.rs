@@ -58,8 +58,8 @@
 //! None between records, even to the same rank.
 //!
 //! # After Trapeze
-//! Delegation and payloads that are in place before their record are those of Trapeze's remote calls. What
-//! was done otherwise:
+//! Delegation, and payloads that arrive before their record, come from Trapeze's remote calls. The
+//! differences:
 //!
 //! | There | Here |
 //! |---|---|
@@ -183,19 +183,19 @@ fn way(size: u32, me: u32, to: u32) -> Option<u32> {
     (way != me && way != to).then_some(way)
 }
 
-/// What a service is called with.
+/// A record as its service gets it.
 pub struct Incoming<'a> {
     /// The engine that serves it.
     pub engine: &'static Engine,
     /// The rank that sent the record.
     pub from: RankId,
-    /// What runs.
+    /// The service to run.
     service: &'static Service,
     /// The duty to answer, if the record is a call.
     pub reply: Option<Reply>,
     /// The bytes that came, from an address that is a multiple of 8.
     pub body: &'a [u8],
-    /// What came besides.
+    /// The payloads of the record.
     pub payloads: Vec<Payload>,
 }
 

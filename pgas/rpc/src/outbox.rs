@@ -25,7 +25,7 @@ const SPARE_BUFFERS: usize = 64;
 /// A longer buffer is not kept.
 const LONGEST_SPARE_WORDS: usize = 2 * LARGEST_IN_BATCH / 8;
 
-/// What there is for one rank.
+/// The counters of one rank.
 #[derive(Debug, Default)]
 struct OutboxLane {
     /// Bytes sent to it, and those of them that it has served.
@@ -145,7 +145,7 @@ impl Outbox {
     pub(crate) fn has_room(&self, to: RankId) -> bool {
         let lane = self.lane(to);
         // Relaxed: a count.
-        // What is not sent after all may have been told of as served, by a rank that lies.
+        // Saturating: a rank that lies may report more bytes as served than were sent.
         lane.sent.get().saturating_sub(lane.served.load(Ordering::Relaxed)) < WINDOW_BYTES
     }
 
@@ -241,7 +241,7 @@ mod tests {
         ranks[to.0 as usize].inbox.push_back(Record { from, hops });
     }
 
-    /// What a rank can do now; whether that is anything.
+    /// Does the next thing that a rank can do. Returns whether there was any.
     fn step(ranks: &mut [Flooding], me: usize, services_wait: bool) -> bool {
         let next = RankId((me as u32 + 1) % ranks.len() as u32);
         let rank = &mut ranks[me];

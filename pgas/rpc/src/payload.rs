@@ -86,7 +86,7 @@ struct LandingRoom {
     len: usize,
 }
 
-/// What has become of a record that was held.
+/// The end of a record that was held until its payloads have been placed.
 pub(crate) enum Ended {
     /// All is in place.
     InPlace(HeldRecord, Vec<RegionKey>),

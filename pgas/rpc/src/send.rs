@@ -27,7 +27,7 @@ impl Engine {
         self.rank
     }
 
-    /// What [`Engine::set_context`] left.
+    /// The context that [`Engine::set_context`] has stored.
     pub fn context(&self) -> Option<&'static (dyn Any + Send + Sync)> {
         self.context.get().copied()
     }
@@ -141,7 +141,7 @@ impl Engine {
         self.have_served(1);
     }
 
-    /// So many records less to be served. What their services have sent was counted before.
+    /// Counts this many records as served. Records that their services have sent were counted before.
     #[inline]
     pub(crate) fn have_served(&self, records: u64) {
         self.served.add(self.own.is_here(), records);

@@ -1,5 +1,5 @@
-//! What arrives, until it has been served: the handlers keep batches, and whoever serves takes them, runs
-//! the services that their records name, and sends records on that are for other ranks.
+//! Incoming records. Handlers store batches as they arrive. The threads that serve take the batches, run
+//! the services that records name, and forward records for other ranks.
 
 use crate::calls::{self, Answered};
 use crate::hand;

@@ -1,7 +1,7 @@
 //! Functions as numbers that mean the same on all ranks.
 //!
-//! All ranks run the same executable, at different addresses. What a record names is named by its distance
-//! from the first byte of the executable's image, which is the same on all.
+//! All ranks run the same executable, at different addresses. Records therefore name services and functions
+//! by their distance from the first byte of the executable's image, which is the same on all ranks.
 //!
 //! **Services** are constants of the executable. A record brings the distance of one and a check word. Who
 //! receives it looks whether a service lies there: inside the image, aligned, with the mark that all services
@@ -23,10 +23,10 @@ use gasnet::Rank;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// What every service begins with, inverted: the mark itself shall stand in services only.
+/// The mark at the start of every service, inverted here so that the mark itself is found in services only.
 const INVERTED_MARK: [u64; 2] = [0x834e_aa5c_6f2d_1790, 0x1eb0_f482_9c37_d56a];
 
-/// What a service does.
+/// The function of a service.
 pub trait Serve {
     /// Serves a record.
     fn serve(incoming: Incoming<'_>);
@@ -76,7 +76,7 @@ impl Key {
     }
 }
 
-/// What records can name.
+/// A service that records can name.
 #[repr(C)]
 pub struct Service {
     mark: [u64; 2],
@@ -105,7 +105,7 @@ impl Service {
         (self.run)(incoming);
     }
 
-    /// What it is called in messages.
+    /// The name in messages.
     pub fn name(&self) -> &'static str {
         (self.name)()
     }

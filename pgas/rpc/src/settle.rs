@@ -11,8 +11,9 @@
 //! waits for all ranks in either way, is told instead of waiting for ever. When all have come to their end,
 //! they have left: calls that nobody has answered end with an error, and those that are made later do.
 //!
-//! What was served by one wave was sent before the next one counts, so it is at most what was sent. If it is
-//! more, somebody sends records that no engine has counted, and the counts never meet: that is told.
+//! The records that one wave counts as served were sent before the next wave counts, so there are at most
+//! as many as that wave counts as sent. A larger number means that some rank sends records that no engine
+//! has counted. The counts would then never become equal, so the job ends with a message.
 
 use crate::Engine;
 use gasnet::atomics::Function;
@@ -74,13 +75,13 @@ impl Engine {
     }
 }
 
-/// What a wave tells.
+/// The result of a wave.
 #[derive(Debug, PartialEq, Eq)]
 enum Wave {
-    /// Nothing was under way between it and the one before.
+    /// No record was in flight between this wave and the one before.
     Settled,
     Another,
-    /// So many records were served that nobody has sent.
+    /// This many records were served that nobody has sent.
     Forged(u64),
 }
 

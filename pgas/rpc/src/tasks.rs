@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
-/// What a task runs.
+/// The future of a task.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 thread_local! {

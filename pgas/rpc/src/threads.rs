@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_micros(100);
 /// Largest number of threads that one call starts. A rank with more of them has mistaken a number.
 const MAX_THREADS_AT_ONCE: usize = 1024;
 
-/// What has arrived and waits to be served.
+/// A queue of arrived items that wait to be served.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
     items: Turns<VecDeque<T>>,
@@ -158,8 +158,9 @@ impl Servers {
         self.threads.fetch_sub(1, Ordering::Release);
     }
 
-    /// What a thread that serves does until it is to stop. It looks for work by `look`, where nobody else
-    /// does, runs services by `serve`, and sleeps at most so long; `look` and `serve` tell how much they did.
+    /// The loop of a thread that serves, until it is to stop. `look` polls the network, on one thread at a
+    /// time, and `serve` runs services; both return the number of things they did. `longest`: longest
+    /// sleep.
     fn serve(
         &self,
         longest: Duration,
@@ -296,13 +297,13 @@ mod loom_tests {
             done
         }
 
-        /// What a handler does.
+        /// Queues an item as a handler does.
         fn bring(&self, item: impl FnOnce() + Send + 'static) {
             self.inbox.push(Box::new(item));
             self.servers.work();
         }
 
-        /// What a thread of the program does that has waited.
+        /// Ends a wait of a thread of the program.
         fn cease_to_wait(&self) {
             self.servers.waiter_goes();
             if !self.inbox.is_empty() {

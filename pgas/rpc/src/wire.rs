@@ -147,7 +147,7 @@ impl Small {
         Small { words: [a, b, c, d, e, f] }
     }
 
-    /// What came as arguments.
+    /// A record that arrived as the arguments of a short message.
     #[inline]
     pub(crate) fn from_arguments(arguments: &[u32]) -> Option<Small> {
         let all = <&[u32; 2 * SMALL_WORDS]>::try_from(arguments).ok()?;
@@ -219,7 +219,7 @@ impl Answer {
     }
 }
 
-/// What a record is for.
+/// The purpose of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
     /// A service, by its number and check word; and whose call it is to answer.

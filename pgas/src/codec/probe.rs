@@ -25,7 +25,7 @@ const DEEP: u32 = 8;
 const DEEPEST: u32 = 64;
 
 thread_local! {
-    /// What was found of the types that this thread has sent.
+    /// Results for the types that this thread has sent.
     static KNOWN: RefCell<HashMap<TypeId, bool>> = RefCell::default();
     /// The type that was sent last, if it can be.
     static LAST: Cell<Option<TypeId>> = const { Cell::new(None) };
@@ -64,7 +64,7 @@ fn asks<T: DeserializeOwned>() -> bool {
     let mut reading = 0;
     while reading < readings.min(MOST_READINGS) {
         let mut probe = Probe { asks: false, reading, variants: 1, values: 0, depth: 0, in_key: false };
-        // What comes of it does not matter: samples are values of few types that check theirs.
+        // An error is no matter: the sample values are few, and types may reject values that they check.
         drop(T::deserialize(&mut probe));
         if probe.asks {
             return true;

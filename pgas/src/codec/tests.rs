@@ -524,7 +524,7 @@ fn depth_has_a_bound_on_both_sides() {
         let deep = list(n);
         assert!(write(&deep, &mut Vec::new()).unwrap_err().to_string().contains("deep"));
         end(deep);
-        // What nobody here has written.
+        // Bytes that this crate's own writer would not have made.
         let forged = [1u8, 1].repeat(n);
         assert!(read::<Node>(&forged).unwrap_err().to_string().contains("deep"));
     }

@@ -70,7 +70,7 @@ impl<K, V> DistMap<K, V> {
     }
 }
 
-/// What [`DistMap::update`] calls a function on.
+/// The receiver of functions of [`DistMap::update`]: a value.
 struct Value<K, V>(PhantomData<(K, V)>);
 
 impl<K: Key, V: Default + Send + 'static, A: Data> On<A> for Value<K, V> {
@@ -87,7 +87,7 @@ impl<K: Key, V: Default + Send + 'static, A: Data> On<A> for Value<K, V> {
     }
 }
 
-/// What [`DistMap::call`] calls a function on.
+/// The receiver of functions of [`DistMap::call`]: an entry.
 struct MapSlot<K, V>(PhantomData<(K, V)>);
 
 impl<K: Key, V: Send + 'static, A: Data> On<A> for MapSlot<K, V> {

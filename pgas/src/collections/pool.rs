@@ -65,7 +65,7 @@ struct Queue<T> {
     hungry: Vec<u32>,
     /// Which of its lifelines this rank has asked, a bit each.
     asked: u32,
-    /// What works; `None` while a task has it.
+    /// The program's function that works on tasks; `None` while a task of this rank runs it.
     body: Option<Body<T>>,
 }
 

@@ -30,7 +30,7 @@ type Run<T> = (u32, u64, Vec<T>);
 
 struct VecPart<T> {
     elements: OwnPart<Vec<T>>,
-    /// What comes from other ranks while elements are moved.
+    /// Elements from other ranks that have arrived during a redistribution.
     arrived: OwnPart<Vec<Run<T>>>,
     /// Samples of a sort, and then where it cuts: an element, its rank and its number there.
     samples: OwnPart<Vec<(T, u32, u64)>>,

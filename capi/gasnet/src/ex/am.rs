@@ -51,7 +51,7 @@ pub unsafe extern "C" fn gex_EP_RegisterHandlers(
     }
 }
 
-/// What a handler can find out about its message, as C declares it.
+/// The information about a message that its handler can query, as C declares it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct TokenInfo {

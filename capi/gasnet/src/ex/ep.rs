@@ -1,10 +1,10 @@
 //! Endpoints: made by the client, bound to segments, and told of to other processes; and pairs of them in the
 //! place of teams.
 //!
-//! A client may make endpoints up to number 32, for one-sided transfers, active messages and lists of pieces.
-//! What another process reaches through such an endpoint is a [region](gasnet::region) of the core:
-//! publishing tells its key. The primordial endpoint's segment is the core's segment, attached or bound.
-//! Handlers belong to the process: messages to any of its endpoints run the same ones.
+//! A client may make endpoints up to number 32, for one-sided transfers, active messages and lists of
+//! pieces. The memory that other processes reach through such an endpoint is a [region](gasnet::region) of
+//! the core; publishing sends its key. The primordial endpoint's segment is the core's segment, attached or
+//! bound. Handlers belong to the process: messages to any of its endpoints run the same handlers.
 
 #![expect(unsafe_code, reason = "exported to C by name; reads and writes the caller's lists")]
 
@@ -150,7 +150,7 @@ fn unknown(call: &str, jobrank: u32, index: u16) -> ! {
     ))
 }
 
-/// What is known of an endpoint that is not the primordial one.
+/// The published data of an endpoint that is not the primordial one, if this process has them.
 fn published(jobrank: u32, index: u16) -> Option<Published> {
     if jobrank == abi::rank() {
         let segment = bound_here(own(index)?)?;
@@ -256,8 +256,8 @@ pub unsafe extern "C" fn gex_EP_BindSegment(
     OK
 }
 
-/// What a process publishes of an endpoint beside its key: number, address of the first byte, length in
-/// bytes.
+/// The data that a process publishes about an endpoint beside its key: number, address of the first byte,
+/// length in bytes.
 type Record = [u64; 3];
 
 /// Tells the processes of a team of the segments that endpoints of this one are bound to. Endpoints without

@@ -1,5 +1,6 @@
-//! GASNet-EX: the functions that `include/gasnetex.h` and its companions declare and GASNet-1 has not. What
-//! their handles stand for is in [`objects`](crate::objects). Each function names itself in its messages.
+//! GASNet-EX: the functions that `include/gasnetex.h` and its companions declare and that GASNet-1 does not
+//! have. [`objects`](crate::objects) has the objects behind their handles. Each function names itself in
+//! its messages.
 
 pub mod ad;
 pub mod am;

@@ -63,7 +63,7 @@ thread_local! {
         const { [UnsafeCell::new(MaybeUninit::uninit()), UnsafeCell::new(MaybeUninit::uninit())] };
 }
 
-/// What a client asks for.
+/// A client's request for a negotiated-payload message.
 struct Wish {
     call: &'static str,
     what: c_int,

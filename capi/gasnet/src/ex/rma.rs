@@ -19,7 +19,7 @@ use crate::state::{self, ClientJob};
 
 /// `GEX_FLAG_IMMEDIATE`.
 pub const IMMEDIATE: u32 = 1;
-/// What a call returns that was to be done immediately and was not done.
+/// The result of a call with `GEX_FLAG_IMMEDIATE` that could not be done at once.
 const NOT_DONE: c_int = 1;
 
 /// A target: the state, and where the address is.

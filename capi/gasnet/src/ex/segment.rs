@@ -48,7 +48,7 @@ pub unsafe extern "C" fn gex_Segment_Attach(
     code
 }
 
-/// What attaching is to an EVERYTHING program: its ranks meet, and nothing else happens.
+/// Attaches the segments of an EVERYTHING program: a barrier, and nothing else.
 fn meet(state: &ClientJob) -> c_int {
     state.rank.barrier_notify(0, gasnet::barrier::ANONYMOUS);
     let _ = state.rank.barrier_wait(0, gasnet::barrier::ANONYMOUS);

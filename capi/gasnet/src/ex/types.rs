@@ -32,13 +32,13 @@ pub fn fetches(op: u32) -> bool {
     op >= 1 << FETCHING
 }
 
-/// What a `gex_OP_t` of one bit does to a word; `None` for others.
+/// The operation on a word that a one-bit `gex_OP_t` names; `None` for others.
 #[inline]
 pub fn function(op: u32) -> Option<Function> {
     if op.is_power_of_two() { Function::of_ex(op.trailing_zeros()) } else { None }
 }
 
-/// What a `gex_OP_t` does in reductions of a type; `None` if it does not reduce.
+/// The function that a `gex_OP_t` names in reductions of a type; `None` if it is no reduction.
 pub fn reduces(op: u32, word: WordType) -> Option<Function> {
     let combines = |function: &Function| Operation { function: *function, word }.combines();
     function(op).filter(|_| !fetches(op)).filter(combines)

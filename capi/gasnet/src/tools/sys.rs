@@ -1,4 +1,4 @@
-//! What programs ask of the system: processors, memory, streams, limits, and small memory helpers.
+//! Queries about the system: processors, memory, streams, limits; and small memory helpers.
 
 #![expect(unsafe_code, reason = "exported to C by name; calls libc")]
 

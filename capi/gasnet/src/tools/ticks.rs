@@ -34,7 +34,7 @@ const CALIBRATION_TIME: Duration = Duration::from_millis(10);
 #[unsafe(no_mangle)]
 pub static gasneti_tick_source: AtomicI32 = AtomicI32::new(UNKNOWN);
 
-/// What the counter's ticks are, from the first reading of both clocks on.
+/// The rate of the counter. Set at the first reading of both clocks.
 static RATE: OnceLock<Rate> = OnceLock::new();
 
 /// By this the loader takes the first reading, before `main`.

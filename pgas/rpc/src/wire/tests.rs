@@ -9,7 +9,7 @@ fn key(random: &mut Rng) -> RegionKey {
     bytemuck::pod_read_unaligned(&bytes)
 }
 
-/// What a record is written from: what it is for, keys, whether the first is the body, and the body.
+/// The inputs of a record: its purpose, keys, whether the first key is the body's, and the body.
 type Written = (To, Vec<RegionKey>, bool, Vec<u8>);
 
 fn record(random: &mut Rng) -> Written {
@@ -85,7 +85,7 @@ fn records_come_back() {
     }
 }
 
-/// What is short travels as arguments, and is the same record.
+/// A small record travels as arguments of a short message and reads back as the same record.
 #[test]
 fn small_records_are_records() {
     let mut random = Rng::with_seed(8);
