@@ -1,6 +1,6 @@
 // error: E0277
 // says: `&mut u32` cannot travel to another rank
-//! What is changed there comes back as a result.
+//! A remote function cannot change the caller's variable. It returns the new value.
 pub fn case(world: pgas::World, n: &'static mut u32) {
     #[cfg(not(fixed))]
     world.send(1, |_, n: &'static mut u32| *n += 1, n);

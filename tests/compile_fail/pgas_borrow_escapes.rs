@@ -1,6 +1,6 @@
 // error: E0521
 // says: borrowed data escapes outside of closure
-//! What is borrowed from the message is gone when the function returns.
+//! References into the message are valid until the function returns.
 use std::sync::Mutex;
 pub fn case(world: pgas::World) {
     let names = world.share(Mutex::new(Vec::<&'static str>::new()));

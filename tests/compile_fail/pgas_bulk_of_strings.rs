@@ -1,6 +1,6 @@
 // error: E0277
 // says: `String` is not plain data
-//! What is put in place without a copy is plain data.
+//! Only plain data can be put into place without a copy.
 pub fn case(words: Vec<String>) {
     #[cfg(not(fixed))]
     drop(pgas::Bulk::from(words));

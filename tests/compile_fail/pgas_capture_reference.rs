@@ -1,6 +1,6 @@
 // error: E0308
 // says: expected fn pointer, found closure
-//! What a remote function captures would be somewhere else there.
+//! A remote function cannot capture: the variable would not exist on the other rank.
 pub fn case(world: pgas::World) {
     let factor = 3u32;
     #[cfg(not(fixed))]

@@ -1,6 +1,6 @@
 // error: none
 // says: lifetime may not live long enough: returning this value requires that `'1` must outlive `'2`
-//! What reads is gone with its phase.
+//! The handle of a read phase is valid until the phase ends.
 pub fn case(array: &mut pgas::Array<u32>) {
     #[cfg(not(fixed))]
     {

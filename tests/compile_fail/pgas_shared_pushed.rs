@@ -1,6 +1,6 @@
 // error: E0596
 // says: cannot borrow data in dereference of `Shared<Vec<u32>>` as mutable
-//! What several may have is not changed without a lock.
+//! A shared object cannot be changed without a lock.
 pub fn case(world: pgas::World, shared: pgas::Shared<Vec<u32>>) {
     #[cfg(not(fixed))]
     {

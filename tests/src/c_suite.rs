@@ -142,7 +142,7 @@ fn driver(build: &Build) -> String {
     }
 }
 
-/// What this machine lacks to build so: the compiler, or a sanitizer that the flags name.
+/// The name of a missing tool that this build needs: the compiler, or a sanitizer that the flags name.
 fn lacking(build: &Build) -> Option<String> {
     let compiler = driver(build);
     if Command::new(&compiler).arg("--version").output().is_err() {
@@ -227,7 +227,7 @@ fn build(options: &Options, test: &Test, program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What is to be run, and by how many ranks.
+/// The runs of a test, each with a number of ranks.
 fn runs<'a>(options: &Options, test: &'a Test) -> Vec<(&'a Run, u32)> {
     test.runs.iter().flat_map(|run| run.jobs(options).into_iter().map(move |n| (run, n))).collect()
 }

@@ -1,11 +1,12 @@
 //! Random Fortran programs with coarrays, and a serial oracle inside.
 //!
-//! A program has coarrays of many types, shapes and kinds (static, allocatable, and components), and for
-//! each an array with what all images have in theirs, on every image. A statement reads, writes or transfers
-//! a section with triplets and vector subscripts, of another kind or type perhaps; the same statement without
-//! images, on the oracle's arrays, says what comes of it. The compiler converts there, the library here. What
-//! the compiler is known to translate wrongly is left out: vector subscripts in expressions, and elements of
-//! type complex that a value is assigned to.
+//! A program has coarrays of many types, shapes and kinds (static, allocatable, and components). Every
+//! image also has a plain array for each coarray, with the contents of that coarray on all images: the
+//! oracle. A statement reads, writes or transfers a section of a coarray with triplets and vector
+//! subscripts, perhaps with a conversion of kind or type. The same statement without images runs on the
+//! oracle's arrays, where the compiler converts and not the library. Forms that the compiler is known to
+//! translate wrongly are left out: vector subscripts in expressions, and elements of type complex that a
+//! value is assigned to.
 
 use crate::upc_random::Random;
 use std::fmt::Write;

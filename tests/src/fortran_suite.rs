@@ -9,7 +9,7 @@ use crate::run::run;
 use crate::runs::Run;
 use crate::suite::{Checked, Kept, Options, Summary, check_all, sources};
 
-/// What a program that says nothing else prints at its end.
+/// The last line of output of a program that expects nothing else.
 const PASSED: &str = "passed";
 
 /// A program, and what its file's head asks for.
@@ -21,7 +21,7 @@ struct Test {
     /// Sources that are compiled before it.
     with: Vec<PathBuf>,
     input: String,
-    /// What the compiler must say to refuse it.
+    /// The text that the compiler must print when it refuses the program.
     refused: Option<String>,
     runs: Vec<Run>,
 }

@@ -103,7 +103,7 @@ impl Hosts {
         Ok(self.ssh.clone())
     }
 
-    /// What the environment of a host has that those of other hosts do not have, from now on.
+    /// Sets the variables that only this host's environment has, from now on.
     ///
     /// # Errors
     /// It cannot be written.

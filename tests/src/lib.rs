@@ -23,7 +23,7 @@ pub mod upc_fuzz;
 pub mod upc_random;
 pub mod upc_suite;
 
-/// What documents show of `pgas` and the crates below it must compile.
+/// Code examples in documents about `pgas` and the crates below it must compile.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../README.md")]

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a finished command left.
+/// The result of a finished command.
 #[derive(Debug)]
 pub struct Outcome {
     /// The exit status; `None` after death by a signal or by the time limit.

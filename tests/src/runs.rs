@@ -126,7 +126,7 @@ impl Run {
         }
     }
 
-    /// What is wrong with the end or the output of a run, if anything.
+    /// The first deviation of a run's end or output from its expectations.
     pub fn complaint(&self, outcome: &Outcome, took: Duration) -> Option<String> {
         // A shell would report death by a signal as 128 + its number; a job that runs in this process has no
         // shell.

@@ -1,4 +1,4 @@
-//! What programs that try random programs share: options, the loop over seeds, and the report.
+//! The common parts of programs that try random programs: options, the loop over seeds, and the report.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::run::{Outcome, run};
 
-/// What the command line asks for.
+/// The options on the command line.
 #[derive(Debug)]
 pub struct Options {
     /// The installation.
@@ -31,7 +31,7 @@ pub enum Fate {
 /// Programs of one language.
 #[derive(Debug)]
 pub struct Seeds {
-    /// What the command is called.
+    /// The name of the command.
     pub name: &'static str,
     /// The program of a seed.
     pub program: fn(u64) -> String,

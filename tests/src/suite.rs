@@ -1,4 +1,4 @@
-//! What the suites share: their options, their summary, and the program around them.
+//! The common parts of the suites: options, summary, and the main function.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub struct Options {
     pub flags: Vec<String>,
     /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
     pub env: Vec<(String, String)>,
-    /// What every rank of a job that ends well must have counted, as `GASNET_STATS=1` prints it.
+    /// Counters that must not be zero on any rank of a job that ends well, as `GASNET_STATS=1` prints them.
     pub counts: Vec<String>,
     /// Tests at a time.
     pub jobs: usize,
@@ -65,7 +65,7 @@ impl Options {
 #[derive(Debug)]
 pub struct Kept {
     folder: PathBuf,
-    /// What is older is not taken; `None`: nothing is.
+    /// Older programs are not reused; `None`: no program is.
     since: Option<SystemTime>,
     /// With flags of this run alone, no program is of use to others.
     leaves: bool,
@@ -124,7 +124,8 @@ fn newest(folder: &Path) -> io::Result<SystemTime> {
     Ok(newest)
 }
 
-/// What ranks that have printed their counters do not have among them, of these: the first such line.
+/// The first rank that has printed its counters and has none of one of these names: a message with its
+/// line.
 pub fn uncounted(stderr: &str, counts: &[String]) -> Option<String> {
     let of = |line: &str, name: &str| {
         line.split(", ").any(|entry| entry.rsplit_once(' ').is_some_and(|(known, _)| known == name))
@@ -137,7 +138,7 @@ pub fn uncounted(stderr: &str, counts: &[String]) -> Option<String> {
         .find_map(|(line, name)| (!of(line, name)).then(|| format!("a rank has counted no {name}: {line}")))
 }
 
-/// What came out.
+/// The result of a suite.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// Tests that passed.
@@ -150,7 +151,7 @@ pub struct Summary {
     pub missing: Vec<String>,
 }
 
-/// What has come of a test.
+/// The result of a test.
 #[derive(Debug)]
 pub struct Checked<'a> {
     /// Its name.

@@ -152,7 +152,7 @@ impl Array {
 
 const MEMBERS: [&str; 7] = ["a", "b", "c", "f", "g", "list[1]", "in.d"];
 
-/// What a statement is made of, drawn once for both sides.
+/// The parts of a statement, drawn once for both sides.
 #[derive(Debug, Clone, Copy)]
 struct Draw<'a> {
     target: &'a Array,
@@ -298,7 +298,8 @@ impl Draw<'_> {
         let other_count = other.count();
         let scalar = target.scalar(&target.at(side, index), member);
         Some(match form {
-            // What is read can be brought in one piece, unless the loop writes it.
+            // A read of consecutive elements, which the compiler may fetch in one transfer unless the loop
+            // writes them.
             15 => {
                 let read = other.scalar(&other.at(side, "i"), member);
                 format!(
@@ -356,9 +357,9 @@ impl Draw<'_> {
 struct Maker {
     random: Random,
     arrays: Vec<Array>,
-    /// What the links point into.
+    /// The array that the links point into.
     linked: Option<Array>,
-    /// What the directory points into.
+    /// The array that the directory points into.
     pointed: Option<Array>,
     text: String,
 }

@@ -70,7 +70,7 @@ impl Expected {
     }
 }
 
-/// What a file's head asks for.
+/// The requests in the head of a test file.
 #[derive(Debug)]
 struct Test {
     name: String,
@@ -99,7 +99,7 @@ struct Test {
     runtime_error: Option<String>,
     link_error: Option<String>,
     diagnostics: Vec<Expected>,
-    /// What the compiler says is kept in a file.
+    /// The compiler's messages are compared with those in a file.
     golden: bool,
     /// Names of groups of expected diagnostics.
     rules: Vec<String>,
@@ -285,7 +285,7 @@ struct Bench<'a> {
     commands: usize,
     /// This compile is the one whose diagnostics are kept in a file.
     golden: bool,
-    /// What all runs so far said they have checked.
+    /// The names of checks that all runs so far have reported.
     checked: Option<BTreeSet<String>>,
 }
 
@@ -541,7 +541,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// What a run must print, and what not.
+    /// Compares the output of a run with the texts that it must and must not contain.
     fn judge_output(&self, outcome: &Outcome) -> Result<(), String> {
         let test = self.test;
         for text in &test.once {

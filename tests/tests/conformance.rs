@@ -33,12 +33,12 @@ const NETVM: (&str, &str) = ("GASNET_CONDUIT", "netvm");
 const NICS: (&str, &str) = ("GASNET_COLL", "nic");
 /// Whose packets go as between hosts.
 const WIRE: (&str, &str) = ("GASNET_NETVM_WIRE", "network");
-/// What a bad network does to datagrams. Bulk data have to be authenticated, where they are compared.
+/// The faults of a bad network. Where bulk data are compared, they have to be authenticated.
 const BAD_NETWORK: (&str, &str) =
     ("GASNET_UDP_FAULTY", "drop=2%,duplicate=2%,reorder=5%,delay=2%,by=300us,corrupt=2%,seed=5");
 const FULL: (&str, &str) = ("GASNET_UDP_AUTH", "full");
 const MESSAGES: (&str, &str) = ("GASNET_UDP_AUTH", "messages");
-/// What a program has to stand of any conduit.
+/// Delays and reordering that a program has to tolerate on any conduit.
 const LATE: (&str, &str) = ("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3");
 
 macro_rules! jobs {

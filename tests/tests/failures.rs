@@ -112,7 +112,8 @@ fn safe_code_cannot_send_the_runtimes_own_messages() {
     }
 }
 
-/// What no engine of remote calls sends is dropped, or ends the job with a message that names who sent it.
+/// A record that no engine of remote calls would send is dropped, or ends the job with a message that names
+/// the sender.
 #[test]
 fn forged_remote_calls_are_dropped_or_told() {
     let (mut dropped, mut told) = (0, 0);
@@ -274,7 +275,7 @@ fn a_panic_ends_the_job_with_101() {
     ends(BOTH, "all-panic-in-reduction", 101, &["the sum gives up"]);
 }
 
-/// What they would wait for depends on their return.
+/// A function of a reduction must not wait: the event would depend on the function's own return.
 #[test]
 fn functions_of_reductions_that_wait_are_told() {
     let collective = "a function of a reduction may not enter a collective operation";
@@ -298,7 +299,8 @@ fn blocks_that_members_disagree_about_are_told() {
     let parts = &["rank 0 sends rank 1 a block of 4800 bytes where 8 are expected"];
     ends(BOTH, "all-disagree-about-a-block", 1, parts);
     let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
-    // What is too long for its place on the board comes by a message besides: the message may be first.
+    // The block does not fit the board and travels as a message too. Either may arrive first, so two
+    // messages are possible.
     let parts = &["rank 1 of 2: a collective operation: ", "the ranks of the team disagree about"];
     says(&job("2", Frames, "all-disagree-about-a-block", &nics), 1, parts);
     // As many pieces, but not as long.
@@ -456,7 +458,7 @@ fn what_is_started_towards_a_rank_that_left_ends_the_job() {
     assert_eq!(job("2", Shared, "gone-get", &[]).stdout, "7\n");
 }
 
-/// What was served before its target left is complete, whatever was not ends the job.
+/// Operations that the target served before it left are complete; any other one ends the job.
 #[test]
 fn what_is_outstanding_with_a_rank_that_leaves_ends_the_job() {
     for role in ["leaving-get", "leaving-implicit"] {
@@ -599,7 +601,7 @@ fn settings_that_are_not_understood() {
     }
 }
 
-/// What a conduit counts is printed when a rank ends, if one asks for it.
+/// With `GASNET_STATS`, a conduit's counters are printed when a rank ends.
 #[test]
 fn statistics_are_printed() {
     for (conduit, counted) in [
@@ -629,7 +631,7 @@ fn settings_about_frames_warn_where_there_are_none() {
     }
 }
 
-/// What all ranks find wrong when their conduit opens is said by one of them, and by nobody else.
+/// An error that all ranks meet when their conduit opens is printed by one of them only.
 #[test]
 fn a_conduit_that_does_not_open_says_why_once() {
     // Without what the test's own runner put there, plugins are not found.

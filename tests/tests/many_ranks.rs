@@ -1,4 +1,4 @@
-//! What a rank does at start does not depend on how many others there are.
+//! The work of a rank at the start does not depend on the number of ranks.
 
 use gasnet_tests::run::run;
 use std::process::Command;

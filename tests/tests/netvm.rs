@@ -22,7 +22,7 @@ fn job(ranks: u32, mode: &str, settings: &[(&str, &str)]) -> Outcome {
     run(command, "", Duration::from_secs(600)).expect("the program starts")
 }
 
-/// What each rank said, by name.
+/// The numbers that each rank printed, by name.
 fn said(outcome: &Outcome, ranks: u32) -> Vec<HashMap<String, u64>> {
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.report());
     let ranks_said: Vec<_> = outcome

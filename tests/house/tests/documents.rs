@@ -241,7 +241,7 @@ fn the_page_on_conduits_knows_the_trait() {
     }
 }
 
-/// What `--help` prints fits a terminal of 80 columns. Commands whose help is made of a table test it
+/// The output of `--help` fits a terminal of 80 columns. Commands whose help is made from a table test it
 /// themselves.
 #[test]
 fn helps_fit_a_terminal() {

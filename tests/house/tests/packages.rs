@@ -1,5 +1,5 @@
-//! What a crate needs to be published: `cargo publish` asks for little of it, and a reader of the registry's
-//! page for all.
+//! Requirements on published crates. `cargo publish` itself asks for few of them; readers of the registry's
+//! page expect them all.
 
 use gasnet_house::workspace;
 use std::collections::BTreeSet;

@@ -25,7 +25,8 @@ fn main() {
     gasnet_tests::sections::run("collections", SECTIONS, FAILURES);
 }
 
-/// What rank `rank` does to a table, the same wherever it is asked.
+/// The words and numbers that a rank adds to a table. They depend on the rank only, so that others can
+/// compute them.
 fn words(rank: u32) -> impl Iterator<Item = (String, u64)> {
     let mut random = fastrand::Rng::with_seed(u64::from(rank));
     (0..2000).map(move |_| (format!("word-{}", random.u32(..500)), random.u64(..10)))

@@ -81,7 +81,7 @@ fn send_right(rank: &Rank, world: pgas::World) {
     world.settle();
 }
 
-/// What calls find that come with the right name.
+/// The function that calls with a valid name run.
 fn run_it(_: pgas::World, number: u64) {
     println!("function runs with {number}");
 }
@@ -129,8 +129,8 @@ fn send_misplaced(rank: &Rank, world: pgas::World) {
     });
 }
 
-/// What stands before the bytes of a body, if they are the end of a record: its head, and the object, the
-/// function and its signature.
+/// The 40 bytes before the end of a record's body: the record's head, the object, the function and its
+/// signature.
 fn record_before(end: &[u8]) -> Vec<u8> {
     const BEFORE: usize = 24 + 16;
     let program = program();
@@ -209,7 +209,7 @@ fn loaded(program: &[u8]) -> impl Iterator<Item = Loaded> {
     })
 }
 
-/// What ranks compare at the start: a checksum over the parts of the executable that nobody writes.
+/// The checksum that ranks compare at the start: over the read-only parts of the executable.
 fn identity(program: &[u8]) -> u64 {
     let mut sum = 0xcbf2_9ce4_8422_2325u64;
     for part in loaded(program).filter(|part| !part.is_written) {

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use gasnet_tests::fortran_random::{IMAGES, program};
 use gasnet_tests::seeds::{Fate, Options, Seeds, finish};
 
-/// What images of a run are to each other.
+/// Whether the images of a run share memory: all, in pairs, none.
 const WAYS: [&[(&str, &str)]; 3] =
     [&[("GASNET_NEIGHBORHOOD", "on")], &[("GASNET_NEIGHBORHOOD", "2")], &[("GASNET_NEIGHBORHOOD", "off")]];
 

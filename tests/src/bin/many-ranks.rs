@@ -1,5 +1,5 @@
-//! What starting costs a rank: prints the most that any rank of the job used, `reads MOST`, `mappings MOST`,
-//! `faults MOST`.
+//! The cost of starting a rank: prints the largest values among all ranks of the job, `reads MOST`,
+//! `mappings MOST`, `faults MOST`.
 
 use gasnet::{GlobalPtr, Rank, RankId};
 

@@ -311,7 +311,7 @@ fn wait_for_mark(what: &str) {
     }
 }
 
-/// What the last rank does while rank 0 plays a role with a rank that leaves.
+/// The last rank's part in a role in which it leaves while rank 0 needs it.
 fn leave_as(name: &str, r: &Rank) -> ! {
     if name.starts_with("leaving-") {
         if name == "leaving-unasked" {
@@ -320,7 +320,8 @@ fn leave_as(name: &str, r: &Rank) -> ! {
         // It is out of the barrier, and serves nothing from now on.
         set_mark("idle");
         wait_for_mark("begun");
-        // What has begun is outstanding by then, or a queue is full; nothing depends on it.
+        // By then rank 0's operations are outstanding, or a queue is full. The result does not depend on
+        // the time.
         std::thread::sleep(std::time::Duration::from_millis(300));
     }
     // It says that it leaves before it waits for others, as MPI has it do.
@@ -403,7 +404,7 @@ fn leave(r: &Rank) -> ! {
     std::process::exit(0)
 }
 
-/// What handlers 129 and up do.
+/// The actions of handlers 129 and up.
 const IN_HANDLERS: [fn(&Rank); 3] = [
     |r| r.request_short(r.id(), 128, &[]).expect("a request"),
     |r| r.barrier_notify(0, ANONYMOUS),

@@ -154,9 +154,9 @@ fn body(rank: &Rank) {
         let sampler = scope.spawn(move || {
             let (mut samples, mut peak) = (0u32, 0);
             while !done.load(Ordering::Relaxed) {
-                // The map is read page by page, while pages go and others come, and a reader that loses its
-                // processor halfway counts many twice. What is there for good is there in each of several
-                // readings.
+                // The kernel reads the map page by page, while pages come and go. A reader that loses its
+                // processor halfway counts some of them twice. Several readings are made, and the smallest
+                // counts: pages that stay are in all of them.
                 let readings = (0..3).map(|_| resident(most)).scan(true, |goes_on, n| {
                     core::mem::replace(goes_on, allowed > 0 && n > allowed).then_some(n)
                 });

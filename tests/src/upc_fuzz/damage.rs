@@ -307,7 +307,7 @@ impl Pieces {
     }
 }
 
-/// What a word is to the syntax, roughly: words of a class can replace each other.
+/// The syntactic class of a word, roughly. Words of the same class can replace each other.
 fn class(word: &str) -> u8 {
     let word = word.trim();
     match word.as_bytes().first() {
@@ -381,7 +381,8 @@ fn names(tokens: &[String]) -> impl Iterator<Item = &str> {
     tokens.iter().map(|t| t.trim_end()).filter(|t| t.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// What of `before` declares names that `wanted` has, which grows by theirs.
+/// The chunks of `before` that declare names in `wanted`. Names that they use themselves are added to
+/// `wanted`.
 fn needed<'a>(before: &[Chunk<'a>], wanted: &mut BTreeSet<&'a str>) -> Vec<&'a [String]> {
     let mut list = Vec::new();
     for chunk in before.iter().rev() {

@@ -1,6 +1,6 @@
 //! Units made from a grammar: small, mostly of valid form, of types drawn at random.
 //!
-//! A unit uses names of a fixed list. What each of them is, is drawn for every unit anew, so that the checker
+//! A unit uses a fixed list of names. Their declarations are drawn anew for every unit, so that the checker
 //! meets every operator with operands of all kinds: shared and private, of every layout, arrays, functions,
 //! structs, pointers to each other.
 
@@ -11,7 +11,7 @@ use super::library::{LIBRARY, LIBRARY_FUNCTIONS};
 /// Names of objects; `T` is a typedef name, `S` a tag, `f` and `g` are functions.
 const OBJECTS: [&str; 8] = ["x", "y", "a", "b", "p", "q", "s", "n"];
 const FUNCTIONS: [&str; 2] = ["f", "g"];
-/// What fields the members of `S` may be.
+/// Lists of fields for the members of `S`.
 const MEMBERS: [&str; 12] = [
     "int m; char c;",
     "int m : 3; unsigned : 0; shared int *c;",

@@ -1,6 +1,5 @@
 //! Loops through pointers and offsets that are themselves in shared memory: `d[k][i]`, `x[first[k] + i]`.
-//! What such a loop reads again and again from one place may be read once, unless something in the loop
-//! changes it.
+//! The compiler may read a loop-invariant element once, unless the loop changes it.
 
 use std::fmt::Write;
 
@@ -91,7 +90,7 @@ static int mo[{most}];
                 2 => format!("{head} {here} = {here} / 2 + {};", value(&read)),
                 3 => format!("{head} {write} = {write} / 2 + {};", value(&there)),
                 4 => format!("{head} {here} = {here} / 2 + {};", value(&there)),
-                // What is read again and again changes.
+                // The loop changes the pointer that it reads in every iteration.
                 5 => format!("{head} {{ {here} = {here} / 2 + {}; if (i == 3) {letter}d[{a}] = {letter}d[{b}]; }}", value(&read)),
                 6 => format!("{head} {{ {write} = {}; {letter}o[{b}] = i % {STARTS}; }}", value(&read)),
                 7 => format!("{head} {{ {letter}o[i % (8 * THREADS)] = ({letter}o[{a}] + 1) % {STARTS}; {letter}o[{b}]++; {letter}o[{b}] %= {STARTS}; }}"),

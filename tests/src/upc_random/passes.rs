@@ -307,7 +307,7 @@ impl Maker {
         );
     }
 
-    /// What these phases need at file scope.
+    /// Declares the objects of these phases at file scope.
     pub(super) fn declarations(&mut self) {
         self.text += "
 upc_lock_t *the_lock;

@@ -119,7 +119,8 @@ fn between(imports: &Imports, spine: &BTreeSet<String>, of: impl Fn(&str) -> Opt
     graph
 }
 
-/// What a table lists that stands for a file: the longest name that the file is, or is below of.
+/// The entry of the table that a file belongs to: the longest listed name that is the file or a folder
+/// above.
 fn name_of(node: &str, layer: &BTreeMap<String, usize>) -> String {
     let parts = node.match_indices('/').map(|(end, _)| &node[..end]);
     let mut names = parts.chain([node]).filter(|name| layer.contains_key(*name));
@@ -131,7 +132,7 @@ fn listed(imports: &Imports, spine: &BTreeSet<String>, layer: &BTreeMap<String, 
     between(imports, spine, |node| Some(name_of(node, layer)))
 }
 
-/// What one listed name imports from another: names, and methods that it calls.
+/// The names, and the methods it calls, that one listed module imports from another.
 fn imported(imports: &Imports, layer: &BTreeMap<String, usize>, from: &str, to: &str) -> String {
     let froms = imports.iter().filter(|(node, _)| name_of(node, layer) == from);
     let all = froms.flat_map(|(_, targets)| targets).filter(|(node, _)| name_of(node, layer) == to);
@@ -239,7 +240,7 @@ fn imports_are_found_wherever_they_are_written() {
     );
     let expected = ["a > b", "a > c", "b > d/deep", "d > b", "d > c", "d/deep > c"];
     assert_eq!(edges(&imports), expected);
-    // What is below a name counts for it, if it is not listed itself.
+    // Modules that are not listed count as part of the listed module above them.
     let whole = listed(&imports, &BTreeSet::new(), &BTreeMap::new());
     let circle = BTreeSet::from(["b".to_string(), "d".to_string()]);
     assert_eq!(circles(&whole), BTreeSet::from([circle]));
@@ -264,7 +265,7 @@ fn children_may_not_import_from_each_other_in_a_circle() {
     );
     let found = circles(&siblings(&imports, &BTreeSet::new(), "a"));
     assert_eq!(found, BTreeSet::from([BTreeSet::from(["a/x".to_string(), "a/y".to_string()])]));
-    // What a module passes on from elsewhere is an import.
+    // A reexport is an import.
     assert!(edges(&imports).contains(&"b > a".to_string()));
 }
 

@@ -421,7 +421,7 @@ impl<'ast> Visit<'ast> for Found<'_> {
                 syn::ImplItem::Fn(f) => Some(f.sig.ident.to_string()),
                 _ => None,
             });
-            // What a trait asks for says nothing of the type.
+            // Methods of a trait implementation are no methods of the type itself.
             let of = if item.trait_.is_some() { String::new() } else { of.ident.to_string() };
             self.module.methods.extend(names.map(|name| (of.clone(), name)));
         }

@@ -36,7 +36,7 @@ const LONGEST: usize = 4 << 20;
 const SLOT: usize = 256 << 10;
 const KINDS: [Kind; 3] = [Kind::Short, Kind::Medium, Kind::Long];
 
-/// What one message of `all_shapes` carries, known to both sides.
+/// The contents of one message of `all_shapes`, known to both sides.
 struct Shape {
     args: Vec<u32>,
     payload: Vec<u8>,

@@ -32,7 +32,7 @@ fn bits(word: WordType, n: Number) -> u64 {
     }
 }
 
-/// What the word becomes.
+/// The new value of the word.
 fn expected(op: Operation, old: u64, a: u64, b: u64) -> u64 {
     use Function as F;
     use Number::{Float, Integer};
@@ -367,7 +367,7 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
         }
         let two = expected(op(Function::Inc), one, 0, 0);
         let mask = if word.width() == 8 { u64::MAX } else { u64::from(u32::MAX) };
-        // What lies behind a narrow value is left alone.
+        // The bytes after a narrow value are not changed.
         assert_eq!(old[3], if word.width() == 8 { two } else { two | !mask }, "{word:?}");
         assert_eq!(old[4], u64::MAX);
     }

@@ -4,7 +4,7 @@ use crate::support::{Cx, Rng};
 use gasnet::GlobalPtr;
 use gasnet::barrier::{ANONYMOUS, Consensus, MISMATCH, Outcome};
 
-/// What a rank says in a phase: to notify and to wait.
+/// The names and flags that a rank passes to notify and to wait.
 #[derive(Debug, Clone, Copy)]
 struct Says {
     id: i32,
@@ -76,8 +76,8 @@ fn expected(all: &[Says]) -> Consensus {
     }
 }
 
-/// What was written before a notify is seen after the wait; a fast rank cannot run into a slow one's phase;
-/// transfers and messages go on between notify and wait.
+/// Data written before a notify are visible after the wait. A fast rank cannot enter the next phase of a
+/// slow one. Transfers and messages proceed between notify and wait.
 pub fn split_phase(cx: &Cx) {
     let r = cx.rank;
     let n = u64::from(cx.size());

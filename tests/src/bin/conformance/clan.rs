@@ -495,7 +495,7 @@ pub fn clan_11_whoever_has_nothing_to_do_distributes(cx: &Cx) {
         }
     }
     cx.rank.barrier();
-    // What is still under way is for sources that are given back: it is nothing.
+    // Notes that are still in flight are for sources that are closed here; they must be dropped.
     wires.iter_mut().for_each(|wire| wire.detach());
     sources.into_iter().for_each(|source| even.detach(source));
     for queue in [&even, &odd] {

@@ -142,7 +142,7 @@ impl Case {
         }
     }
 
-    /// What member i has for member j, where lengths differ.
+    /// The length of member i's block for member j, where lengths differ.
     fn len(&self, i: usize, j: usize) -> usize {
         let h = mix(self.seed ^ (i as u64) << 20 ^ j as u64);
         if h.is_multiple_of(5) { 0 } else { (h >> 8) as usize % (self.n + 1) }
@@ -188,7 +188,7 @@ impl Case {
         (self.places & 4 != 0).then_some(at)
     }
 
-    /// What member `me` finds in its destination; empty where there is none.
+    /// The expected contents of member `me`'s destination; empty if it has none.
     fn expected(&self, me: usize, size: usize) -> Vec<u8> {
         let (n, root) = (self.n, self.root);
         let all = || (0..size).flat_map(|i| self.source(i, size)).collect::<Vec<u8>>();
@@ -501,7 +501,7 @@ pub fn created(cx: &Cx) {
     let all = cx.rank.team_all();
     let mut rng = cx.rng_of("created", 0);
     for round in 0..if cx.quick { 4 } else { 20 } {
-        // What part each rank is in, the same on all; the last part has no team.
+        // The part that each rank is in, equal on all ranks. The last part has no team.
         let parts = 1 + rng.below(3);
         let part: Vec<usize> = (0..cx.size()).map(|_| rng.below(parts + 1)).collect();
         let mut lists: Vec<Vec<RankId>> = vec![Vec::new(); parts];
@@ -697,8 +697,8 @@ pub fn by_nics(cx: &Cx) {
             let want = (0..size).flat_map(|m| vec![m as u64; counts[m]]);
             assert!(all.take().expect("once").wait().into_iter().eq(want));
         });
-        // What a member has for another is known to the two of them: nothing, some words, some pages, as far
-        // as there is room.
+        // The length of a block depends on its two members: none, some words or some pages, within the
+        // space that there is.
         let most = if size > 31 { 64 } else { 31 / size * 512 };
         let of = |a: usize, b: usize| [0, 3, 0, 600, 1, 1500][(a * 3 + b + i as usize) % 6].min(most);
         let block = |a: usize, b: usize| vec![(a << 32 | b << 16) as u64 + i; of(a, b)];

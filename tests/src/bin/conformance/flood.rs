@@ -28,7 +28,7 @@ impl State {
     }
 }
 
-/// What message `id` between two ranks is like; both sides know.
+/// The form of message `id` between two ranks; both sides can compute it.
 struct Plan {
     kind: Kind,
     nargs: usize,

@@ -19,7 +19,7 @@ const WAIT: u64 = 5;
 const TRY_WAIT: u64 = 6;
 const SIGNAL: u64 = 7;
 
-/// What one operation makes of a value, if it would have had that result.
+/// The new value after an operation, if the operation can have had this result on this value.
 fn step(value: u32, [_, _, what, a, b, result]: Note) -> Option<u32> {
     let (a, b, result) = (a as u32, b as u32, result as u32);
     let old = |new: u32| (result == value).then_some(new);
@@ -50,7 +50,7 @@ fn is_linearizable(notes: &[Note], value: u32) -> bool {
             continue;
         }
         let left = || notes.iter().enumerate().filter(|(i, _)| done >> i & 1 == 0);
-        // What began after something else had ended comes after it.
+        // An operation that began after the end of another one comes after it.
         let first_end = left().map(|(_, n)| n[1]).min().expect("some are left");
         for (i, note) in left().filter(|(_, n)| n[0] <= first_end) {
             todo.extend(step(value, *note).map(|value| (done | 1 << i, value)));

@@ -26,7 +26,7 @@ pub fn register(state: &'static State, add: &dyn Fn(u8, Handler)) {
     );
 }
 
-/// What came of what an even rank started towards the odd one to its right.
+/// The results of an even rank's operations on the odd rank to its right.
 #[derive(Default)]
 struct Sent {
     messages: u64,

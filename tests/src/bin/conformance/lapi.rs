@@ -118,7 +118,7 @@ fn sent_by(cx: &Cx, rank: u32) -> Vec<(RankId, u32, u64, usize)> {
 pub fn via_18_headers_lose_nothing(cx: &Cx) {
     let lapi = lapi(cx);
     let before = [COMPARED.load(Relaxed), NOTED.load(Relaxed)];
-    // What is stored comes to a place for its sender, where the longest of all is kept.
+    // Messages from each sender are stored at a place of their own, large enough for the longest.
     let room = 400_000 + 4096;
     let at = cx.take(room * u64::from(cx.size()));
     cx.rank.barrier();

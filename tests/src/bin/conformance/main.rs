@@ -179,7 +179,7 @@ fn main() {
         };
         let rounds =
             (0..options.repeat).flat_map(|round| SECTIONS.iter().map(move |section| (round, section)));
-        // What a rank takes once everything has been done twice is what it takes.
+        // The memory that a rank needs after every section has run twice is taken as its normal use.
         let (mut round_before, mut settled) = (0, 0);
         for (round, (name, section)) in rounds.filter(|(_, (name, _))| chosen(name)) {
             if round != round_before {
@@ -199,8 +199,8 @@ fn main() {
         }
         if options.repeat > 2 {
             let peak = peak_memory();
-            // What windows allow depends on who got how far: a few messages to each peer. Without them it
-            // would be gigabytes.
+            // Windows let some memory vary with the progress of ranks: a few messages for each peer. A leak
+            // would cost gigabytes.
             assert!(peak <= settled + (16 << 10), "memory grew from {settled} to {peak} KiB");
         }
         // Where NICs carry the job, nothing went around them.

@@ -83,7 +83,8 @@ fn placed_locks(cx: &Cx, at: GlobalPtr<u64>, cells: Cells, first: PlacedLock<'_>
     cx.rank.barrier();
 }
 
-/// What one rank gives, in portions, the others take, in portions: all of it, and everybody gets on.
+/// One rank releases a semaphore in portions and the others acquire it in portions. All of it is used, and
+/// no rank starves.
 fn placed_semaphore(cx: &Cx, sem: PlacedSemaphore<'_>) {
     let takers = u64::from(cx.size()) - 1;
     let each = 6 * rounds(cx);

@@ -60,7 +60,7 @@ fn blocks(seed: u64, size: usize, epoch: u64, me: usize) -> Vec<(usize, usize)> 
     (0..size * BLOCKS).map(|i| (i / BLOCKS, i % BLOCKS)).filter(|&(r, b)| of(r, b) == me).collect()
 }
 
-/// What a rank does in an epoch.
+/// The actions of a rank in an epoch.
 fn program(cx: &Cx, epoch: u64, who: u32) -> Vec<Act> {
     let mut rng = Rng::new(cx.rng_of("oracle", who).next() ^ mix(epoch));
     let mut mine = blocks(cx.seed, cx.size() as usize, epoch, who as usize);

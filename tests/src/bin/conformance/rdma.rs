@@ -267,7 +267,7 @@ pub fn clan_10_groups_stay_together_and_queues_have_turns(cx: &Cx) {
                 assert!(expected[done..].iter().all(|(queue, id)| queues[*queue].test(*id).is_none()));
                 cx.rank.poll();
             }
-            // What is requested while the queue is active needs no kick: the engine has not seen it empty.
+            // A request to an active queue needs no kick: the engine has not seen the queue empty.
             let busy = &mut queues[expected.last().expect("some").0];
             let id = busy.immediate(pair.key, 0, 1).expect("room");
             assert_eq!(engine.kicks(), QUEUES as u64);

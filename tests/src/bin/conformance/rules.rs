@@ -1,4 +1,5 @@
-//! What is refused with an error the caller can go on from. What ends the job is in `tests/failures.rs`.
+//! Mistakes that return an error, after which the caller can continue. `tests/failures.rs` has those that
+//! end the job.
 
 use crate::am::{RULES, RULES_REPLY};
 use crate::support::{Cx, State};

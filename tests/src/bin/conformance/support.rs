@@ -1,4 +1,5 @@
-//! What the sections share: the rank, a random generator, memory, and the state that handlers write to.
+//! The common parts of the sections: the rank, a random generator, memory, and the state that handlers
+//! write to.
 
 use gasnet::{Rank, RankId};
 use std::cell::Cell;
@@ -13,13 +14,13 @@ pub struct Cx {
     pub seed: u64,
     /// Do a part of the work: for slow settings.
     pub quick: bool,
-    /// What handlers count.
+    /// The counters that handlers write to.
     pub state: &'static State,
     arena: u64,
     used: Cell<u64>,
 }
 
-/// What handlers write to.
+/// State that handlers write to.
 #[derive(Default)]
 pub struct State {
     /// Replies that have arrived.

@@ -82,7 +82,7 @@ pub fn net_01_each_signal_makes_one_call(cx: &Cx) {
     drop(upcalls);
     (0..NUMBERS).for_each(|n| assert_eq!(made(n), sent[n], "calls of number {n}"));
     cx.rank.barrier();
-    // What comes afterwards stays pending, and the next upcalls are for it.
+    // Later notifications stay pending, and go to the upcalls that are started next.
     notes.notify(cx.right(1), 0).expect("a count");
     cx.rank.barrier();
     cx.rank.wait_until("a signal", || notes.pending(0) == 1);

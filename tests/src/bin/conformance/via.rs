@@ -293,7 +293,7 @@ pub fn via_09_unreliable_messages_come_at_most_once(cx: &Cx) {
                 cx.rank.barrier();
             }
         }
-        // What is held back for later goes with the clock.
+        // Messages that were held back are delivered as time passes.
         let until = cx.rank.now() + Duration::from_millis(20);
         while cx.rank.now() < until {
             take();

@@ -21,7 +21,7 @@ const GONE: Duration = Duration::from_secs(40);
 /// A test: its name and what it does with what was started for it.
 type Test<T> = (&'static str, fn(&T) -> Result<(), String>);
 
-/// What the command line asks for.
+/// The options on the command line.
 struct Options {
     /// The installed tools.
     prefix: PathBuf,

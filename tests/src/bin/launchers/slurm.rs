@@ -95,7 +95,7 @@ impl Slurm {
     fn srun(&self, words: &[&str]) -> Command {
         let mut command = Command::new("srun");
         command.arg("-O").args(words).env("SLURM_CONF", self.folder.join("slurm.conf"));
-        // What a user's own session may have set.
+        // Variables that the user's own session may have set.
         for name in ["GASNET_PSHM_NODES", "PMIX_NAMESPACE", "PMI_FD", "PMI_PORT"] {
             command.env_remove(name);
         }

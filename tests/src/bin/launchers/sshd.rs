@@ -178,7 +178,7 @@ impl Sshd {
         let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(&self.gasnetrun);
         command.args(words).env("GASNET_SSH", self.ssh(config)).env(MARK, &mark);
-        // What the hosts have in common here must not be used by accident.
+        // Both hosts are this machine. These settings keep the job from using its shared memory.
         command.env("GASNET_CONDUIT", "udp").env("GASNET_MAX_SEGSIZE", "64M").env("GASNET_QUIET", "1");
         (command, format!("{MARK}={mark}"))
     }
@@ -333,7 +333,7 @@ fn killed_monitor(sshd: &Sshd) -> Result<(), String> {
     job.ends(sshd, None, &[])
 }
 
-/// What goes on behind the back of both ends: the daemon's session of a host dies.
+/// Neither end of the connection starts this: the daemon's session of a host is killed.
 fn cut_connection(sshd: &Sshd) -> Result<(), String> {
     let job = sshd.sleeping()?;
     let session = below(sshd.daemon.id()).first().copied().ok_or("no session")?;

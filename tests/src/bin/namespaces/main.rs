@@ -36,7 +36,7 @@ const TESTS: &[Test] = &[
     ("again", plain),
 ];
 
-/// What tests work with.
+/// The environment of the tests.
 struct Net {
     hosts: Hosts,
     /// The installed tools.

@@ -44,7 +44,8 @@ const SECTIONS: &[Section] = &[
     ("collectives", objects::collectives),
 ];
 
-/// What rank 0 does alone, the programs of the others being over. These run only if they are named.
+/// Calls that rank 0 makes after the programs of the other ranks have ended. These run only if they are
+/// named.
 const ALONE: &[Section] = &[
     ("alone-calls", calls::alone_calls),
     ("alone-barrier", |world, _| world.barrier()),

@@ -119,7 +119,7 @@ pub fn collectives(world: World, random: &mut fastrand::Rng) {
     assert_eq!(world.reduce(world.rank(), u32::max), world.size() - 1);
 }
 
-/// What a rank gives in [`values`].
+/// The value that a rank contributes in [`values`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Given {
     Nothing,
@@ -269,7 +269,8 @@ pub fn ring(world: World, random: &mut fastrand::Rng) {
     }
 }
 
-/// What nobody waits for is dropped where it comes: references in it are returned, replies tell so.
+/// A result that nobody waits for is dropped where it arrives: references in it are returned, and dropped
+/// replies tell their callers.
 pub fn abandoned(world: World, _: &mut fastrand::Rng) {
     struct Noted(Arc<AtomicBool>);
     impl Drop for Noted {

@@ -1,9 +1,9 @@
-//! The allocator of this program: what reading one input takes is handed out in a row, and the row begins
-//! anew for the next one.
+//! The allocator of this program. The memory for one input is handed out from a row of bytes, and the next
+//! input reuses the row from its beginning.
 //!
-//! Each thread has a row of its own; a count of the objects in it says whether it may begin anew. What lives
-//! longer keeps it from doing so, which costs memory and nothing else; a full row sends everything to the
-//! system's allocator.
+//! Each thread has a row of its own, and counts the objects in it; the row is reused only when the count is
+//! zero. An object that lives longer than its input thus costs memory and nothing else. When the row is
+//! full, memory comes from the system's allocator.
 #![expect(unsafe_code, reason = "an allocator deals in raw memory")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -40,10 +40,10 @@ struct Options {
 #[global_allocator]
 static ALLOCATOR: arena::Arena = arena::Arena;
 
-/// What a thread is at: input number plus one (0: nothing).
+/// The number of the input that a thread works on, plus one (0: none).
 type CurrentInput = AtomicU64;
 
-/// What all threads have found.
+/// The results of all threads.
 #[derive(Default)]
 struct Tally {
     stages: [AtomicU64; 5],
@@ -129,7 +129,7 @@ impl Distinct {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Run<'a> {
     options: &'a Options,
     stock: &'a Stock,
@@ -155,7 +155,7 @@ impl Run<'_> {
     fn feed(&self, current: &CurrentInput) {
         let (options, stock, tally) = (self.options, self.stock, &self.tally);
         let mut room = Room::default();
-        // What stays for good is made here.
+        // The first attempt allocates the objects that stay for the whole run.
         drop(attempt(stock.input(0, &mut room), 0));
         let mut distinct = Distinct::default();
         loop {
