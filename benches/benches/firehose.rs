@@ -1,5 +1,5 @@
-//! What Firehose costs the host: the hit, beside a bare probe of a table as large, and the move at its
-//! target.
+//! The host's cost of Firehose: the hit, beside a bare probe of a table of the same size, and the move at
+//! its target.
 //!
 //! A random hit is to cost little more than the cache miss that looking anything up costs: `hit/random`
 //! beside `probe`.
@@ -38,7 +38,7 @@ fn put(remote: u64, len: u64) -> Request {
     Request { tag: 0, peer: 1, direction: Direction::Put, remote, local, len }
 }
 
-/// Random numbers. What a draw costs is in the published figures, so this stays what it was.
+/// A random number. The published figures include the time of this generator, so it is not changed.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -116,7 +116,7 @@ fn gather_alone(world: World, count: usize) -> (f64, usize) {
     (ns, count)
 }
 
-/// Words on their way to the ranks. What they do there is a function of a shared object.
+/// Words that wait to be sent, by rank. There a function of a shared object takes them.
 struct Lanes<T: 'static, W> {
     object: Shared<T>,
     lanes: Vec<Vec<W>>,
@@ -483,8 +483,8 @@ impl Part {
     }
 }
 
-/// What is looked at together: how many columns are left, their sum (of the one that is taken, when none is
-/// left), and the step after the one in which the latest was taken.
+/// Fields that are used together: the number of columns left; their sum (if none is left: the column that
+/// was taken); and the step after the one in which the last column was taken.
 #[derive(Clone, Copy, Default)]
 struct Row {
     left: u32,

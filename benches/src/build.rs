@@ -23,7 +23,8 @@ pub struct Tools {
     scratch: PathBuf,
     sources: PathBuf,
     cc: String,
-    /// What `upcc` passes to the C compiler that has a say in the code: floors get the same.
+    /// Options of `upcc` for the C compiler that influence the code. The C programs that serve as floors
+    /// are compiled with the same options.
     code_flags: Vec<String>,
     built: BTreeMap<Program, Result<PathBuf, String>>,
     commands: BTreeSet<String>,
@@ -103,7 +104,7 @@ impl Tools {
         } else if let Program::MpiFloor(mpi) | Program::MpiRust(mpi) = probe.program {
             let mut command = Command::new(format!("mpirun.{mpi}"));
             command.args(["-n", "2"]).arg(&program).env("GASNET_PLUGIN_PATH", self.prefix.join("lib"));
-            // What Open MPI wants to be told when it runs as root.
+            // Open MPI refuses to run as root without these two variables.
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command
         } else if probe.ranks == 0 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// What the figures were measured on.
+/// A description of this machine, for the head of a table.
 pub fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {

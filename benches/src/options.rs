@@ -1,8 +1,8 @@
-//! What the command line asks for.
+//! The options on the command line.
 
 use std::path::PathBuf;
 
-/// What the command line asks for.
+/// The options on the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The sets of figures.

@@ -32,7 +32,7 @@ pub enum Program {
 /// A program that measures, with its arguments.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    /// What to run.
+    /// The program to run.
     pub program: Program,
     /// Its arguments.
     pub args: Vec<String>,

@@ -1,5 +1,6 @@
-//! What is measured on real memory and simulated alike. Every task runs on all ranks, takes its times from
-//! the job's clock ([`Rank::now`], virtual in a simulation), and returns microseconds, which count on rank 0.
+//! Tasks that are measured on real memory and simulated alike. Every task runs on all ranks, takes its
+//! times from the job's clock ([`Rank::now`], virtual in a simulation), and returns microseconds. Those of
+//! rank 0 count.
 
 use gasnet::atomics::Function;
 use gasnet::sync::{Atomics, McsLock, Semaphore, WaitQueue};
@@ -15,7 +16,7 @@ fn word(page: u64) -> GlobalPtr<u64> {
     GlobalPtr::new(RankId(1), page * PAGE)
 }
 
-/// What each of so many takes.
+/// The time of one operation of `count`, in microseconds.
 fn each(rank: &Rank, count: usize, work: impl FnOnce()) -> f64 {
     let start = rank.now();
     work();
@@ -237,7 +238,7 @@ pub const COLLECTIVES: &[Operation] = &[
         together(rank, count, |_| _ = rank.team_all().gather_v(0, mine, &counts))
     }),
     ("exchange_v_1k", |rank, count| {
-        // What goes to a member is as long as what goes to all others.
+        // The block to each member is as long as the block to all others.
         let (to, values) = differing(rank);
         let from = vec![to[rank.id().0 as usize]; to.len()];
         together(rank, count, |_| _ = rank.team_all().exchange_v(&values, &to, &from))

@@ -166,7 +166,7 @@ fn ladder(rank: &Rank) -> Outcome {
     })
 }
 
-/// What sending takes of the sender's time, by size.
+/// The sender's time to send, by size.
 struct Transmit {
     /// Stores of a message that is formed first, and of one that is formed there, word by word.
     copied: f64,
@@ -175,7 +175,7 @@ struct Transmit {
     request: f64,
 }
 
-/// What sending takes of the sender's time, and from how many bytes on a request is cheaper than stores.
+/// Measures the sender's time to send, and the size from which on a request is cheaper than stores.
 fn transmit(rank: &Rank) -> Outcome {
     const SIZES: [usize; 14] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
     const COUNT: usize = 200;

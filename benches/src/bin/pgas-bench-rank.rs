@@ -17,7 +17,7 @@ const APART: Duration = Duration::from_micros(200);
 
 fn main() {
     let begun = Instant::now();
-    // What most programs are: UPC, and C in its SEQ mode.
+    // The mode of most programs: UPC, and C in SEQ mode.
     let threading = match std::env::args().nth(2).as_deref() {
         #[expect(unsafe_code, reason = "promises that this program has one thread")]
         // SAFETY: no task starts a thread.
@@ -148,7 +148,7 @@ fn argument(at: usize, usual: u64) -> u64 {
     std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(usual)
 }
 
-/// What each of some operations takes, in microseconds.
+/// The time of each operation, in microseconds.
 fn operations(rank: &'static Rank, all: &[workload::Operation]) {
     let count = argument(2, 1000) as usize;
     for (name, run) in all {

@@ -1,4 +1,4 @@
-//! What operations cost while their target computes.
+//! Times of operations while their target computes.
 
 use super::{Env, MPI, OFI, OFI_SHM, UDP, mpis, rank, time};
 use crate::options::Options;
@@ -38,8 +38,8 @@ fn has_libfabric() -> bool {
     folders.iter().any(|folder| std::path::Path::new(folder).join("libfabric.so.1").exists())
 }
 
-/// What a put and a get cost while the target computes, beside what they cost while it waits in the runtime:
-/// one after the other, and puts with time between them, for each of which a progress thread has to be woken.
+/// Puts and gets while the target computes, beside the same while it waits in the runtime. One after the
+/// other; and puts with pauses in between, each of which has to wake the progress thread.
 pub fn all(_: &Options) -> Vec<Group> {
     let mut conduits = vec![("smp", Program::Rust, SMP, SMP_THREAD), ("udp", Program::Rust, UDP, UDP_THREAD)];
     if has_libfabric() {

@@ -47,8 +47,8 @@ fn ladder(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
         .collect()
 }
 
-/// What sending costs the sender, what a cookie does not wait for, RDMA writes, queues of many virtual
-/// interfaces, and ends that are opened again.
+/// The sender's time to send, events that a cookie does not have to wait for, RDMA writes, queues of many
+/// virtual interfaces, and endpoints that are opened again.
 fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
     let within = |name: &str, value: (usize, &'static str), floor: (usize, &'static [&'static str]), bar| {
         Figure { value, floor, bar, ..us(time(name, "us", 2, value.1, floor.1)) }
@@ -102,7 +102,7 @@ fn one_sided(clan: &dyn Fn(&str) -> Probe) -> Vec<Group> {
     ]
 }
 
-/// What stands beside tables of the thesis.
+/// The note on tables of the thesis.
 const TABLES: &str = "endpoint_cold (made, a message each way, closed) stands beside Table 4.1 of Riddoch's thesis (115 us; a TCP socket 11 us), with a TCP socket of this \
                       machine as floor; vi_* beside Table 5.2 (0.07 to 0.83 us at 650 MHz), with a mutex as floor (there 0.26 us).";
 

@@ -67,7 +67,7 @@ fn messages() -> Vec<Group> {
             ("ex_prepared", &["in_place"], Some("ex_medium"), "ratio <= 0.87"),
         ],
     );
-    // What a copy less is worth at most.
+    // The most that leaving out a copy can gain.
     mediums.figures.push(Figure {
         value: (0, "copied"),
         scale: US,

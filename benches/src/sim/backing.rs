@@ -1,9 +1,9 @@
 //! `heat.upc` with a heap of sixteen times its memory, on a file, on memory of peers, and on both: how fast
 //! pages go there and come back, and what a page costs the processors.
 //!
-//! A *page* is one that is written to the store or read from it. What is printed is the difference between a
-//! long run and a short one, so start, first use and check of the heap are not in it. The processors' time is
-//! that of all threads of all ranks, less what the same run takes with its whole heap in memory.
+//! A *page* is one that is written to the store or read from it. The figures are differences between a long
+//! run and a short one, so start, first use and check of the heap are not included. The processors' time is
+//! that of all threads of all ranks, less the time of the same run with its whole heap in memory.
 
 use super::table::{Progress, Row, line, number, table};
 use crate::options::Options;
@@ -30,7 +30,7 @@ const BACKINGS: [Backing; 4] = [
     ("both", &[("GASNET_NETVM_BACKING", "peers:16M"), ("GASNET_NETVM_DONATE", "16M")]),
 ];
 
-/// What a run took.
+/// The costs of a run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Took {
     /// The steps, in seconds.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// A curve of a figure.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// What it shows.
+    /// Its name in the legend.
     pub name: String,
     /// Its points.
     pub points: Vec<(f64, f64)>,
@@ -24,9 +24,9 @@ impl Curve {
 pub struct Chart {
     /// File name without ending.
     pub file: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What it was measured or simulated on: machine, ranks.
+    /// The machine and the ranks that it was measured or simulated on.
     pub setting: String,
     /// The axes.
     pub x: &'static str,
@@ -40,7 +40,7 @@ pub struct Chart {
     pub levels: Vec<&'static str>,
     /// Names of the abscissas 0, 1, ... : then it has bars.
     pub bars: Vec<&'static str>,
-    /// What it shows.
+    /// The curves.
     pub curves: Vec<Curve>,
 }
 

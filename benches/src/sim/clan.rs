@@ -16,7 +16,7 @@ use gasnet_sim::{
 };
 use message::{Connection, MessageWay};
 
-/// What is run.
+/// The inputs and the sizes of the runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     /// The inputs.
@@ -480,7 +480,7 @@ pub fn switch_rows(s: &Setup) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// What the figures were made on.
+/// The machine of the figures.
 const SIMULATED: &str = "simulated: Pentium III hosts at 650 MHz on CLAN with one switch, as in the thesis";
 
 /// Latency, bandwidth and rates as curves.
@@ -539,7 +539,7 @@ pub fn figures(s: &Setup) -> Result<Vec<Chart>, String> {
     Ok(vec![latency, bandwidth, rate])
 }
 
-/// What is to be said besides.
+/// Remarks that are printed after the tables.
 pub fn notes() -> Vec<String> {
     [
         "virtual time has no noise: medians and 95th percentiles coincide. Published 95th percentiles of Table 5.1 for 0, 4, 40, 400 octets: \

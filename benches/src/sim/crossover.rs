@@ -1,5 +1,6 @@
-//! What the papers lack: every registration mode on the same puts, for working sets, localities and machines;
-//! and from which hit rate on Firehose is better than a NIC that locks pages by itself.
+//! Comparisons that the papers do not have: every registration mode on the same puts, for working sets,
+//! localities and machines; and the hit rate above which Firehose is better than a NIC that locks pages
+//! itself.
 
 use super::chart::{Chart, Curve};
 use super::programs::own;
@@ -48,7 +49,7 @@ pub fn modes() -> Vec<(String, Registration)> {
     all
 }
 
-/// What a run of puts cost.
+/// The cost of a run of puts.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
     /// Microseconds from one put to the next.
@@ -203,7 +204,7 @@ pub fn third_set(puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Vec<St
     Ok((rows, text))
 }
 
-/// What pinning costs on this host.
+/// The cost of pinning on this host.
 fn this_host() -> Vec<Row> {
     let measured = Measured::take();
     let mut rows = Vec::new();

@@ -14,11 +14,11 @@
 //! | asked16 | `rendezvous-nounpin`, likewise: a question and its answer more | a message between strategies |
 //! | hold | a pager alone: pages kept by `mlock`, and let go | pinning and unpinning |
 //!
-//! What the simulated machine then says of the modes that are compared, of hit rates, queues, moves and pins,
-//! follows from the same strategies, firmware and page states in virtual time ([`Registration::Held`]). As in
-//! the live conduit where a host has fewer processors than threads, a rank has one for its program, its NIC's
-//! firmware and its paging thread ([`FirmwareCosts::attended`]). Parts that are not fitted to (in_4_of_16,
-//! driven, asked, ...) stand beside the others, to show how good the machine is.
+//! The simulated machine then predicts the modes that are compared, hit rates, queues, moves and pins, with
+//! the same strategies, firmware and page states in virtual time ([`Registration::Held`]). As in the live
+//! conduit on a host with fewer processors than threads, each rank has one processor for its program, its
+//! NIC's firmware and its paging thread ([`FirmwareCosts::attended`]). Parts that are not used in the fit
+//! (in_4_of_16, driven, asked, ...) are printed beside the others and show how good the prediction is.
 //!
 //! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors
 //! than threads; what can be compared are the modes with each other.
@@ -160,7 +160,7 @@ fn cluster(model: &CostModel, mode: Registration, pages: u64) -> Cluster {
     Cluster::new(2, model.clone()).registration(mode).segment(((pages + BEHIND) * PAGE) as usize)
 }
 
-/// What rank 0 found.
+/// The result of rank 0.
 fn first<T>(report: Result<Report<T>, Failure>) -> Result<T, String> {
     let results = report.map_err(|e| e.to_string())?.results;
     results.into_iter().next().ok_or_else(|| "a simulation without ranks".to_string())
@@ -211,7 +211,7 @@ fn predict(model: &CostModel, mode: Registration, pages: u64, puts: u64) -> Resu
     }))
 }
 
-/// What a machine is fitted to, and how well it fits: part, measured, simulated.
+/// The parts that a machine is fitted to, and the quality of the fit: part, measured, simulated.
 type Fit = Vec<(&'static str, f64, f64)>;
 
 /// This host, from the measured parts of a put, what a page takes to be pinned and unpinned, and the costs of
@@ -275,7 +275,8 @@ fn fit(parts: &Values, pin: [Time; 2], pages: u64, own: FirmwareCosts) -> Result
     Ok((model, found))
 }
 
-/// What a page takes to be pinned, and to be unpinned, of what both take: as the kernel's shares are.
+/// The times to pin and to unpin a page, split from the time of both in the proportion of the kernel's own
+/// times.
 fn halves(both: Duration) -> [Time; 2] {
     let us = both.as_secs_f64() * 1e6;
     let share = Measured::take().mlock.map_or(0.5, |line| {
@@ -286,12 +287,12 @@ fn halves(both: Duration) -> [Time; 2] {
     [Time::us(us * share), Time::us(us * (1.0 - share))]
 }
 
-/// What wakes and steps in the shadow table take on this host.
+/// The costs of wake-ups and of steps in the shadow table on this host.
 fn own_costs() -> FirmwareCosts {
     FirmwareCosts { wake: wake(), ..table_costs(CostModel::modern_ib().firmware) }
 }
 
-/// What the host's steps in the shadow table take where that is memory, not a NIC's.
+/// The host's costs for steps in a shadow table that is in ordinary memory and not on a NIC.
 fn table_costs(firmware: FirmwareCosts) -> FirmwareCosts {
     const FRAMES: u32 = 1024;
     const ROUNDS: u32 = 20;
@@ -315,7 +316,7 @@ fn table_costs(firmware: FirmwareCosts) -> FirmwareCosts {
     FirmwareCosts { map, unmap, unmap_locked, clean: test, dirty: test, ..firmware }
 }
 
-/// What it takes to wake a thread that sleeps.
+/// The time to wake a sleeping thread.
 fn wake() -> Time {
     const ROUNDS: u32 = 2000;
     let main = std::thread::current();
@@ -508,7 +509,7 @@ fn working_sets(
     }
     let [one, one_predicted, deep, deep_predicted, rate] = curves;
     let us = "time of a put (us)";
-    // What is predicted and what is measured have the same axis.
+    // The predicted and the measured chart have the same axes.
     let ordinates =
         |curves: &[Curve]| curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)).collect::<Vec<_>>();
     let pair = |files: [&str; 2], how: &str, live: Vec<Curve>, predicted: Vec<Curve>| {
@@ -527,8 +528,8 @@ fn working_sets(
     Ok((rows, charts, text))
 }
 
-/// What firehose adds to a put whose page it keeps: it and the mode without any bookkeeping, run in turn,
-/// since a machine has better and worse minutes.
+/// The overhead of firehose for a put whose page it keeps pinned: compared with the mode without any
+/// bookkeeping. The two run in turn, since the speed of a machine varies over minutes.
 fn kept(live: &Live, puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Vec<String>), String> {
     const ROUNDS: usize = 7;
     const MODES: [&str; 2] = ["firehose", "pin-everything"];
@@ -679,7 +680,7 @@ fn operations(live: &Live, model: &CostModel, quick: bool, progress: &mut Progre
         let measured = live.run(&[task, &count.to_string()], 4000, &settings)?;
         let (mut names, mut values) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (name, run) in all {
-            // What sleeps is a wait for a notification.
+            // Waiting for a notification is the only operation that sleeps.
             let asleep = suffix == "_asleep";
             if asleep && *name != "notify_wait" {
                 continue;

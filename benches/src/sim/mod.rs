@@ -1,4 +1,4 @@
-//! What the papers measured, on the simulated cluster: predictions beside published figures.
+//! The papers' measurements on the simulated cluster: predictions beside published figures.
 
 pub mod backing;
 pub mod chart;

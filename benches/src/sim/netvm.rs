@@ -1,9 +1,9 @@
 //! NetVM: the tables and figures of Ong's thesis (2003), predicted from [`LanaiInputs`].
 //!
-//! **Honesty.** Table 24 (times of single steps), Table 25 (pinning), DMA and wire rates, the interrupt and
-//! three calibration rows (a pinned write and a pinned read of 4 bytes, test-and-set) go in and print without
-//! `paper`. What operating system, library and signals cost is not published as a component; rows that need
-//! it say so.
+//! **Honesty.** Inputs to the model are Table 24 (times of single steps), Table 25 (pinning), DMA and wire
+//! rates, the interrupt and three calibration rows (a pinned write and a pinned read of 4 bytes,
+//! test-and-set). These are printed without a value in the column `paper`. The costs of operating system,
+//! library and signals are not published separately; rows that depend on them say so.
 
 mod appendix;
 mod atomics;
@@ -20,7 +20,7 @@ use gasnet_sim::{
 use netvm_fw::shadow::{Geometry, Mapped, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
 
-/// What is run.
+/// The inputs and the sizes of the runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     /// The inputs.
@@ -190,7 +190,7 @@ fn at_home(s: &Setup, times: u64, what: impl Fn(&Netvm, u64)) -> Result<(f64, f6
             let begin = clock();
             what(netvm, i);
             took += clock().since(begin);
-            // What is left to be done at the home gets done.
+            // The home NIC completes its remaining work.
             gasnet_sim::compute(Time::us(30.0));
         }
         let worked = netvm.firmware(1).1.since(before);
@@ -264,7 +264,7 @@ fn pushed_out(n: f64, rows: f64, depth: u32, of_rows: bool) -> f64 {
 /// Frames of the table of [`figure_9`].
 const FRAMES: u32 = 1 << 16;
 
-/// What the figures of the simulated machine were made on.
+/// The machine of the figures.
 const SIMULATED: &str = "simulated: LANai 9 on Myrinet 2000 with the firmware of NetVM, as in the thesis";
 
 /// Figure 9: how rarely the shadow table pushes a resident page out, for three shapes of the same size; and
@@ -308,7 +308,7 @@ pub fn figure_9() -> Chart {
     }
 }
 
-/// What the thesis says of Figure 9, as numbers.
+/// The thesis's statements about Figure 9, as numbers.
 pub fn figure_9_rows(chart: &Chart) -> Vec<Row> {
     let row =
         |name: &str, curve: usize, x| Row::new(format!("fig09_{name}"), "", 1, chart.curves[curve].at(x));
@@ -645,7 +645,7 @@ fn charts(curves: [Vec<(f64, f64)>; 10]) -> Vec<Chart> {
 const STEP: &str = "the second fragment is received when the first one is in memory; how long that takes in processor steps follows \
 from the calibration of 4-byte writes";
 
-/// What the thesis says of its figures, as numbers.
+/// The thesis's statements about its figures, as numbers.
 pub fn figure_rows(charts: &[Chart]) -> Vec<Row> {
     let figure = |name: &str| charts.iter().find(|c| c.file == name).expect("one of the figures");
     let (fig23, fig24) = (figure("netvm-fig23"), figure("netvm-fig24"));

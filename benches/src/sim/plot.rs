@@ -65,7 +65,7 @@ fn draw_on(chart: &Chart, root: &Area<'_>) -> Result<(), Failure> {
     if chart.bars.is_empty() { draw_curves(chart, &axes) } else { draw_bars(chart, &axes) }
 }
 
-/// What one axis shows, and the numbers beside it.
+/// The range of an axis, and its labelled values.
 struct Axis {
     low: f64,
     high: f64,

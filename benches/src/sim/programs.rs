@@ -1,12 +1,12 @@
 //! The programs that the papers measured, over the runtime, to be run on the simulated cluster.
 //!
-//! Both applications move their data word by word with blocking puts, as the paper's did, and are sized so
-//! that their put counts are the paper's. What they compute is checked.
+//! Both applications move their data word by word with blocking puts, as the paper's did, and their sizes
+//! give the paper's numbers of puts. Their results are checked.
 
 use gasnet::{GlobalPtr, Rank, RankId};
 use gasnet_sim::{PutTimes, Registered, Rng, Time, compute, now, registration};
 
-/// What one rank saw of its fine-grained puts.
+/// The fine-grained puts of one rank.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Puts {
     /// Counts and times, as the NIC saw them.
@@ -93,14 +93,14 @@ fn time() -> Time {
     now().unwrap_or_default()
 }
 
-/// What an application did.
+/// The result of an application.
 #[derive(Debug, Clone, Copy)]
 pub struct ApplicationOutcome {
     /// Its fine-grained puts.
     pub puts: Puts,
     /// How long it took, set-up left out.
     pub took: Time,
-    /// What it computed: a sum over the result.
+    /// A sum over the computed result.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
     pub check: f64,
 }
@@ -108,11 +108,11 @@ pub struct ApplicationOutcome {
 /// Cannon's matrix multiply.
 #[derive(Debug, Clone, Copy)]
 pub struct Cannon {
-    /// The ranks are a grid of that many by that many.
+    /// Each has blocks of this many by this many.
     pub grid: u32,
     /// Each has blocks of that many by that many.
     pub block: usize,
-    /// What the multiplications take, all together.
+    /// The time of all multiplications together.
     pub compute: Time,
 }
 
@@ -247,7 +247,7 @@ pub struct Bitonic {
     pub ranks: u32,
     /// Keys of a rank, even.
     pub keys: usize,
-    /// What the local sorting takes, all together.
+    /// The time of all local sorting together.
     pub compute: Time,
 }
 
@@ -361,7 +361,7 @@ impl Scatter {
         self.set as usize + self.bytes.next_multiple_of(4096)
     }
 
-    /// What rank 0 saw.
+    /// Runs the puts, and returns rank 0's measurements.
     pub fn run(&self, rank: &Rank) -> Puts {
         let mut measured = Puts::default();
         if rank.id().0 == 0 {

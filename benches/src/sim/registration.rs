@@ -10,7 +10,7 @@ use super::table::{Progress, Row};
 use gasnet::Rank;
 use gasnet_sim::{Budget, Cluster, CostModel, GmComponents, Registration, Report, StrategyKind, Time};
 
-/// What is run, and how large.
+/// The inputs and the sizes of the runs.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The inputs.
@@ -174,7 +174,7 @@ fn table_3_rows(p: &Published, i: usize, name: &str, r: &AppRun, bare: f64, comp
     let row =
         |what: &str, unit, here| Row::new(format!("table3_{}_{name}_{what}", p.app), unit, p.ranks, here);
     let each = r.puts.made as f64 / f64::from(p.ranks);
-    // What the paper says that a put costs more than without unpinning, and what it costs here.
+    // The extra time of a put with unpinning over one without, in the paper and here.
     let (theirs, ours) =
         ((p.runtime[0] - p.runtime[1]) * 1e3 / each, (r.runtime - p.runtime[1]) * 1e3 / each);
     let runtime = row("runtime", "s", r.runtime);
@@ -341,7 +341,7 @@ pub fn figure_5(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
     })
 }
 
-/// What the paper says of its figures, as numbers.
+/// The paper's statements about its figures, as numbers.
 pub fn figure_rows(setup: &Setup, fig3: &Chart, fig4: &Chart, fig5: &Chart) -> Vec<Row> {
     let mib = setup.budget.m as f64 / f64::from(1 << 20);
     let (unpin, no_unpin, firehose) = (&fig3.curves[0], &fig3.curves[1], &fig3.curves[2]);

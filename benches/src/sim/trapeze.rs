@@ -16,7 +16,7 @@ use gasnet_sim::{
     TrapezeCosts, TrapezeInputs,
 };
 
-/// What is run.
+/// The inputs and the sizes of the runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     /// The inputs.
@@ -60,7 +60,7 @@ fn latency(s: &Setup, costs: TrapezeCosts, call: Call) -> Result<f64, String> {
             m.device(|hosts, clock| hosts.call(clock));
             let call = m.until("a reply", |hosts, _| hosts.finished());
             took += call.ended.since(call.begun);
-            // What the call has put off is done.
+            // Work that the call has deferred is completed before the next one.
             m.work(Time::us(200.0));
         }
         took.as_us() / f64::from(times)
@@ -68,7 +68,7 @@ fn latency(s: &Setup, costs: TrapezeCosts, call: Call) -> Result<f64, String> {
     Ok(report.results[0])
 }
 
-/// What calls in a row achieve.
+/// The results of calls in a row.
 #[derive(Debug, Clone, Copy)]
 struct Flood {
     /// Calls in a microsecond.
@@ -213,7 +213,7 @@ fn chunked(s: &Setup, bytes: usize) -> Result<[f64; 2], String> {
     Ok([latency(s, s.costs(), call)?, latency(s, whole, call)?])
 }
 
-/// What cut-through delivery saves, and the streams of pages without calls.
+/// The gain by cut-through delivery, and the streams of pages without calls.
 pub fn cut_through(s: &Setup) -> Result<(Vec<Row>, Chart), String> {
     let mut rows = Vec::new();
     let mut curves =
@@ -243,7 +243,7 @@ pub fn cut_through(s: &Setup) -> Result<(Vec<Row>, Chart), String> {
     Ok((rows, chart))
 }
 
-/// What the figures were made on.
+/// The machine of the figures.
 const SIMULATED: &str = "simulated: Trapeze on Myrinet between Alpha hosts, as in the paper";
 
 /// Bytes of a page of the file, and MB as the paper counts them there.
@@ -287,7 +287,7 @@ fn writer(s: &Setup) -> Result<FileCosts, String> {
     })
 }
 
-/// What going through a file gives.
+/// The results of a pass through a file.
 #[derive(Debug, Clone, Copy)]
 struct Through {
     /// MB/s.
@@ -383,7 +383,7 @@ fn departure(s: &Setup, interface: Interface) -> Result<f64, String> {
 
 const HALF: &str = "the text has all interfaces equal until about half of each page, from a plot; work that grows with the bytes and \
                     ends at the dense figure keeps up with the network until here";
-/// What a sender leaves to its processor.
+/// The note on the memory bandwidth that a sender leaves to its processor.
 const MEMORY: &str = "a sending Alcor leaves its processor less than a quarter of the memory's bandwidth, as the paper says: how much \
                       longer the stream's copy takes is not published, and here it takes what the clocks say";
 const DENSE: &str = "the end of a curve: work of a page that follows from it";
@@ -406,7 +406,7 @@ pub fn read_ahead_rows(s: &Setup) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// What the paper says of Figures 4 and 5.
+/// The paper's statements about Figures 4 and 5.
 pub fn file_rows(s: &Setup) -> Result<Vec<Row>, String> {
     let (read, write) = (reader(s)?, writer(s)?);
     let row = |name: &str, unit, here: f64| Row::new(name, unit, 2, here);

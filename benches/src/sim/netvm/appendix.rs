@@ -171,7 +171,7 @@ pub fn figures(setup: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, Str
     Ok(charts)
 }
 
-/// What Appendix A says, beside the simulator.
+/// The figures of Appendix A beside the simulator's.
 pub fn rows(setup: &Setup) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for offset in [0, 500, 2000, 3500] {
@@ -188,7 +188,7 @@ pub fn rows(setup: &Setup) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// What a write of an aligned page gains if the library cuts it in two, which the thesis suggests.
+/// The gain of a write of an aligned page that the library cuts in two, as the thesis suggests.
 pub fn split_rows(setup: &Setup) -> Result<Vec<Row>, String> {
     let cut = Setup { split: Some(2048), ..*setup };
     let latency = |s: &Setup| write_latency(s, false, 4096, 0, Detect::Data);

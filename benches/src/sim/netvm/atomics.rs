@@ -47,9 +47,9 @@ pub(super) fn atomic_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>
 /// Operands that stay on the NIC in [`operand_rows`].
 const OPERANDS: u32 = 64;
 
-/// What the thesis suggests for later: operands that stay on the NIC. Words are increased in turn; what is
-/// counted are a call's time, the NIC's time for it, and how many of these fit in a second. With one word
-/// more than there is room for, none is found there.
+/// Operands that stay on the NIC, as the thesis suggests for later work. Words are incremented in turn; the
+/// rows are the time of a call, the NIC's time for it, and the calls that fit in a second. With one word
+/// more than the NIC has room for, no operand is found on the NIC.
 pub(super) fn operand_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, String> {
     progress.step("operands on the NIC");
     let mut rows = Vec::new();
