@@ -1,10 +1,10 @@
-//! What a strategy wants done.
+//! Actions that a strategy asks its user to carry out.
 
 use crate::message::Message;
 use crate::request::{Failure, OpId, Transfer};
 use crate::run::{Keys, Node, Run};
 
-/// What a strategy wants done; actions are carried out in order.
+/// An action that a strategy asks for. Actions are carried out in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Send a message.

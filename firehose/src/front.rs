@@ -252,7 +252,7 @@ impl<P: Port, N: Notifier> Front<P, N> {
         self.call(|state, _| state.firehose.usage())
     }
 
-    /// What happened so far.
+    /// The counters since the start.
     pub fn stats(&self) -> Stats {
         self.call(|state, _| state.firehose.stats())
     }

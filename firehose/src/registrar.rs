@@ -29,7 +29,7 @@ pub trait Registrar {
     fn unpin(&self, run: Run) -> Option<()>;
 }
 
-/// What happened to the mapping of a range of addresses.
+/// A change of the mapping of a range of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
     /// Unmapped, or mapped over.

@@ -1,4 +1,4 @@
-//! What all strategies have in common.
+//! The interface of all strategies.
 
 use crate::action::Action;
 use crate::message::Message;

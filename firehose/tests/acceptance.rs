@@ -66,7 +66,8 @@ fn item_01_at_most_f_firehoses_from_each_node_to_each_other() {
         assert_eq!(f, m / u64::from(nodes - 1));
         let mut world = world(StrategyKind::Firehose, config, 64, 1);
         traffic(&mut world, 64, 4, 2000);
-        // What a node holds, from when it asks for it until it lets it go, read off its messages.
+        // The buckets that each node holds of each other node, computed from its messages: from the request
+        // until the release.
         let mut held: BTreeMap<(Node, Node), BTreeSet<u64>> = BTreeMap::new();
         let mut most = 0;
         for note in world.take_notes() {

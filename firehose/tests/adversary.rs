@@ -24,7 +24,7 @@ enum Event {
 struct Host {
     strategy: Box<dyn Strategy>,
     mapped: Vec<u64>,
-    /// What the card was given.
+    /// The frame that the card was given for each bucket.
     card: Vec<u64>,
     pinned: u64,
 }
@@ -149,7 +149,7 @@ impl Adversary {
                 let moved = host.mapped[range.clone()].to_vec();
                 host.mapped[range].fill(NONE);
                 host.mapped[to.clone()].copy_from_slice(&moved);
-                // What was at the new place is told of first.
+                // The kernel reports first that the mapping at the new place is gone.
                 let (addr, len) = (to.start as u64 * PAGE, len);
                 self.call(node, |strategy, out| strategy.changed(Change::Unmapped { addr, len }, out));
                 Change::Moved { addr: first * PAGE, len }

@@ -73,7 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a node has been told to do and has not done.
+/// Actions that a node was asked for and has not carried out.
 #[derive(Default)]
 struct Todo {
     pins: Vec<(Run, bool)>,

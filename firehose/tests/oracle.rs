@@ -25,7 +25,7 @@ struct Node {
     held: Vec<Vec<u64>>,
 }
 
-/// What one operation or change did.
+/// The results of one operation or change.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Did {
     released: Vec<u64>,

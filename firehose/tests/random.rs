@@ -7,7 +7,7 @@ mod world;
 use ::firehose::*;
 use world::*;
 
-/// What a random program may do.
+/// The operations that a random program may use.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     nodes: u32,

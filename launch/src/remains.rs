@@ -16,8 +16,8 @@ use gasnet_sys::process::Pid;
 /// Where the C library keeps named shared memory.
 const FOLDER: &str = "/dev/shm";
 
-/// Removes the memory of these processes, which are gone. What is older than `since` belongs to earlier
-/// processes with their numbers.
+/// Removes the shared memory of these processes, which are gone. A file older than `since` was left by an
+/// earlier process with the same number, and stays.
 pub(crate) fn remove(gone: &HashSet<Pid>, since: SystemTime) {
     remove_in(Path::new(FOLDER), gone, since);
 }

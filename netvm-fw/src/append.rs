@@ -174,7 +174,7 @@ impl<T> AppendQueue<T> {
         self.kept.front().and_then(|(_, items)| items.front()).map(|(fragment, _)| fragment.total)
     }
 
-    /// Whether every message that has a place has been posted. What is kept waits for the port.
+    /// Whether every message that has a place has been posted. Messages that are kept wait for the port.
     pub fn is_idle(&self) -> bool {
         self.placed.is_empty()
     }

@@ -1,6 +1,6 @@
-//! The same state machines on real threads: two nodes, each with a NIC thread, a paging thread and a program,
-//! more memory than frames, everything shared through the table and the port's memory. What is read back is
-//! what was written.
+//! The same state machines on real threads: two nodes, each with a NIC thread, a paging thread and a
+//! program, more memory than frames, everything shared through the table and the port's memory. Reads
+//! return the bytes that were written.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl PageMemory for Frames {
 
 type Packet = (Head, Vec<u8>);
 
-/// What the paging thread is asked for.
+/// Requests to the paging thread.
 enum Ask {
     Event(HostEvent),
     /// The program's own accesses; a page at a time.

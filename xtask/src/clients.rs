@@ -1,6 +1,6 @@
-//! What the builds of GASNet's clients read from an installation: fragments for make, pkg-config files, a
-//! package for CMake, the launchers' names, and what a client that wants GASNet's own build folder looks at
-//! there.
+//! Files of an installation that the builds of GASNet's clients read: fragments for make, pkg-config files,
+//! a package for CMake, the launchers' names, and the files that a client expects in GASNet's own build
+//! folder.
 //!
 //! One library has all networks and thread modes. Clients ask for it by the names of a network and a mode, so
 //! each pair of these has its names here, and all of them lead to the one library and the one launcher.
@@ -18,7 +18,8 @@ pub const CONDUITS: [&str; 5] = ["smp", "udp", "mpi", "ofi", "netvm"];
 const UPCXX_CONDUITS: [&str; 3] = ["smp", "udp", "mpi"];
 /// Thread modes.
 pub const MODES: [&str; 3] = ["seq", "par", "parsync"];
-/// What clients take for a build folder of GASNet, under the prefix: for programs, and for debugging them.
+/// Folders below the prefix that clients take for build folders of GASNet: for programs, and for debugging
+/// them.
 pub const BUILD_TREES: [(&str, Code); 2] =
     [("share/gasnet/build", Code::Opt), ("share/gasnet/build-debug", Code::Debug)];
 
@@ -44,7 +45,7 @@ pub struct Site {
     pub release: String,
 }
 
-/// What the archives need from the system, for static links.
+/// System libraries that static links with the archives need.
 pub fn system_libraries() -> [&'static str; 4] {
     ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
 }

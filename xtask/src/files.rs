@@ -81,7 +81,7 @@ pub fn write(to: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// What only its owner may change stays so, whatever the umask.
+    /// A file that only its owner may change keeps its mode, whatever the umask.
     #[test]
     fn nobody_else_can_write_what_is_installed() {
         let folder = std::env::temp_dir().join(format!("xtask-modes-{}", std::process::id()));

@@ -1,5 +1,5 @@
-//! What an installation says about itself: a file for environment modules, and the list of its files, by
-//! which it is removed.
+//! Descriptions of an installation: a file for environment modules, and the list of its files, by which it
+//! is removed.
 
 use std::collections::BTreeSet;
 use std::fs;

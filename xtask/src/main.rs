@@ -200,7 +200,7 @@ fn install(words: Vec<OsString>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a suite of benches wants to be there.
+/// The things that have to be built before a suite of benches can run.
 #[derive(Clone, Copy, PartialEq)]
 enum Needs {
     /// Nothing: it runs no program that has to be compiled.

@@ -22,7 +22,7 @@ const PLENTY: &str = "8M";
 const SIZE: &str = "700";
 const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// What every rank of a job must have counted: nothing goes around the NICs.
+/// Counters that must not be zero on any rank of a job: all traffic goes through the NICs.
 const COUNTS: &[&str] = &["commands", "packets sent", "packets received"];
 
 /// All modes, and memory of a rank. The bookkeeping of a rank alone takes 4 MiB, so the least is 5 % and

@@ -65,7 +65,7 @@ impl Tally {
 /// One program, ready to run.
 #[derive(Debug)]
 pub struct Program {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
     /// The executable.
     pub path: PathBuf,

@@ -328,7 +328,7 @@ fn flood(seconds: f64) -> Result<String, String> {
 /// Transfers of more than 4 GiB between two ranks, over all conduits but `netvm`, whose segments are as large
 /// as its memory.
 fn giant() -> Result<String, String> {
-    /// What two ranks take.
+    /// The memory of a job of two ranks, in bytes.
     const MEMORY: u64 = 10 << 30;
     let info = fs::read_to_string("/proc/meminfo").map_err(|e| e.to_string())?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

@@ -52,7 +52,7 @@ impl From<Result<(), String>> for End {
     }
 }
 
-/// What steps share.
+/// The state that steps share.
 struct Context {
     quick: bool,
     /// Outcomes of program runs, over all steps.
@@ -851,7 +851,7 @@ mod tests {
         }
     }
 
-    /// What a manifest excludes from testing, to build it once only, has no tests.
+    /// Programs that a manifest excludes from testing (they are built once only) contain no tests.
     #[test]
     fn programs_that_are_not_tested_have_no_tests() {
         let mut excluded = 0;

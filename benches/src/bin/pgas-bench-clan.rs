@@ -168,7 +168,7 @@ fn ladder(rank: &Rank) -> Outcome {
 
 /// The sender's time to send, by size.
 struct Transmit {
-    /// Stores of a message that is formed first, and of one that is formed there, word by word.
+    /// Stores of a message that is formed first, and of one that is formed in place, word by word.
     copied: f64,
     in_place: f64,
     /// A request to an active queue.

@@ -110,7 +110,7 @@ pub struct ApplicationOutcome {
 pub struct Cannon {
     /// Each has blocks of this many by this many.
     pub grid: u32,
-    /// Each has blocks of that many by that many.
+    /// Each rank has blocks of this many by this many words.
     pub block: usize,
     /// The time of all multiplications together.
     pub compute: Time,

@@ -1,4 +1,4 @@
-//! What the examples of the core share, the crate `gasnet`.
+//! Common parts of the examples for the core (crate `gasnet`).
 
 use crate::{Size, given};
 use gasnet::Rank;

@@ -1,4 +1,5 @@
-//! What the Rust examples share: sizes from the command line, the verdict, reproducible random numbers.
+//! Common parts of the Rust examples: sizes from the command line, the verdict, reproducible random
+//! numbers.
 
 pub mod core;
 
@@ -27,7 +28,8 @@ pub fn passed(world: World) {
     }
 }
 
-/// What the command line says; one rank speaks. Fails where an argument is bad.
+/// The sizes on the command line, or `None` after `--help`. The rank with `speaks` prints messages. `Err`:
+/// an argument is bad.
 fn given<const N: usize>(wanted: [Size; N], speaks: bool) -> Result<Option<[u64; N]>, ()> {
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();

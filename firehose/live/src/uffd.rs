@@ -26,7 +26,7 @@ const FLAG_WP: u64 = 2;
 const COPY_WP: u64 = 2;
 const PROTECT: u64 = 1;
 
-/// What a descriptor can do besides reporting missing pages. Values are added.
+/// Features of a descriptor besides reports of missing pages. They are flags: add them up.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Feature;
@@ -113,7 +113,7 @@ pub struct Fault {
     pub protected: bool,
 }
 
-/// What the kernel reports.
+/// The kernel's reports.
 #[derive(Debug)]
 pub enum UffdEvent {
     /// A thread faulted.

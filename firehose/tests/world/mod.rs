@@ -17,7 +17,7 @@ use firehose::*;
 /// Bytes of a bucket here.
 pub const PAGE: u64 = 4096;
 
-/// What is under way.
+/// Actions in progress.
 #[derive(Debug)]
 enum Event {
     Message { from: Node, to: Node, message: Message, payload: u64 },
@@ -34,7 +34,7 @@ pub enum End {
     Failed(Failure),
 }
 
-/// What happened, for tests that look at the order of things.
+/// Events, for tests that look at their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     Sent { from: Node, to: Node, message: Message },

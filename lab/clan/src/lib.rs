@@ -15,10 +15,10 @@
 //! - [`Notification`]: counters that other ranks raise.
 //! - [`Upcalls`]: handlers for notifications, which run while the program computes.
 //!
-//! After D. Riddoch, "Low Latency Distributed Computing", Cambridge 2002. Locks, queues and semaphores are in
-//! [`gasnet::sync`], with conventions that hold here, too. Making an object is *collective*: all ranks make
-//! the same objects in the same order. A rank's object is for one thread at a time. What a rank did before it
-//! signals, sends or notifies is visible to the ranks that this lets continue.
+//! After D. Riddoch, "Low Latency Distributed Computing", Cambridge 2002. Locks, queues and semaphores are
+//! in [`gasnet::sync`]; its conventions hold here too. Making an object is *collective*: all ranks make the
+//! same objects in the same order. A rank uses an object on one thread at a time. If a signal, a message or
+//! a notification lets a rank continue, that rank sees all memory accesses that the sender made before it.
 //!
 //! One message traced: [`Sender::send`] writes it into a slot of the receiver's ring with
 //! [`Rank::write_slice`], and sets the receiver's word "sent" with [`Rank::swap_word`]. The receiver waits

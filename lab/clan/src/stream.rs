@@ -19,15 +19,16 @@
 //!   free room = size - (put - freed)       ring      <--- put:   bytes
 //!   freed     <------------------ told     published <--- set:   how many bytes there are, and "no more"
 //! ```
-//! The writer puts bytes into the ring at the other rank, and then sets the word that says how many there
-//! are. To a rank whose memory is not mapped here, bytes and word travel as one message (`far.rs`). The
-//! reader takes them and from time to time says how many it has taken. So each side only looks at
-//! words of its own segment: no message needs a remote load. What is put but not *published* is not seen.
+//! The writer puts bytes into the ring at the other rank, and then sets the word `published` to their
+//! number. For a rank whose memory is not mapped here, bytes and word travel as one message (`far.rs`). The
+//! reader takes the bytes, and from time to time reports how many it has taken. Each side reads words of
+//! its own segment only, so no remote load is needed. The reader does not see bytes that are not
+//! *published*.
 //!
-//! - [`write`](Write::write) publishes what it has written when it returns, and in the middle of long data
-//!   after each *chunk*. Nothing needs to be flushed, as with a socket. It writes at least one byte, or
-//!   waits. What goes to a rank whose memory is not mapped is on its way then: the reader waits for it, but
-//!   another signal to the reader, such as a barrier, may overtake it.
+//! - [`write`](Write::write) publishes the bytes when it returns, and in the middle of long data after
+//!   each *chunk*. Nothing needs to be flushed, as with a socket. It writes at least one byte, or waits.
+//!   Bytes for a rank whose memory is not mapped may still be in flight when it returns: the reader waits
+//!   for them, but another signal to the reader, such as a barrier, may overtake them.
 //! - [`reserve`](StreamTx::reserve), [`commit`](StreamTx::commit) and [`publish`](StreamTx::publish) form
 //!   several small messages that the reader is told of at once.
 //! - The reader tells the writer after each chunk of bytes taken. A chunk is at most half of the ring. So a

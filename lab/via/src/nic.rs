@@ -39,8 +39,7 @@ impl Drop for Nic {
 }
 
 impl Nic {
-    /// Ends everything that belongs to it, also for threads that wait for its VIs: they hear that these are
-    /// gone. What is called afterwards is refused.
+    /// Ends all objects of this NIC. Threads that wait for its VIs get an error. Later calls are refused.
     pub fn close(&self) {
         self.agent.notices.on_error(self.id, None);
         self.agent.slow(|machine| machine.close_nic(self.id));
@@ -155,7 +154,8 @@ impl Nic {
             .slow(|machine| machine.protection.get(self.id, memory).map(|m| m.base..m.base + m.region.len()))
     }
 
-    /// Gives memory other attributes. What peers could do by the old ones ends before it returns.
+    /// Gives memory other attributes. Accesses of peers that the old attributes allowed have ended when
+    /// this returns.
     ///
     /// # Errors
     /// No such tag or handle.
@@ -377,8 +377,8 @@ impl Nic {
     /// Posts a send or an RDMA operation. Does not wait. On a VI that is not connected it is flushed.
     ///
     /// # Errors
-    /// The queue or its completion queue is full; [`ViaError::WouldBlock`] where the descriptor asks for it.
-    /// Nothing was posted then. What is wrong with memory is told by the descriptor, when it is done.
+    /// The queue or its completion queue is full; [`ViaError::WouldBlock`] where the descriptor asks for
+    /// it. Nothing was posted then. Errors about memory are reported in the descriptor, when it is done.
     pub fn post_send(&self, vi: ViId, work: Descriptor) -> Result<(), ViaError> {
         self.agent.slow(|machine| machine.post(vi, false, work))
     }

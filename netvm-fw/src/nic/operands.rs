@@ -13,7 +13,8 @@
 //! | the host wants the frame back, as with leases | written back and unlocked, then the host is told |
 //! | one operand more than there is room for | the one that was used least recently is written back |
 //!
-//! What the home's own program loads or stores is not seen, as with atomics that are under way.
+//! The NIC does not notice loads and stores by the home's own program, no more than during an atomic
+//! operation.
 
 use std::collections::{HashMap, VecDeque};
 

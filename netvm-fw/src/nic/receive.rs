@@ -192,7 +192,8 @@ impl Nic {
         }
     }
 
-    /// A number is done. What it waited for its turn with follows, and an acknowledgement of half a window.
+    /// Completes a sequence number. Notifications and messages that waited for their turn follow, and an
+    /// acknowledgement after half a window.
     pub(super) fn advance(&mut self, head: &Head, note: Option<Due>, out: &mut Vec<NicAction>) {
         out.push(NicAction::NicWork(NicWork::Window));
         let mut notes = Vec::new();

@@ -218,10 +218,10 @@ fn loom_leases() {
     });
 }
 
-/// What either side keeps about a frame beside the table, in plain words, follows the lock: the host's notes
-/// from before the mapping are the NIC's under its lock, and what the NIC noted there is the host's once it
-/// has unmapped the page. (The pager keeps so which page a frame stands for, and whether it is
-/// write-protected.)
+/// Plain data that both sides keep about a frame beside the table are protected by the lock. The host's
+/// notes from before the mapping belong to the NIC while it holds the lock, and the NIC's notes belong to
+/// the host once it has unmapped the page. (The pager uses this for the page that a frame stands for, and
+/// for its write protection.)
 #[test]
 fn loom_notes_about_a_frame_follow_its_lock() {
     loom::model(|| {

@@ -207,7 +207,7 @@ fn net_08_the_memory_of_a_queue_does_not_grow_with_the_job() {
             }
             rig.run();
             most = most.max(rig.nodes[0].nic.kept(0));
-            // What the queue holds, and what it held back.
+            // The messages in the queue, and those that the NIC had kept.
             while let Some((entry, bytes)) = read(&mut rig, to, 0) {
                 let who = entry.from.0 as usize - 1;
                 came[who] += 1;

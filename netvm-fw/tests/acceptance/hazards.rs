@@ -551,7 +551,7 @@ fn reads_behind_full_windows(pager: bool, seed: u64) -> bool {
     }
     rig.run();
     assert!([0, 1].iter().all(|&n| rig.nodes[n].nic.credits(Node(1 - n as u32)) == 0));
-    // What a pager does: it reads its pages from the other node, and writes others there.
+    // The transfers of a pager: it reads its pages from the other node, and writes others there.
     for n in 0..READS {
         for (me, other) in [(a_stays, b_stays), (b_stays, a_stays)] {
             let mut read = rig.read_of(me, P + n * 16, other, n * 16, 16);

@@ -1,5 +1,5 @@
-//! What a NIC with a shadow page table has to do: the acceptance list of its design, one test for each item,
-//! named after it; the decisions of `docs/netvm-hazards.md`, `hNN_...`; and the parts by themselves against
+//! Requirements on a NIC with a shadow page table: the acceptance list of its design, one test for each
+//! item, named after it; the decisions of `docs/netvm-hazards.md`, `hNN_...`; and the parts alone against
 //! slow and obvious twins.
 
 mod append;

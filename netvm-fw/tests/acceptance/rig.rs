@@ -101,7 +101,7 @@ pub struct Computer {
     pub unexported: Vec<Segment>,
     pub recalled: Vec<Vpn>,
     pub ready: Vec<u64>,
-    /// What happened, in order: for tests that count.
+    /// The work of NICs in order, for tests that count.
     pub work: Vec<NicWork>,
     pub host_work: Vec<HostWork>,
     pub posts: Vec<(PortId, Post)>,

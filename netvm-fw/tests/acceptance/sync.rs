@@ -72,7 +72,7 @@ fn published(op: HomeOp, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> [u
     }
 }
 
-/// What an actor does, call after call.
+/// The sequence of calls that an actor makes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Role {
     Waiter,
@@ -113,7 +113,7 @@ impl Call {
     }
 }
 
-/// What actors share besides their object.
+/// State that the actors share besides their object.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Common {
     inside: u8,

@@ -173,7 +173,7 @@ fn combining_writes_are_atomic_while_pages_come_and_go() {
     }
 }
 
-/// What cannot be armed is refused, and the queue goes on.
+/// A trigger that cannot be armed is refused, and the queue continues.
 #[test]
 fn what_cannot_wait_is_refused() {
     let mut rig = Rig::new(2, 16, Weather::CALM, 3);

@@ -217,9 +217,9 @@ pub(super) fn loom(_: &mut Context) -> End {
     }
 }
 
-/// What runs under Miri, and which tests of it, if not all: each in a process of its own, since Miri runs the
-/// threads of a process in turn, and there are other processors. The longest come first. The ranks of
-/// `one_process` are threads, and their memory files are memory of the process
+/// Crates that run under Miri, and filters for their tests. Each entry is a process of its own: Miri runs
+/// the threads of a process in turn, so several processes use more processors. The longest come first. The
+/// ranks of `one_process` are threads, and their memory files are memory of the process
 /// (`gasnet-rs/sys/src/stand_in.rs`).
 const MIRI: [(&[&str], &[&str]); 7] = [
     (&["-p", "gasnet-wire", "-p", "gasnet", "--lib"], &["--skip", "shm::"]),
@@ -255,8 +255,8 @@ fn cargo_miri() -> Command {
     cargo
 }
 
-/// Tests the core, the crates over it and NICs' state under Miri, which a nightly toolchain may have. What
-/// asks the system for more than Miri has is ignored there.
+/// Tests the core, the crates over it and NICs' state under Miri, which a nightly toolchain may have. Tests
+/// that use system calls that Miri does not have are marked as ignored under Miri.
 pub(super) fn miri(_: &mut Context) -> End {
     let mut ask = cargo_miri();
     ask.arg("--version");

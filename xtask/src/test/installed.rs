@@ -15,7 +15,7 @@ use crate::{build, files, man, package, sh};
 /// Longest time for building or running a client.
 const CLIENT_LIMIT: Duration = Duration::from_secs(200);
 
-/// What a part reports when a tool is not there.
+/// The result of a part; `Some` is the tool that is missing.
 type Report = Result<Option<String>, String>;
 /// A part: it is given the installation where it was made, and moved.
 type Part = fn(&Path, &Path) -> Report;

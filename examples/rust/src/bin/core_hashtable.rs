@@ -26,7 +26,7 @@ const WINDOW: u64 = 64;
 static TABLE: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
 /// Replies that came back.
 static REPLIES: AtomicU64 = AtomicU64::new(0);
-/// What the latest look-up found.
+/// The value that the latest look-up found.
 static LATEST: AtomicU64 = AtomicU64::new(0);
 
 /// Word number `i` of the text; common words come often.

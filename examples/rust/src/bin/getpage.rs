@@ -38,7 +38,7 @@ enum Held {
     Coming(Vec<Reply<Page>>),
 }
 
-/// What each rank has of the cache.
+/// The state of one rank's cache.
 #[derive(Default)]
 struct Node {
     file: Option<File>,
@@ -158,7 +158,7 @@ impl Reader {
     }
 }
 
-/// What the file has at a place: eight bytes from `at * 8` on.
+/// The word at a place of the file: eight bytes from `at * 8` on.
 fn content(at: u64) -> u64 {
     mix(at ^ 0x6765_7470_6167_6500)
 }

@@ -21,7 +21,7 @@ fn main() {
             world.settle(); // all are stored
         }
 
-        // What is here now began `rounds` ranks to the left and grew by one at each step.
+        // The value began `rounds` ranks to the left and was incremented at each step.
         assert_eq!(cell.load(Relaxed), (me + size - rounds % size) % size + rounds);
         passed(world);
     })

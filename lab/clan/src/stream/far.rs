@@ -1,6 +1,6 @@
-//! Streams to ranks whose memory is not mapped here. What is written travels as one active message: bytes and
-//! the word that publishes them, so that it arrives after half a round trip. Long pieces are put, and the
-//! message has the word alone.
+//! Streams to ranks whose memory is not mapped here. One active message carries the bytes and the word that
+//! publishes them, so that they arrive after half a round trip. Long pieces are put, and the message has
+//! the word alone.
 //!
 //! Messages come in any order. A word waits for the one that it follows, of the writer and of the reader: so
 //! bytes are published in the order of the stream, and when the last words are there, none is under way that

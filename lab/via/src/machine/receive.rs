@@ -185,8 +185,8 @@ impl<R: Region> Machine<R> {
         self.end_if_over(id);
     }
 
-    /// Puts a message into the next receive: its pieces, or `bytes` if it came in one. What the sender is
-    /// told if that fails.
+    /// Puts a message into the next receive: its pieces, or `bytes` if it came in one. The error is the one
+    /// to report to the sender.
     fn deliver(
         &mut self,
         id: ViId,

@@ -375,8 +375,8 @@ fn via_04_changed_attributes_hold_at_once() {
     }
 }
 
-/// VIA-6: an RDMA write takes a receive if it has a number, and what is told of it says so. What follows it
-/// on the VI comes after its bytes.
+/// VIA-6: an RDMA write with an immediate number takes a receive, whose completion has the number. Later
+/// operations on the VI take effect after its bytes.
 #[test]
 fn via_06_immediate_numbers() {
     for level in LEVELS {
