@@ -125,8 +125,8 @@ impl Tools {
         Ok(lines)
     }
 
-    /// Runs a program on two hosts: network namespaces, joined by wires without offloads that lose so many of
-    /// 10 000 packets.
+    /// Runs a program on two hosts: network namespaces, joined by wires without offloads that lose `loss`
+    /// of 10 000 packets.
     fn between(&mut self, program: &Path, loss: u32, ranks: u32) -> Result<Command, String> {
         let hosts = match self.hosts.take() {
             Some(hosts) => hosts,

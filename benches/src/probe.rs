@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub enum Program {
     /// `floors/NAME.c`, with more flags and libraries.
     Floor(&'static str, Vec<String>),
-    /// `floors/NAME.c`, between two hosts that lose so many of 10 000 packets.
+    /// `floors/NAME.c`, between two hosts that lose this many of 10 000 packets.
     FloorBetween(&'static str, u32),
     /// `pgas-bench-rank`, likewise.
     RustBetween(u32),
@@ -25,7 +25,7 @@ pub enum Program {
     Client(&'static str),
     /// `upc/NAME.upc`, with flags for `upcc`.
     Upc(&'static str, Vec<String>),
-    /// Time the compiler itself, on a program of about so many lines.
+    /// Time the compiler itself, on a program of about this many lines.
     Compiler(usize),
 }
 
@@ -80,7 +80,7 @@ pub struct Group {
     pub probes: Vec<Probe>,
     /// The figures.
     pub figures: Vec<Figure>,
-    /// Run at most so many rounds; 0: as many as asked for.
+    /// The largest number of rounds; 0: as many as the options say.
     pub rounds: usize,
     /// A remark for the reader.
     pub note: Option<String>,

@@ -80,8 +80,8 @@ pub trait Notifier {
     /// Reports changes of this range from now on. To be called before the range is pinned.
     fn watch(&self, addr: u64, len: u64) -> Result<(), PinError>;
 
-    /// Reports the changes that happened before this call. Every use of a registration comes after such a
-    /// call.
+    /// Reports the changes that happened before this call. Every use of a registration comes after a call
+    /// of this function.
     fn changes(&self, each: &mut dyn FnMut(Change));
 }
 

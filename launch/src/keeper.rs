@@ -33,7 +33,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper for so many ranks, if that is possible; a job can run without one.
+    /// Starts a keeper for `ranks` ranks, if that is possible; a job can run without one.
     ///
     /// Jobs whose ranks outnumber the processors get none. The system distributes the ranks over the
     /// processors along with every other process it starts, and they stay there. With one process more, peers

@@ -59,7 +59,7 @@ fn parse_host(word: &str) -> Result<Host, String> {
         None if word.matches(':').count() > 1 => (word, None),
         None => word.split_once(':').map_or((word, None), |(name, n)| (name, Some(n))),
     };
-    // ssh would take such a name for an option.
+    // ssh would take a name that begins with '-' for an option.
     let sound = !name.is_empty() && !name.starts_with('-') && name.chars().all(|c| c.is_ascii_graphic());
     if !sound {
         return Err(format!("'{word}' is not a host; give names or addresses, as in a,b:2"));

@@ -77,7 +77,7 @@ pub struct Sinks {
 }
 
 impl Sinks {
-    /// For a job of so many ranks.
+    /// For a job of `ranks` ranks.
     ///
     /// # Errors
     /// Standard output is closed.

@@ -50,7 +50,7 @@ pub enum ToAgent {
     Input(Vec<u8>),
     /// The end of that input.
     InputEnd,
-    /// So many bytes of a stream were taken: as many more may be sent.
+    /// This many bytes of a stream were taken: as many more may be sent.
     Taken(u32, u32),
     /// The result of an exchange.
     Answer(Vec<u8>),
@@ -77,7 +77,7 @@ pub enum ToMonitor {
     Output(u32, Vec<u8>),
     /// The end of a stream.
     OutputEnd(u32),
-    /// So many bytes of the standard input of rank 0 were taken.
+    /// This many bytes of the standard input of rank 0 were taken.
     InputTaken(u32),
     /// Heartbeat of the agent.
     Beat,

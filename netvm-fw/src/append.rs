@@ -132,7 +132,7 @@ pub struct AppendQueue<T> {
 }
 
 impl<T> AppendQueue<T> {
-    /// An empty queue of so many bytes, a multiple of the page size.
+    /// An empty queue of `bytes` bytes, a multiple of the page size.
     ///
     /// # Panics
     /// The size is 0, or not a multiple.
@@ -311,7 +311,7 @@ pub struct QueuePort {
 const LOST: u64 = 1 << 63;
 
 impl QueuePort {
-    /// The port's half of a queue of so many bytes.
+    /// The port's half of a queue of `bytes` bytes.
     pub fn new(bytes: u64) -> QueuePort {
         let entries = (bytes / APPEND_ALIGNMENT_BYTES).max(1).next_power_of_two();
         QueuePort {
@@ -405,7 +405,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// For so many nodes with so many queues each.
+    /// For `nodes` nodes with `queues` queues each.
     pub fn new(nodes: u32, queues: u32) -> Stops {
         Stops { last: prim::words((nodes * queues) as usize, 0), queues }
     }

@@ -239,9 +239,9 @@ impl Library {
         Library { node, port, memory, bell, segments, issued, seen, cookie: 0, replies: 0, split: None }
     }
 
-    /// Cuts transfers into fragments of at most so many bytes, also where no page ends; `None`, as at first:
-    /// only at pages. On a NIC whose stages overlap, two halves of a page arrive earlier than the whole (the
-    /// thesis's 9.2.3 suggests this); on one that copies at once they cost a command more.
+    /// Cuts transfers into fragments of at most this many bytes, also where no page ends; `None`, as at
+    /// first: only at pages. On a NIC whose stages overlap, two halves of a page arrive earlier than the
+    /// whole (the thesis's 9.2.3 suggests this); on one that copies at once they cost a command more.
     pub fn split(&mut self, bytes: Option<u32>) {
         self.split = bytes.filter(|bytes| *bytes > 0);
     }

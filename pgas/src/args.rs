@@ -109,7 +109,7 @@ pub(crate) trait Args {
     fn read(bytes: &[u8]) -> Result<Self::Of<'_>, String>;
 }
 
-/// The bytes of a number, of so many; none for `()`. The codec writes the same.
+/// The bytes of a number, with their count; none for `()`. The codec writes the same.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scalar {
     bytes: [u8; 8],

@@ -605,7 +605,7 @@ impl<'a> de::Deserializer<'a> for &mut Reader<'a> {
     }
 }
 
-/// So many values that follow.
+/// A known number of values that follow.
 struct Parts<'r, 'a> {
     reader: &'r mut Reader<'a>,
     left: usize,
@@ -633,7 +633,8 @@ impl<'a> de::SeqAccess<'a> for Parts<'_, 'a> {
     }
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        // Who makes room for so many shall not believe any number.
+        // The receiver allocates room for this many values. The number comes from the message, so it is
+        // limited to the bytes that are left.
         Some(self.left.min(self.reader.left.len()))
     }
 }
@@ -653,7 +654,7 @@ impl<'a> de::MapAccess<'a> for Parts<'_, 'a> {
     }
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        // Who makes room for so many shall not believe any number.
+        // Limited as above.
         Some(self.left.min(self.reader.left.len()))
     }
 }

@@ -9,7 +9,7 @@ pub enum Layout<'a> {
     Block,
     /// Element `i` on rank `i % ranks`.
     Cyclic,
-    /// Blocks of so many elements in turn; at least 1.
+    /// Blocks of this many elements in turn; at least 1.
     BlockCyclic(usize),
     /// One block of consecutive elements each, of these sizes, by rank: for work that is heavier at some
     /// places than at others.

@@ -16,7 +16,7 @@ use core::ops::{Index, IndexMut, Range};
 pub enum Tiling {
     /// As many consecutive rows on each rank; the last ranks may have fewer.
     Rows,
-    /// Tiles of so many rows and columns in turn, row of tiles by row of tiles.
+    /// Tiles of this many rows and columns in turn, row of tiles by row of tiles.
     Tiles {
         /// Rows of a tile; at least 1.
         rows: usize,
@@ -282,7 +282,7 @@ impl<T: Plain> ReadingMatrix<'_, T> {
         if height == 0 || width == 0 {
             return Vec::new();
         }
-        // The last one, before there is memory for so many; all others come before it.
+        // Panics if the last element does not exist, before memory is allocated; all others come before it.
         self.shape.at(rows.end - 1, columns.end - 1);
         let left = |of: Divisor, i: usize| of.by() - of.divide(i).1;
         let step = self.shape.tile_columns.by();

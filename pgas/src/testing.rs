@@ -28,7 +28,7 @@ const WHICH: &str = "PGAS_TESTING_CALL";
 /// The line that the lowest rank prints when it has found the call.
 const BEGUN: &str = "pgas-testing: the call was found";
 
-/// Runs `body` on so many ranks of this host, and returns when it has returned on all of them.
+/// Runs `body` on this many ranks of this host, and returns when it has returned on all of them.
 ///
 /// # Panics
 /// The job has ended with another status than 0. See [`Job::run`].
@@ -46,7 +46,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job of so many ranks.
+    /// A job of `ranks` ranks.
     pub fn new(ranks: u32) -> Job {
         Job { ranks, settings: Vec::new(), test: None }
     }

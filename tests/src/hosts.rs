@@ -39,7 +39,7 @@ fn connected(name: &str) -> Result<(), String> {
 }
 
 impl Hosts {
-    /// So many hosts, 10.77.0.1 and so on.
+    /// Makes this many hosts, 10.77.0.1 and so on.
     ///
     /// # Errors
     /// What could not be made.
@@ -138,7 +138,7 @@ impl Hosts {
             .map_err(missing)
     }
 
-    /// Each host loses so many of 10 000 packets that arrive.
+    /// Makes each host lose this many of 10 000 packets that arrive.
     ///
     /// # Errors
     /// There is no nftables, which starts with `not tested: `.

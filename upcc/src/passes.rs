@@ -19,7 +19,7 @@ macro_rules! passes {
                 Passes { $($pass: on),* }
             }
 
-            /// Switches one; whether there is such a pass.
+            /// Switches a pass on or off. Returns whether there is a pass of this name.
             pub fn set(&mut self, name: &str, on: bool) -> bool {
                 match name {
                     $($name $(| $spelling)* => self.$pass = on,)*

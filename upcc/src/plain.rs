@@ -25,7 +25,8 @@ const NAMES: &str = "# 1 \"<upcc>\" 3\n\
     extern int __upcc_threads, __upcc_mythread; void __upcc_barrier(int, ...), __upcc_notify(int, ...), \
     __upcc_wait(int, ...), __upcc_fence(void);\n";
 
-/// THREADS where C asks for a constant. Large, so that no index seems to be beyond an array of so many.
+/// THREADS where C asks for a constant. Large, so that no index seems to be beyond the end of an array of
+/// THREADS elements.
 const MANY: &str = "1024l";
 
 /// The insertions and replacements that turn the tokens of the program into plain C. Tokens are keys.

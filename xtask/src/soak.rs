@@ -135,7 +135,7 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     if record { append(&format!("- {text}\n")) } else { Ok(()) }
 }
 
-/// Runs tests of all kinds in turn, with inputs by `seed`, for so many minutes.
+/// Runs tests of all kinds in turn, with inputs by `seed`, for `minutes` minutes.
 fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
     let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
     let prefix = stage::folder();
@@ -300,7 +300,7 @@ fn netvm_part(prefix: &Path, random: &mut fastrand::Rng) -> Result<(), String> {
     sh::pass(command, BUILD_LIMIT)
 }
 
-/// Floods of 16 ranks over udp, for so many seconds in one job; what happened.
+/// Floods of 16 ranks over udp, for `seconds` seconds in one job. Returns a line for the report.
 fn flood(seconds: f64) -> Result<String, String> {
     sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD_LIMIT)?;
     let job = |rounds: u32, limit: Duration| {
@@ -384,8 +384,8 @@ fn stale(accesses: u64, seed: u64) -> Result<(), String> {
     if outcome.status == Some(0) { Ok(()) } else { Err(outcome.report()) }
 }
 
-/// So many bytes of a segment that is larger than its memory, written and read by two threads and by DMA
-/// while pages come and go, and compared.
+/// Writes and reads `bytes` bytes of a segment that is larger than its memory, by two threads and by DMA
+/// while pages come and go, and compares them.
 fn pager(bytes: u64, seed: u64) -> Result<(), String> {
     let mut test = sh::cargo(&["test", "-q", "--release", "-p", "gasnet-netvm", "--lib", "--"]);
     test.args(["--ignored", "--exact", "--nocapture", "pager::tests::soak_dma_and_paging"]);

@@ -132,7 +132,7 @@ fn block(world: World) {
     });
 }
 
-/// All ranks update an array of so many words at random places.
+/// All ranks update an array of `words` words at random places.
 fn updates(world: World, words: usize) {
     let mut table = world.array::<u64>(words, Layout::Block);
     let count = 4_000_000u64.min(words as u64);

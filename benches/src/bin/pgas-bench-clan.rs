@@ -96,8 +96,8 @@ fn exported(rank: &Rank, bytes: usize) -> Result<(GlobalPtr<u8>, RegionKey), Box
     Ok((own, bytemuck::pod_read_unaligned(&key)))
 }
 
-/// Round trips of messages of so many bytes, written at one side and read at the other: by stores, by a
-/// stream, by a queue of RDMA requests.
+/// Round trips of messages of each size, written at one side and read at the other: by stores, by a stream,
+/// by a queue of RDMA requests.
 fn ladder(rank: &Rank) -> Outcome {
     const DATA: usize = 64;
     let bytes = argument(2, 40);
@@ -234,8 +234,8 @@ fn transmit(rank: &Rank) -> Outcome {
     })
 }
 
-/// Rank 1 has bulk under way to rank 0, of so many bytes, in a queue. When rank 0 asks it posts a buffer, and
-/// puts a credit behind the bulk: how long each takes.
+/// Rank 1 has bulk data of each size in progress to rank 0, in a queue. When rank 0 asks, rank 1 posts a
+/// buffer, and puts a credit behind the bulk: the times of both.
 fn overtake(rank: &'static Rank) -> Outcome {
     const PIECE: usize = 64 << 10;
     let (bulk, count) = (argument(2, 0), 20);

@@ -126,7 +126,7 @@ fn over_udp() -> Vec<Group> {
     ]
 }
 
-/// Collectives of a job of so many ranks.
+/// Collectives of a job of `ranks` ranks.
 fn teams(ranks: u32) -> Group {
     let rows: &[Row] = &[
         ("ex_barrier", &["barrier"], Some("g1_barrier"), "reported"),

@@ -54,7 +54,7 @@ pub fn all(options: &Options) -> Vec<Group> {
 /// Messages, barriers and atomic operations.
 fn messages() -> Vec<Group> {
     let line: &[_] = &["tight", "pause"];
-    // A round trip, beside one of so many pairs of threads.
+    // A round trip, beside the floor of as many pairs of threads.
     let rtt = |name: &str, pairs: &str, ranks, task, floors, bar| {
         let figure = us(Figure { bar, ..time(name, "us", ranks, "rtt", floors) });
         beside(floor("pingpong", pairs), rank(ranks, task), figure)

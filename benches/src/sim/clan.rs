@@ -365,7 +365,7 @@ fn last(most: usize, holds: impl Fn(usize) -> Result<bool, String>) -> Result<f6
 
 /// Mb/s of messages in a row between two VIs, by stores.
 fn bandwidth(s: &Setup, octets: usize) -> Result<f64, String> {
-    // So many that the first and the last do not count.
+    // With this many the first and the last do not matter.
     let times = s.times.max(400);
     let report = s.run(2, 1, |m| {
         let mut end = Connection::new(1 - m.id(), 0, octets);
@@ -439,7 +439,7 @@ pub fn crossover_rows(s: &Setup) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// The longest wait for a switch of so many ports, all of which send to one of them; in microseconds.
+/// The longest wait for a switch of `ports` ports, all of which send to one of them; in microseconds.
 fn jitter(s: &Setup, ports: u32, block: usize, seed: u64) -> Result<f64, String> {
     let arbitration = Arbitration { block, cut_through: true };
     let cards = ClanCards::new(ClanCosts::new(&s.inputs), ports as usize, 1, arbitration);

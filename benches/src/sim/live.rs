@@ -57,7 +57,7 @@ const REST: [&str; 2] = ["fault", "live"];
 /// Modes of the bar: the ratios to the last one are what is predicted.
 const BAR: [&str; 4] = ["shadow-lock", "firehose-over-locks", "firehose", "rendezvous"];
 
-/// Modes and their names, as they are simulated, for a segment with so many pages to put to.
+/// Modes and their names, as they are simulated, for a segment with `pages` pages to put to.
 fn modes(pages: u64) -> Vec<(&'static str, Registration)> {
     let segment = pages + BEHIND;
     let budget = |memory| Budget::live(holdable(segment, memory) * PAGE, segment * PAGE, 2);
@@ -169,7 +169,7 @@ fn first<T>(report: Result<Report<T>, Failure>) -> Result<T, String> {
 /// Modes of which only hits are parts: what their parts are called.
 const HITS: [(&str, [&str; 2]); 2] =
     [("pin-everything", ["driven", "driven16"]), ("rendezvous-nounpin", ["asked", "asked16"])];
-/// Pages of such a run.
+/// The pages that a run of hits uses.
 const PAGES_OF_HITS: u64 = 64;
 
 /// The parts of a put there.

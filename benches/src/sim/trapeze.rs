@@ -388,7 +388,7 @@ const MEMORY: &str = "a sending Alcor leaves its processor less than a quarter o
                       longer the stream's copy takes is not published, and here it takes what the clocks say";
 const DENSE: &str = "the end of a curve: work of a page that follows from it";
 
-/// Reads with so many pages under way, of which the program touches nothing, in MB/s.
+/// Reads with `window` pages in progress, of which the program touches nothing, in MB/s.
 fn read_ahead(s: &Setup, window: u64) -> Result<f64, String> {
     let costs = FileCosts { window, kernel: Time::ZERO, ..reader(s)? };
     Ok(through(s, costs, Interface::Mapped, Access::Read, 0.0)?.rate)

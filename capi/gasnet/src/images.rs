@@ -115,7 +115,7 @@ pub enum ImageOperation {
 pub struct Operation {
     /// The operation.
     pub what: ImageOperation,
-    /// The image that has or gets all data, in operations with such an image.
+    /// The image that has or gets all data, in operations that have one.
     pub root: usize,
     /// Bytes of a block, where all have the same.
     pub n: usize,
@@ -227,7 +227,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
     }
 }
 
-/// So many blocks of `n` bytes, one after the other.
+/// Offsets and lengths of `count` blocks of `n` bytes, one after the other.
 fn blocks_of(n: usize, count: usize) -> Vec<(usize, usize)> {
     (0..count).map(|i| (i * n, n)).collect()
 }

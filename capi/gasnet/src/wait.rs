@@ -93,8 +93,8 @@ pub extern "C" fn gasneti_attend() {
     attend();
 }
 
-/// The program has tested for operations in vain, perhaps in a loop. GASNet's tests do not poll. But where
-/// one thread at a time makes calls nobody else polls meanwhile, and such a loop never ended.
+/// The program has tested for operations in vain, perhaps in a loop. GASNet's own tests do not poll. But
+/// where one thread at a time makes calls, nobody else polls meanwhile, and the loop would never end.
 pub fn in_vain(state: &ClientJob) -> c_int {
     if !state.parallel {
         attend();

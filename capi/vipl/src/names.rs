@@ -102,7 +102,7 @@ pub extern "C" fn VipNSGetHostByAddr(
         if (room as usize) <= text.len() {
             return Err(ERROR_RESOURCE);
         }
-        // SAFETY: there is room for so many octets, as C owes.
+        // SAFETY: the caller's buffer has room for this many octets, by the rules of the C interface.
         unsafe {
             name.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
             name.add(text.len()).write(0);

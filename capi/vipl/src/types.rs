@@ -80,7 +80,7 @@ impl NetAddress {
             return Err(INVALID_PARAMETER);
         }
         let (mut rank, mut discriminator) = ([0; HOST_BYTES], vec![0; rest.into()]);
-        // SAFETY: so many octets follow the lengths, as C owes.
+        // SAFETY: this many octets follow the lengths, by the rules of the C interface.
         unsafe {
             let octets = self.0.add(2).cast::<u8>();
             octets.copy_to_nonoverlapping(rank.as_mut_ptr(), HOST_BYTES);

@@ -54,7 +54,7 @@ fn read(at: *mut Control, is_receive: bool) -> Option<Descriptor> {
         return None;
     }
     let first = at.wrapping_add(1).cast::<DescriptorSegment>();
-    // SAFETY: so many segments follow, as C owes.
+    // SAFETY: `count` segments follow, by the rules of the C interface.
     let mut parts = (0..count).map(|i| unsafe { first.add(i).read() });
     let mut remote = || parts.next().map(|p| PeerMemory { memory: MemoryId::of(p.memory), at: p.at });
     let operation = match control.control & OPERATION {

@@ -213,8 +213,8 @@ impl HeaderHandlers {
 }
 
 impl Lapi {
-    /// Starts the messages of this rank, with so many counters at 0. All ranks have as many, and have the
-    /// same header handlers in the same order.
+    /// Starts the messages of this rank, with `counters` counters at 0. All ranks have as many, and have
+    /// the same header handlers in the same order.
     ///
     /// # Collective
     /// Over all ranks; acts as a barrier.
@@ -351,7 +351,7 @@ impl Lapi {
         self.counters[counter.0 as usize].store(value, Ordering::Release);
     }
 
-    /// Takes so many off a counter, if it is as high.
+    /// Subtracts `value` from a counter, if the counter is at least that high.
     fn take(&self, counter: CounterId, value: u64) -> bool {
         let counter = &self.counters[counter.0 as usize];
         // ORDER: Acquire; pairs with Release in `raise`.

@@ -72,7 +72,7 @@ pub(crate) struct Link {
     pub(crate) limit: u64,
     /// The message that the peer was asked about, and whether it may take its time.
     pub(crate) asking: Option<(u64, bool)>,
-    /// An RDMA write is under way; so many reads are.
+    /// An RDMA write is in progress; the number of reads that are.
     pub(crate) writing: bool,
     pub(crate) reading: u32,
     /// Keys of the peer's memory, by handle and kind of access, with the address of byte 0. `None`: asked.
@@ -84,7 +84,7 @@ pub(crate) struct Link {
     /// The peer waits for a receive for this message.
     pub(crate) asked: Option<u64>,
     arriving: BTreeMap<u64, Arriving>,
-    /// The peer has ended the connection after so many messages.
+    /// The peer has ended the connection after this many messages.
     pub(crate) bye: Option<u64>,
     /// Of an unreliable connection: one past the latest message that was whole, and which before it were.
     latest: u64,
@@ -116,7 +116,7 @@ impl Link {
         }
     }
 
-    /// The peer has posted so many receives.
+    /// The peer has posted this many receives.
     pub(crate) fn learn(&mut self, posted: u64) {
         // Packets overtake each other.
         self.limit = self.limit.max(posted);

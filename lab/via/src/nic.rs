@@ -235,7 +235,7 @@ impl Nic {
         self.agent.slow(|machine| machine.change_vi(vi, attributes))
     }
 
-    /// Makes a completion queue with room for so many entries.
+    /// Makes a completion queue with room for this many entries.
     ///
     /// # Errors
     /// No room at all.

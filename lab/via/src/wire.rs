@@ -29,7 +29,7 @@ pub(crate) enum Packet {
     Request { link: u32, peer: bool, local: Address, remote: Address, attributes: RemoteAttributes },
     /// The request of this link of the sender is over.
     Cancel { link: u32 },
-    /// Yes: `own` is the link of the other end, which has posted so many receives.
+    /// Yes: `own` is the link of the other end, which has posted `posted` receives.
     Accept { link: u32, own: u32, attributes: RemoteAttributes, posted: u64 },
     /// No.
     Refuse { link: u32, why: No },
@@ -38,7 +38,7 @@ pub(crate) enum Packet {
     /// The requester does not wait any more.
     Gone { link: u32 },
     /// The piece of message `number` that begins at byte `at`; the bytes follow the packet. `posted` is the
-    /// number of receives that the sender has posted. `written`: the message tells of an RDMA write of so
+    /// number of receives that the sender has posted. `written`: the message reports an RDMA write of this
     /// many bytes.
     Data {
         link: u32,
@@ -51,14 +51,14 @@ pub(crate) enum Packet {
     },
     /// Is there a receive for message `number`? `wait`: answer when there is.
     Ask { link: u32, number: u64, wait: bool },
-    /// So many receives are posted.
+    /// `posted` receives are posted.
     Posted { link: u32, posted: u64 },
-    /// So many messages are in place.
+    /// `count` messages are in place.
     Placed { link: u32, count: u64 },
     /// The connection has broken at message `number`; messages before it are in place.
     Broken { link: u32, number: u64, errors: Errors },
-    /// The connection is over, after so many messages of the sender, which has so many of the other end in
-    /// place.
+    /// The connection is over, after `sent` messages of the sender, which has `placed` of the other end's
+    /// in place.
     Bye { link: u32, sent: u64, placed: u64 },
     /// May the VI write to, or read, this memory?
     Resolve { link: u32, memory: u32, write: bool },

@@ -378,8 +378,8 @@ impl Host {
         fetched
     }
 
-    /// So many pages will soon be [fetched](Self::fetch): frames are freed for them, without waiting for any.
-    /// A later call replaces the number.
+    /// Announces that this many pages will soon be [fetched](Self::fetch): frames are freed for them,
+    /// without waiting for any. A later call replaces the number.
     pub fn expect(&mut self, pages: u32) {
         self.expected = pages;
     }

@@ -44,7 +44,7 @@ impl Appended {
         self.place.port
     }
 
-    /// Looks for the room that the port has freed, if a message of so many bytes does not fit.
+    /// Looks for the room that the port has freed, if a message of `len` bytes does not fit.
     fn look_for_room(&mut self, number: usize, len: u32) {
         let Some(arrivals) = self.memory.queue(number as u32) else { return };
         if !self.queue.fits(len) {

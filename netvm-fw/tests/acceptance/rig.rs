@@ -20,7 +20,7 @@ pub const P: u64 = PAGE as u64;
 /// Bytes of an appended queue; a port has room for the entries of two.
 pub const QUEUE_BYTES: u64 = 8 * P;
 
-/// So many seeds; `NETVM_FW_SEEDS` times as many in a long run.
+/// This many seeds; `NETVM_FW_SEEDS` times as many in a long run.
 pub fn seeds(n: u64) -> std::ops::Range<u64> {
     let times = std::env::var("NETVM_FW_SEEDS").ok().and_then(|times| times.parse().ok());
     0..n * times.unwrap_or(1)
@@ -34,7 +34,7 @@ pub struct Weather {
     pub dma: (u64, u64),
     pub page_in: (u64, u64),
     pub interrupt: (u64, u64),
-    /// One of so many packets comes twice; 0 = none does.
+    /// One packet of this many comes twice; 0: none does.
     pub copies: u64,
     /// Heads are announced before their packet.
     pub early: bool,
@@ -146,7 +146,7 @@ impl Rig {
         Rig::caching(nodes, geometry, weather, seed, 0)
     }
 
-    /// Of NICs that keep so many operands of atomics.
+    /// A rig whose NICs keep this many operands of atomics.
     pub fn caching(nodes: u32, geometry: Geometry, weather: Weather, seed: u64, operands: u32) -> Rig {
         let computer = |n| {
             let (host, nic) = table(geometry, seed ^ 77);
@@ -196,7 +196,7 @@ impl Rig {
         }
     }
 
-    /// Opens a port with an exported area of so many pages, at 16 pages above 0.
+    /// Opens a port with an exported area of this many pages, at 16 pages above 0.
     pub fn port(&mut self, node: usize, port: u16, pages: u64) -> Area {
         self.open(node, port, pages, Nic::open_port)
     }

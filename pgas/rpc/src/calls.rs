@@ -134,7 +134,7 @@ const ENDS: u64 = 3;
 const DONE: u64 = 4;
 /// or one that was taken from `words`,
 const TAKEN: u64 = 5;
-/// or an answer of so many bytes more, in `words`.
+/// or an answer in `words`, whose length is the state less this.
 const SHORT: u64 = 8;
 /// The part of a state that tells it.
 const STATE: u64 = 0xff;

@@ -110,7 +110,8 @@ use tasks::Tasks;
 use threads::{Inbox, Servers};
 use wire::{Small, To};
 
-/// From so many ranks on, what is sent goes by way of a third rank, so that more of it travels together.
+/// In a job of at least this many ranks, records go by way of a third rank, so that more of them travel
+/// together.
 const TWO_HOPS_FROM: u32 = 64;
 
 /// A thread of the program that waits, and serves: those that serve beside it need not.

@@ -149,7 +149,7 @@ impl Outbox {
         lane.sent.get().saturating_sub(lane.served.load(Ordering::Relaxed)) < WINDOW_BYTES
     }
 
-    /// Handler: so many bytes in all have been served.
+    /// Handler: a rank has served this many bytes in all.
     pub(crate) fn told_served(&self, by: RankId, args: &[u32]) {
         let &[low, high] = args else { return };
         let lane = self.lane(by);
@@ -159,8 +159,9 @@ impl Outbox {
         lane.served.fetch_max(served, Ordering::Relaxed);
     }
 
-    /// So many more bytes of a rank's have been served here. It is told after each quarter of the window that
-    /// the own thread has served, or the others: at most half of the window is served and not told of.
+    /// Counts bytes from a rank that were served here. The rank is told after each quarter of the window
+    /// that the own thread has served, or the other threads have; so at most half of the window is served
+    /// and not reported.
     pub(crate) fn has_served(&self, from: RankId, bytes: usize) {
         let Added { before, after } = self.lane(from).consumed.add(self.own.is_here(), bytes as u64);
         let quarter = WINDOW_BYTES / 4;

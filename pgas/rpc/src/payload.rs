@@ -136,8 +136,8 @@ impl Payloads {
         Some(keys)
     }
 
-    /// Handler: keys for a record that was offered; none if it was refused. Whether such a record was offered
-    /// to that rank.
+    /// Handler: keys for a record that was offered; none if it was refused. Returns whether this record was
+    /// offered to that rank.
     pub(crate) fn granted(&self, from: RankId, number: u32, keys: Vec<RegionKey>) -> bool {
         let mut all = lock(&self.held);
         let fits =

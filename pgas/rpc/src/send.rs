@@ -15,7 +15,7 @@ pub(crate) const BATCH: u8 = FIRST_CLIENT_HANDLER - 1;
 /// The handler of batches that have none: nothing of them concerns the handler, so it does not look into
 /// them.
 pub(crate) const RECORDS: u8 = FIRST_CLIENT_HANDLER - 5;
-/// The handler of a rank's word that it has served so many bytes of the sender's.
+/// The handler of a rank's message that it has served a number of the sender's bytes.
 pub(crate) const SERVED: u8 = FIRST_CLIENT_HANDLER - 2;
 /// The handler of offers of payloads, and that of the keys they are answered with.
 pub(crate) const OFFER: u8 = FIRST_CLIENT_HANDLER - 3;

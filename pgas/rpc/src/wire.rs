@@ -102,10 +102,10 @@ pub struct Short {
 }
 
 impl Short {
-    /// As many of the bytes of these words.
+    /// The first `len` bytes of these words.
     ///
     /// # Panics
-    /// There are not so many.
+    /// `len` is more than there are.
     #[inline]
     pub fn of_words(words: [u64; SHORT_WORDS], len: usize) -> Short {
         assert!(len <= 8 * SHORT_WORDS, "{len} bytes are not few");
@@ -167,7 +167,7 @@ impl Small {
         take(&mut rest).ok().filter(|record| rest.is_empty() && record.is_short())
     }
 
-    /// The body of [`Small::record`], of so many bytes.
+    /// The body of [`Small::record`], `len` bytes.
     #[inline]
     pub(crate) fn body(&self, len: usize) -> Short {
         let [_, _, _, a, b, c] = self.words;
@@ -248,7 +248,8 @@ impl ArrivedRecord<'_> {
         self.keys.is_empty() && !self.whole
     }
 
-    /// Whether the ranks that it names can be those of a record that comes to rank `me` of so many.
+    /// Whether the ranks that the record names can be those of a record that arrives at rank `me` of `size`
+    /// ranks.
     #[inline]
     pub(crate) fn is_possible(&self, me: RankId, size: u32) -> bool {
         match self.to {

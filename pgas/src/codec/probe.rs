@@ -78,7 +78,7 @@ fn asks<T: DeserializeOwned>() -> bool {
 /// Gives samples.
 struct Probe {
     asks: bool,
-    /// The variant that enums give, as far as they have so many.
+    /// The number of the variant that enums give, where they have one of that number.
     reading: usize,
     /// Most variants of an enum.
     variants: usize,
@@ -199,7 +199,7 @@ impl<'de> de::Deserializer<'de> for &mut Probe {
     }
 }
 
-/// So many samples.
+/// A number of samples.
 struct Samples<'p> {
     probe: &'p mut Probe,
     left: usize,
@@ -233,7 +233,7 @@ impl<'de> de::MapAccess<'de> for Samples<'_> {
     }
 }
 
-/// A variant of so many.
+/// A variant of an enum, by its number.
 struct Variant<'p> {
     probe: &'p mut Probe,
     of: usize,

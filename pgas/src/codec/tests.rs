@@ -296,7 +296,7 @@ mod attributes {
             #[serde(flatten)]
             inner: Inner,
         }
-        /// Where only one variant has such a type, deep in it.
+        /// Only one variant contains a type that asks, deep inside.
         #[derive(Debug, Serialize, Deserialize)]
         enum Late {
             A,

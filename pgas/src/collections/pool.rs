@@ -53,7 +53,7 @@ impl<T> core::fmt::Debug for WorkPool<T> {
     }
 }
 
-/// Works on at most so many items of a stack.
+/// Works on items of a stack, at most this many.
 type Body<T> = Box<dyn FnMut(&mut Vec<T>, usize) + Send>;
 
 struct PoolPart<T>(Mutex<Queue<T>>);

@@ -166,7 +166,7 @@ const ENOUGH: usize = 60;
 pub fn unit(random: &mut Random, out: &mut String) {
     let mut body = String::with_capacity(300);
     let mut maker = Maker { random, out: &mut body, used: 0 };
-    // So many that hardly two units are alike.
+    // With this many declarations hardly two units are alike.
     while maker.out.len() < 50 {
         maker.item();
     }

@@ -18,7 +18,7 @@ pub enum At {
         /// Pointer and distance.
         args: String,
     },
-    /// So many bytes on from a place.
+    /// A place this many bytes after another.
     Offset(Box<At>, u64),
     /// Anything else.
     Other(String),

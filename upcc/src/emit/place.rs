@@ -160,7 +160,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// So many objects on, or `back`.
+    /// A step of `count` objects, subtracted if `back`.
     pub(super) fn by(&mut self, count: &Expr, back: bool) -> By {
         By { distance: self.distance(count), back, up: !back && count.int().is_some_and(|v| v >= 0) }
     }

@@ -32,12 +32,12 @@ use crate::ir::{Blocks, Context, CountStep, OwnIterations, Share, Style};
 use crate::lower;
 use std::rc::Rc;
 
-/// Whose iteration it is.
+/// The owner of an iteration: the thread that executes it.
 enum Owner<'a> {
-    /// That of this element.
+    /// The owner of this element.
     Element(Box<Element<'a>>, &'a Expr),
-    /// That of an element in a row of so many, the rows counted by the variable: blocks are whole numbers of
-    /// rows.
+    /// The owner of an element in a row of `row` elements, where the loop variable counts rows. A block
+    /// holds `rows` whole rows.
     Row { place: &'a Expr, row: u64, rows: u64 },
     /// Thread `e mod THREADS`.
     Number(&'a Expr),

@@ -374,7 +374,7 @@ unsafe fn max_to(call: &str, kind: c_int, tm: *const Object<Team>, rank: u32, na
 macro_rules! limits {
     ($($max:ident, $lub:ident: $kind:ident;)*) => {
         $(
-            /// Largest payload of such a message.
+            /// Largest payload of a message with these parameters.
             ///
             /// # Safety
             /// `tm` names a team or a pair.
@@ -390,7 +390,7 @@ macro_rules! limits {
                 unsafe { max_to(stringify!($max), $kind, tm, rank, nargs) }
             }
 
-            /// Largest payload of such a message to anyone, with any number of arguments.
+            /// Largest payload of a message with these parameters to anyone, with any number of arguments.
             #[unsafe(no_mangle)]
             pub extern "C" fn $lub() -> usize {
                 max(stringify!($lub), $kind, None, 0)

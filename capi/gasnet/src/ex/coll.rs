@@ -48,7 +48,7 @@ impl Client {
 fn by_client(client: Client, element: usize, commutes: bool) -> Reduction {
     let combine = move |first: *mut u8, second: *const u8, bytes: usize| {
         let count = bytes / element;
-        // SAFETY: two vectors of so many elements, aligned for a type of their size.
+        // SAFETY: two vectors of `count` elements, aligned for a type of their size.
         unsafe {
             if commutes {
                 return client.call(second, first, count);

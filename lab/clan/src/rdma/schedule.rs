@@ -64,7 +64,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// All steps until nothing is active, with so many groups in each queue.
+    /// All steps until nothing is active, with `left` groups in each queue.
     fn steps(schedule: &mut Schedule, left: &mut [u32]) -> Vec<Next> {
         let mut steps = Vec::new();
         loop {

@@ -36,7 +36,7 @@ fn step(value: u32, [_, _, what, a, b, result]: Note) -> Option<u32> {
     }
 }
 
-/// Whether there is such an order, starting with this value.
+/// Whether the operations have an order in which all of their results are right, beginning with this value.
 fn is_linearizable(notes: &[Note], value: u32) -> bool {
     assert!(notes.len() <= 64);
     let all = if notes.len() == 64 { u64::MAX } else { (1 << notes.len()) - 1 };

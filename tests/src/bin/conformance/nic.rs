@@ -263,8 +263,8 @@ fn monitor(cx: &Cx) {
     buffer(cx, 3, rounds(cx) / 4);
 }
 
-/// A buffer of so many numbers in a monitor: half of the ranks put in, the others take out, each pair of them
-/// so many.
+/// A buffer of `size` numbers in a monitor. Half of the ranks put numbers in and the others take them out;
+/// `numbers` for each pair of ranks.
 fn buffer(cx: &Cx, size: u64, numbers: u64) {
     let mut monitor = Monitor::new(cx.rank, RankId(0)).expect("room");
     let mut room = WaitQueue::new(cx.rank, RankId(0)).expect("room");
@@ -272,7 +272,7 @@ fn buffer(cx: &Cx, size: u64, numbers: u64) {
     let (fill, sum) = (state, state.add(1));
     let (putters, takers) = (cx.size().div_ceil(2), cx.size() / 2);
     if takers > 0 {
-        // So many that it comes out even.
+        // Both sides handle the same total.
         let each = numbers * u64::from(if cx.me().is_multiple_of(2) { takers } else { putters });
         for _ in 0..each {
             monitor.enter();

@@ -334,7 +334,7 @@ fn pieces<'a>(mut bytes: &'a [u8], rng: &mut Rng) -> Vec<IoSlice<'a>> {
     pieces
 }
 
-/// Buffers of random lengths, none among them, of so many bytes together.
+/// Buffers of random lengths, including 0, with `room` bytes together.
 fn buffers(mut room: usize, rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut buffers = Vec::new();
     while room > 0 && buffers.len() + 1 < MOST_BUFFERS {

@@ -15,7 +15,7 @@ const ETHERNET: usize = 14;
 /// Behind an IPv4 header without options.
 const UDP: usize = ETHERNET + 20;
 const PAYLOAD: usize = UDP + 8;
-/// Of every so many packets one is sent again, as the wire would be full otherwise.
+/// One packet of this many is sent again; more would fill the wire.
 const SHARE: u64 = 3;
 
 /// Attacks what passes an interface until it gets SIGTERM; then says how often.

@@ -107,7 +107,7 @@ fn forget_elsewhere(rank: &'static Rank) {
     rank.request_short(peer, NOTHING, &[]).unwrap();
 }
 
-/// Threads that are over have forgotten so many that there is no room left.
+/// Threads prepare messages and forget them until there is no room left; then they end.
 fn forget_all_elsewhere(rank: &'static Rank) {
     rank.register(NOTHING, Handler::new(|_, _| ())).unwrap();
     rank.barrier();
