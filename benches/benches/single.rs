@@ -27,8 +27,8 @@ fn rank_operations(c: &mut Criterion) {
     let at: GlobalPtr<u64> = GlobalPtr::new(rank.id(), rank.allocate(4096, 64).expect("room"));
     c.bench_function("write 8 bytes", |b| b.iter(|| rank.write(black_box(at), black_box(1))));
     c.bench_function("read 8 bytes", |b| b.iter(|| rank.read(black_box(at))));
-    c.bench_function("fetch_add", |b| b.iter(|| rank.fetch_add(black_box(at), 1)));
-    c.bench_function("compare_swap", |b| b.iter(|| rank.compare_swap(black_box(at), 1, 2)));
+    c.bench_function("fetch_add", |b| b.iter(|| rank.atomics().fetch_add(black_box(at), 1)));
+    c.bench_function("compare_swap", |b| b.iter(|| rank.atomics().compare_swap(black_box(at), 1, 2)));
     c.bench_function("write_nb 64 bytes and wait", |b| {
         let mut buffer = vec![1u64; 8];
         b.iter(|| buffer = rank.write_nb(black_box(at), std::mem::take(&mut buffer)).wait());

@@ -180,7 +180,7 @@ impl Image {
                 if let (true, Some((remote, local))) = (direct, shapes) {
                     let (to, from_shape) = (local.shape(here.at), remote.shape(there.at));
                     // SAFETY: (1); both have the same elements.
-                    unsafe { self.rank.get_shape(to, from.location.rank, from_shape, 0) };
+                    unsafe { self.rank.shapes().get(to, from.location.rank, from_shape, 0) };
                     return Ok(());
                 }
                 // SAFETY: (1).
@@ -213,7 +213,7 @@ impl Image {
             }
         };
         // SAFETY: the copy has as many bytes; the source is owed by the caller.
-        unsafe { self.rank.get_shape(to, from.location.rank, source, 0) };
+        unsafe { self.rank.shapes().get(to, from.location.rank, source, 0) };
         copy
     }
 
@@ -292,9 +292,9 @@ impl Image {
         // SAFETY: owed by the caller.
         unsafe {
             if self.later(rank, reach(there, bytes)) {
-                self.rank.put_shape_nbi(rank, to, 0, from, gasnet::Local::Now);
+                self.rank.shapes().put_nbi(rank, to, 0, from, gasnet::Local::Now);
             } else {
-                self.rank.put_shape(rank, to, 0, from);
+                self.rank.shapes().put(rank, to, 0, from);
             }
         }
     }

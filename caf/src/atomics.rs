@@ -52,7 +52,7 @@ impl Image {
         }
         self.begin_look();
         let operation = Operation { function, word: WordType::U32 };
-        let old = self.rank.atomic(place.rank, place.offset, operation, a.into(), b.into());
+        let old = self.rank.atomics().apply(place.rank, place.offset, operation, a.into(), b.into());
         if matches!(function, Function::Get | Function::CompareSwap) {
             self.looked_at(place.rank, place.offset, old);
         }

@@ -49,7 +49,7 @@ impl Image {
 
     /// An operation on a word; returns what it was. It acquires and releases.
     pub fn word(&self, at: Word, function: Function, a: u64, b: u64) -> u64 {
-        self.rank.atomic(at.rank, at.offset, Operation { function, word: WordType::U64 }, a, b)
+        self.rank.atomics().apply(at.rank, at.offset, Operation { function, word: WordType::U64 }, a, b)
     }
 
     /// Reads a word.

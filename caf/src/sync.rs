@@ -95,7 +95,7 @@ impl Image {
     #[expect(unsafe_code, reason = "the operation could write an old value")]
     fn start_set(&self, at: Word, value: u64) {
         // SAFETY: the old value goes nowhere.
-        unsafe { self.rank.atomic_nbi(at.rank, at.offset, SET, [value, 0], std::ptr::null_mut()) };
+        unsafe { self.rank.atomics().apply_nbi(at.rank, at.offset, SET, [value, 0], std::ptr::null_mut()) };
     }
 }
 

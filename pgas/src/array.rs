@@ -166,7 +166,7 @@ impl<T: Plain> Array<T> {
             }
             return at;
         }
-        rank.allocate_kept(bytes, ALIGN).unwrap_or_else(|e| {
+        rank.kept().allocate(bytes, ALIGN).unwrap_or_else(|e| {
             world.abort(&format!("an array of {len} elements of {} bytes: {e}", size_of::<T>()))
         })
     }

@@ -1,6 +1,6 @@
 //! The memory of arrays, element by element.
 //!
-//! Arrays lie in *kept memory* ([`Rank::allocate_kept`](gasnet::Rank::allocate_kept)), which only this
+//! Arrays lie in *kept memory* ([`KeptCalls::allocate`](gasnet::KeptCalls::allocate)), which only this
 //! module and the slices and words of `memory.rs` reach: safe calls of the crate `gasnet` are checked against
 //! the end of the segments. All ranks have agreed on where each array lies.
 #![expect(unsafe_code, reason = "vouches that phases keep references and accesses apart")]
@@ -16,7 +16,7 @@ use gasnet::{GlobalPtr, Pending};
 pub(crate) fn read<T: Plain>(world: World, from: GlobalPtr<T>, values: &mut [T]) {
     // SAFETY: memory of arrays is this crate's alone, and has `&mut` to it in the phase `local` only, where
     // the part can be had as a slice. There nobody reads it by this.
-    unsafe { world.0.rank.read_kept(from, values) }
+    unsafe { world.0.rank.kept().read(from, values) }
 }
 
 /// Reads an element, as [`read`].
@@ -31,7 +31,7 @@ pub(crate) fn get<T: Plain>(world: World, from: GlobalPtr<T>) -> T {
 pub(crate) fn ahead<'a, T: Plain>(world: World, from: GlobalPtr<T>, count: usize) -> Pending<'a, T> {
     // SAFETY: as in `read`; the phase waits for the handle, and one that is forgotten reads into memory that
     // is leaked, of which nobody learns.
-    unsafe { world.0.rank.read_kept_nb(from, count) }
+    unsafe { world.0.rank.kept().read_nb(from, count) }
 }
 
 /// A part of a block of a matrix.
@@ -63,7 +63,7 @@ pub(crate) fn read_block<T: Plain>(
     // the last event is done.
     let start = |part: &BlockPart<T>| unsafe {
         let size = (part.rows, part.columns);
-        rank.start_read_kept_rows(part.from, part.step, size, to.add(part.first), columns)
+        rank.kept().start_read_rows(part.from, part.step, size, to.add(part.first), columns)
     };
     let events: Vec<_> = parts.iter().map(start).collect();
     events.into_iter().for_each(|event| rank.wait(event));
@@ -76,11 +76,11 @@ pub(crate) fn read_block<T: Plain>(
 pub(crate) fn write<T: Plain>(world: World, to: GlobalPtr<T>, values: &[T]) {
     // SAFETY: memory of arrays is this crate's alone, and has references to it in the phases `read` and
     // `local` only, where the part can be had as a slice. There nobody writes it by this.
-    unsafe { world.0.rank.write_kept(to, values) }
+    unsafe { world.0.rank.kept().write(to, values) }
 }
 
 /// Updates a word of this rank's own part, in the phase in which all update.
 pub(crate) fn update(world: World, offset: u64, op: Operation, value: u64) {
     // SAFETY: as in `write`: there are no references in this phase.
-    unsafe { world.0.rank.atomic_kept(world.0.rank.id(), offset, op, value, 0) };
+    unsafe { world.0.rank.kept().atomic(world.0.rank.id(), offset, op, value, 0) };
 }

@@ -9,7 +9,7 @@ use gasnet::coll::Word;
 
 /// Whether this rank's part can be had as a slice. Elsewhere its pages come and go, and it has to be copied.
 pub(crate) fn has_part<T: Plain>(array: &Array<T>) -> bool {
-    array.local_len() == 0 || array.world.0.rank.kept_address(array.first, array.local_len()).is_some()
+    array.local_len() == 0 || array.world.0.rank.kept().address(array.first, array.local_len()).is_some()
 }
 
 /// This rank's part, in a phase in which nobody else touches it.
@@ -17,7 +17,7 @@ pub(crate) fn part<T: Plain>(array: &mut Array<T>, len: usize) -> Option<&mut [T
     if len == 0 {
         return Some(&mut []);
     }
-    let at = array.world.0.rank.kept_address(array.first, len)?;
+    let at = array.world.0.rank.kept().address(array.first, len)?;
     // SAFETY: the memory of the part, which no other array uses before this one is dropped; any bytes are a
     // value. Only phases of this array reach it. The caller is in one of them, `local`, in which ranks use
     // their own parts only, and the array is borrowed for as long as the slice is.
@@ -26,7 +26,9 @@ pub(crate) fn part<T: Plain>(array: &mut Array<T>, len: usize) -> Option<&mut [T
 
 /// This rank's part, in a phase in which nobody writes it.
 pub(crate) fn shared_part<T: Plain>(array: &Array<T>, len: usize) -> &[T] {
-    let Some(at) = array.world.0.rank.kept_address(array.first, len).filter(|_| len > 0) else { return &[] };
+    let Some(at) = array.world.0.rank.kept().address(array.first, len).filter(|_| len > 0) else {
+        return &[];
+    };
     // SAFETY: as in `part`; the caller is in the phase `read`, in which nobody writes.
     unsafe { core::slice::from_raw_parts(at, len) }
 }
@@ -37,7 +39,7 @@ fn parts<T: Plain>(array: &Array<T>) -> Box<[*mut u8]> {
     // As long as each rank's part may be: all of it is inside the segment.
     let len = array.map.largest_part();
     let first =
-        |rank| if len == 0 { None } else { world.0.rank.kept_address(array.first.on(RankId(rank)), len) };
+        |rank| if len == 0 { None } else { world.0.rank.kept().address(array.first.on(RankId(rank)), len) };
     world.ranks().map(|rank| first(rank).map_or(core::ptr::null_mut(), |at| at.cast())).collect()
 }
 

@@ -25,7 +25,7 @@ fn medley(rank: &Rank) -> u64 {
     let mut back = vec![0u64; 5000];
     rank.read_slice(word(next, 100), &mut back);
     assert_eq!(bulk, back);
-    rank.fetch_add(word(0, 1), u64::from(me));
+    rank.atomics().fetch_add(word(0, 1), u64::from(me));
     rank.barrier();
     let sum = rank.read(word(0, 1));
     assert_eq!(sum, u64::from(n * (n - 1) / 2));
@@ -188,7 +188,7 @@ fn times_are_the_models() {
                 let begin = gasnet_sim::now().unwrap();
                 if rank.id().0 == 0 {
                     // An atomic is a message and its reply.
-                    rank.fetch_add(word(1, 1), 1);
+                    rank.atomics().fetch_add(word(1, 1), 1);
                 }
                 (put, gasnet_sim::now().unwrap().since(begin))
             })

@@ -84,7 +84,7 @@ fn every_strategy_finds_what_costs_hide() {
 fn what_is_right_stays_right() {
     let right = |rank: &Rank| {
         let (me, n) = (rank.id().0, rank.size());
-        rank.fetch_add(word(0, 2), u64::from(me));
+        rank.atomics().fetch_add(word(0, 2), u64::from(me));
         for round in 0..3 {
             rank.write(word((me + 1) % n, 8 + u64::from(me)), round + u64::from(me));
             rank.barrier();
@@ -130,7 +130,7 @@ fn whoever_polls_lets_the_others_go_on() {
 fn hardships_cost_time_and_change_no_result() {
     let program = |rank: &Rank| {
         for i in 0..20 {
-            rank.fetch_add(word((rank.id().0 + 1) % RANKS, 0), i);
+            rank.atomics().fetch_add(word((rank.id().0 + 1) % RANKS, 0), i);
         }
         rank.barrier();
         rank.read(word(rank.id().0, 0))

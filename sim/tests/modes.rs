@@ -25,7 +25,7 @@ fn traffic(rank: &Rank) -> u64 {
             assert!(back == data, "{len} words at {at} of {peer}");
             sum += back[len / 2] & 0xffff;
         }
-        rank.fetch_add(word((me + 1) % n, u64::from(n) * area), 1);
+        rank.atomics().fetch_add(word((me + 1) % n, u64::from(n) * area), 1);
         if round % 4 == 0 {
             rank.barrier();
         }

@@ -343,7 +343,7 @@ impl Core {
 
     #[cold]
     fn amo_away(&self, t: u32, o: u64, operation: Operation, a: u64, b: u64) -> u64 {
-        self.rank.atomic(self.target("atomic operation", t, (o, 8)), o, operation, a, b)
+        self.rank.atomics().apply(self.target("atomic operation", t, (o, 8)), o, operation, a, b)
     }
 
     /// An atomic operation of the core on offset `o` of thread `t`; returns the old value.
@@ -355,9 +355,9 @@ impl Core {
         self.check_word((t, o), op);
         let target = self.target("atomic operation", t, (o, 8));
         if !matches!(op.function, Function::Get | Function::CompareSwap) {
-            return self.rank.atomic(target, o, op, a, b);
+            return self.rank.atomics().apply(target, o, op, a, b);
         }
-        let old = self.rank.atomic(target, o, op, a, b);
+        let old = self.rank.atomics().apply(target, o, op, a, b);
         self.looked(found(t, o, old), None);
         old
     }

@@ -88,7 +88,7 @@ fn exported(rank: &Rank, bytes: usize) -> Result<(GlobalPtr<u8>, RegionKey), Box
     let peer = RankId(1 - rank.id().0);
     rank.write_slice(own, &vec![0; bytes]);
     // The region lives as long as the program.
-    let region = std::mem::ManuallyDrop::new(rank.export_segment(own, bytes, Modes::WRITE)?);
+    let region = std::mem::ManuallyDrop::new(rank.regions().export_segment(own, bytes, Modes::WRITE)?);
     rank.write_slice(own.add(bytes).on(peer), bytemuck::bytes_of(&region.key()));
     rank.barrier();
     let mut key = [0; size_of::<RegionKey>()];
@@ -133,7 +133,7 @@ fn ladder(rank: &Rank) -> Outcome {
             Ok::<(), Box<dyn Error>>(())
         };
         let mut take_stored = |i: u32| {
-            rank.wait_until("a message", || rank.load_word(own.cast()) as u32 == i);
+            rank.wait_until("a message", || rank.atomics().load(own.cast()) as u32 == i);
             rank.read_slice(own.add(DATA), black_box(&mut got));
             Ok(())
         };
@@ -241,7 +241,7 @@ fn overtake(rank: &'static Rank) -> Outcome {
     let (bulk, count) = (argument(2, 0), 20);
     let (own, key) = exported(rank, 64 + PIECE)?;
     let streams = Streams::new(rank, 2, StreamConfig::default())?;
-    let credit = || rank.load_word(own.cast()) as u32;
+    let credit = || rank.atomics().load(own.cast()) as u32;
     let mut next = 0;
     if rank.id().0 == 0 {
         let mut ask = streams.connect(RankId(1))?;
@@ -374,7 +374,7 @@ fn active(rank: &Rank) -> Outcome {
                         rank.poll();
                     }
                 }
-                rank.swap_word(watch.memory(peer).add(answer as usize).cast(), round);
+                rank.atomics().swap(watch.memory(peer).add(answer as usize).cast(), round);
             }
             // Quiet for the other way.
             wires.iter_mut().for_each(|wire| wire.disarm());
@@ -640,7 +640,7 @@ fn vi_write(rank: &'static Rank) -> Outcome {
 /// has as many pages.
 fn region_put(rank: &'static Rank) -> Outcome {
     let (words, count) = (16 * PAGE / 8, 20_000);
-    let vector = rank.export_vec(vec![0u64; words], Modes::WRITE)?;
+    let vector = rank.regions().export_vec(vec![0u64; words], Modes::WRITE)?;
     let own = GlobalPtr::<u8>::new(rank.id(), rank.allocate((words * 8 + PAGE) as u64, PAGE as u64)?);
     let peer = own.on(RankId(1 - rank.id().0));
     rank.write_slice(peer, bytemuck::bytes_of(&vector.key()));
@@ -654,7 +654,7 @@ fn region_put(rank: &'static Rank) -> Outcome {
             return Ok(vec![]);
         }
         let start = Instant::now();
-        places().try_for_each(|at| rank.region_write(&key, 8 * at, &[at]))?;
+        places().try_for_each(|at| rank.region(&key).write(8 * at, &[at]))?;
         let region = ns_each(start, count);
         let start = Instant::now();
         places().for_each(|at| rank.write(peer.add(PAGE + 8 * at as usize).cast::<u64>(), at));

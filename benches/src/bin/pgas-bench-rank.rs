@@ -342,12 +342,12 @@ fn rows(rank: &Rank) {
             let values = &mut values[..columns * count];
             let start = Instant::now();
             for _ in 0..times {
-                rank.write_rows(at, 2 * columns, columns, black_box(&*values));
+                rank.shapes().write_rows(at, 2 * columns, columns, black_box(&*values));
             }
             results.push((written, ns_each(start, times)));
             let start = Instant::now();
             for _ in 0..times {
-                rank.read_rows(at, 2 * columns, columns, black_box(&mut *values));
+                rank.shapes().read_rows(at, 2 * columns, columns, black_box(&mut *values));
             }
             results.push((read, ns_each(start, times)));
         }
@@ -648,7 +648,7 @@ fn fadd(rank: &Rank) {
     batches(rank, || {
         let start = Instant::now();
         for _ in 0..count {
-            black_box(rank.fetch_add(word, 1));
+            black_box(rank.atomics().fetch_add(word, 1));
         }
         rank.barrier();
         vec![("fadd", ns_each(start, count))]
@@ -668,7 +668,7 @@ fn start(rank: &Rank, begun: Instant) {
     for (i, name) in ["Rss:", "Pss:"].iter().enumerate() {
         let kib = memory.lines().find_map(|line| line.strip_prefix(name));
         let kib = kib.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0);
-        rank.fetch_add(sums.add(i), kib);
+        rank.atomics().fetch_add(sums.add(i), kib);
     }
     rank.barrier();
     if rank.id().0 == 0 {

@@ -45,21 +45,21 @@ pub(crate) unsafe fn transfer(
     let (rank, to) = (state.rank, RankId(node));
     let (base, size) = rank.table().get(to).map_or((0, 0), |entry| (entry.addr, entry.size));
     // SAFETY: the caller's promise.
-    if unsafe { rank.copy_shape(get, to, remote, base, local) } {
+    if unsafe { rank.shapes().copy(get, to, remote, base, local) } {
         return 0;
     }
-    if !rank.shapes_fit(to, remote, base, local) {
+    if !rank.shapes().fit(to, remote, base, local) {
         refuse(call, node, (base, size), remote, local);
     }
     // SAFETY: the caller's promise.
     unsafe {
         match (mode, get) {
-            (0, false) => rank.put_shape(to, remote, base, local),
-            (0, true) => rank.get_shape(local, to, remote, base),
-            (1, false) => return rank.put_shape_nb(to, remote, base, local, source).into_raw() as usize,
-            (1, true) => return rank.get_shape_nb(local, to, remote, base).into_raw() as usize,
-            (_, false) => rank.put_shape_nbi(to, remote, base, local, source),
-            (_, true) => rank.get_shape_nbi(local, to, remote, base),
+            (0, false) => rank.shapes().put(to, remote, base, local),
+            (0, true) => rank.shapes().get(local, to, remote, base),
+            (1, false) => return rank.shapes().put_nb(to, remote, base, local, source).into_raw() as usize,
+            (1, true) => return rank.shapes().get_nb(local, to, remote, base).into_raw() as usize,
+            (_, false) => rank.shapes().put_nbi(to, remote, base, local, source),
+            (_, true) => rank.shapes().get_nbi(local, to, remote, base),
         }
     }
     0

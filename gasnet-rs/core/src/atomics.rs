@@ -8,6 +8,7 @@
 
 use crate::{Rank, RankId};
 use gasnet_wire::event::{Event, Implicit, Refused};
+use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place};
 use gasnet_wire::transfer::Away;
 
@@ -16,37 +17,22 @@ use gasnet_wire::apply::put_old;
 pub use gasnet_ops::{Function, Operation, WordType};
 pub use gasnet_wire::apply::apply;
 
-impl Rank {
-    /// Does an atomic operation on the word at byte `offset` of a rank's segment and returns the old value as
-    /// bits (32-bit types zero-extended).
-    ///
-    /// # One-sided
-    /// # Completion
-    /// On return the operation is done.
-    ///
-    /// # Panics
-    /// Ends the job when the word is outside the segment or not aligned to its width, or its type lacks the
-    /// function.
-    #[inline]
-    pub fn atomic(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
-        match self.word_at(rank, offset, op) {
-            // SAFETY: inside a mapped segment and aligned.
-            Place::Here(at) => unsafe { apply(at, op, a, b) },
-            Place::Away => self.atomic_away(rank, offset, op, [a, b]),
-        }
-    }
+/// A function on words of 64 bits.
+pub(crate) fn on_words(function: Function) -> Operation {
+    Operation { function, word: WordType::U64 }
+}
 
-    /// [`Rank::atomic`] on a word that may lie in [kept memory](Rank::attach_and_keep).
-    ///
-    /// # Safety
-    /// 1. Who was given that memory ([`Rank::allocate_kept`]) permits it (owed by the caller).
+/// Atomic operations on words of any rank's segment: [`Rank::atomics`].
+#[derive(Debug, Clone, Copy)]
+pub struct AtomicCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
+
+impl Rank {
+    /// Atomic operations on words of any rank's segment.
     #[inline]
-    pub unsafe fn atomic_kept(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
-        match self.word_in(self.wire.segments.whole_at(rank, offset, op.width()), rank, offset, op) {
-            // SAFETY: mapped and aligned; (1).
-            Place::Here(at) => unsafe { apply(at, op, a, b) },
-            Place::Away => self.atomic_away(rank, offset, op, [a, b]),
-        }
+    pub fn atomics(&self) -> AtomicCalls<'_> {
+        AtomicCalls { rank: self }
     }
 
     /// Where a word is. Ends the job for an operation that there is not.
@@ -57,7 +43,7 @@ impl Rank {
 
     /// The place of a word, checked.
     #[inline(always)]
-    fn word_in(&self, place: Option<Place>, rank: RankId, offset: u64, op: Operation) -> Place {
+    pub(crate) fn word_in(&self, place: Option<Place>, rank: RankId, offset: u64, op: Operation) -> Place {
         let address = match place {
             Some(Place::Here(at)) => at.addr(),
             _ => self.owners_address(rank, offset),
@@ -75,7 +61,7 @@ impl Rank {
 
     /// An operation on a word that was checked, and is not mapped here.
     #[cold]
-    fn atomic_away(&self, rank: RankId, offset: u64, op: Operation, operands: [u64; 2]) -> u64 {
+    pub(crate) fn atomic_away(&self, rank: RankId, offset: u64, op: Operation, operands: [u64; 2]) -> u64 {
         let mut old = 0u64;
         let result = (&raw mut old).cast::<u8>();
         // The low-order bytes of a value of 64 bits.
@@ -90,115 +76,6 @@ impl Rank {
         self.wait_for("a remote atomic", Some(rank), || self.test_quietly(event));
         // SAFETY: nobody writes it any more.
         unsafe { (&raw const old).read_volatile() }
-    }
-
-    /// Starts an atomic operation; the word's old value goes to `old`, in as many bytes as the word has,
-    /// unless that is null.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// When the event is done, so is the operation, and the old value is there.
-    ///
-    /// # Safety
-    /// 1. `old` is null, or valid for writes of the word and used by nobody until the event is done (owed by
-    ///    the caller).
-    ///
-    /// # Panics
-    /// As [`Rank::atomic`].
-    #[inline]
-    pub unsafe fn atomic_nb(
-        &self,
-        rank: RankId,
-        offset: u64,
-        op: Operation,
-        operands: [u64; 2],
-        old: *mut u8,
-    ) -> Event {
-        // SAFETY: (1). Not immediate, and so not refused.
-        unsafe { self.start_atomic(rank, offset, op, operands, old, false) }.unwrap_or(Event::DONE)
-    }
-
-    /// [`Rank::atomic_nb`] as an implicit operation of this thread: what only sets a word counts as a put,
-    /// reading one as a get, and everything else as a [read-modify-write](crate::Categories::RMWS).
-    ///
-    /// # Safety
-    /// As [`Rank::atomic_nb`], until the implicit operations of this kind (or the region) are synchronised.
-    ///
-    /// # Panics
-    /// As [`Rank::atomic`].
-    #[inline]
-    pub unsafe fn atomic_nbi(
-        &self,
-        rank: RankId,
-        offset: u64,
-        op: Operation,
-        operands: [u64; 2],
-        old: *mut u8,
-    ) {
-        // SAFETY: owed by the caller. Not immediate, and so not refused.
-        unsafe { self.start_atomic_implicit(rank, offset, op, operands, old, false) }.unwrap_or(());
-    }
-
-    /// [`Rank::atomic_nb`], which with `immediate` may be refused.
-    ///
-    /// # Errors
-    /// `immediate`, and there is no room: nothing was done.
-    ///
-    /// # Safety
-    /// As [`Rank::atomic_nb`].
-    ///
-    /// # Panics
-    /// As [`Rank::atomic`].
-    #[inline]
-    pub unsafe fn start_atomic(
-        &self,
-        rank: RankId,
-        offset: u64,
-        op: Operation,
-        operands: [u64; 2],
-        result: *mut u8,
-        immediate: bool,
-    ) -> Result<Event, Refused> {
-        // SAFETY: owed by the caller.
-        if unsafe { self.atomic_here(rank, offset, op, operands, result) } {
-            return Ok(Event::DONE);
-        }
-        self.explicit(rank, |index| {
-            let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
-            // SAFETY: owed by the caller; the word was checked.
-            unsafe { self.away_atomic(at, op, operands, result) }
-        })
-    }
-
-    /// [`Rank::atomic_nbi`], which with `immediate` may be refused.
-    ///
-    /// # Errors
-    /// As [`Rank::start_atomic`].
-    ///
-    /// # Safety
-    /// As [`Rank::atomic_nbi`].
-    #[inline]
-    pub unsafe fn start_atomic_implicit(
-        &self,
-        rank: RankId,
-        offset: u64,
-        op: Operation,
-        operands: [u64; 2],
-        result: *mut u8,
-        immediate: bool,
-    ) -> Result<(), Refused> {
-        // SAFETY: owed by the caller.
-        if unsafe { self.atomic_here(rank, offset, op, operands, result) } {
-            return Ok(());
-        }
-        let index = self.wire.ops.implicit(match op.function {
-            Function::Set if result.is_null() => Implicit::Puts,
-            Function::Get => Implicit::Gets,
-            _ => Implicit::Rmws,
-        });
-        let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
-        // SAFETY: owed by the caller; the word was checked.
-        unsafe { self.away_atomic(at, op, operands, result) }
     }
 
     /// Does an operation whose word is mapped here; whether it is. The old value goes to `result` unless that
@@ -238,20 +115,173 @@ impl Rank {
         }
         self.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word))
     }
+}
 
-    /// Adds to a `u64` of any rank's segment, wrapping, and returns what it was. As [`Rank::atomic`].
+impl AtomicCalls<'_> {
+    /// Does an atomic operation on the word at byte `offset` of a rank's segment and returns the old value as
+    /// bits (32-bit types zero-extended).
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the operation is done.
+    ///
+    /// # Panics
+    /// Ends the job when the word is outside the segment or not aligned to its width, or its type lacks the
+    /// function.
     #[inline]
-    pub fn fetch_add(&self, at: GlobalPtr<u64>, n: u64) -> u64 {
-        let op = Operation { function: Function::Add, word: WordType::U64 };
-        self.atomic(at.rank(), at.offset(), op, n, 0)
+    pub fn apply(self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
+        match self.rank.word_at(rank, offset, op) {
+            // SAFETY: inside a mapped segment and aligned.
+            Place::Here(at) => unsafe { apply(at, op, a, b) },
+            Place::Away => self.rank.atomic_away(rank, offset, op, [a, b]),
+        }
+    }
+
+    /// Starts an atomic operation; the word's old value goes to `old`, in as many bytes as the word has,
+    /// unless that is null.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// When the event is done, so is the operation, and the old value is there.
+    ///
+    /// # Safety
+    /// 1. `old` is null, or valid for writes of the word and used by nobody until the event is done (owed by
+    ///    the caller).
+    ///
+    /// # Panics
+    /// As [`AtomicCalls::apply`].
+    #[inline]
+    pub unsafe fn apply_nb(
+        self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        old: *mut u8,
+    ) -> Event {
+        // SAFETY: (1). Not immediate, and so not refused.
+        unsafe { self.start(rank, offset, op, operands, old, false) }.unwrap_or(Event::DONE)
+    }
+
+    /// [`AtomicCalls::apply_nb`] as an implicit operation of this thread: what only sets a word counts as a
+    /// put, reading one as a get, and everything else as a [read-modify-write](crate::Categories::RMWS).
+    ///
+    /// # Safety
+    /// As [`AtomicCalls::apply_nb`], until the implicit operations of this kind (or the region) are
+    /// synchronised.
+    ///
+    /// # Panics
+    /// As [`AtomicCalls::apply`].
+    #[inline]
+    pub unsafe fn apply_nbi(
+        self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        old: *mut u8,
+    ) {
+        // SAFETY: owed by the caller. Not immediate, and so not refused.
+        unsafe { self.start_implicit(rank, offset, op, operands, old, false) }.unwrap_or(());
+    }
+
+    /// [`AtomicCalls::apply_nb`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`AtomicCalls::apply_nb`].
+    ///
+    /// # Panics
+    /// As [`AtomicCalls::apply`].
+    #[inline]
+    pub unsafe fn start(
+        self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        result: *mut u8,
+        immediate: bool,
+    ) -> Result<Event, Refused> {
+        // SAFETY: owed by the caller.
+        if unsafe { self.rank.atomic_here(rank, offset, op, operands, result) } {
+            return Ok(Event::DONE);
+        }
+        self.rank.explicit(rank, |index| {
+            let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
+            // SAFETY: owed by the caller; the word was checked.
+            unsafe { self.rank.away_atomic(at, op, operands, result) }
+        })
+    }
+
+    /// [`AtomicCalls::apply_nbi`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// As [`AtomicCalls::start`].
+    ///
+    /// # Safety
+    /// As [`AtomicCalls::apply_nbi`].
+    #[inline]
+    pub unsafe fn start_implicit(
+        self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        result: *mut u8,
+        immediate: bool,
+    ) -> Result<(), Refused> {
+        // SAFETY: owed by the caller.
+        if unsafe { self.rank.atomic_here(rank, offset, op, operands, result) } {
+            return Ok(());
+        }
+        let index = self.rank.wire.ops.implicit(match op.function {
+            Function::Set if result.is_null() => Implicit::Puts,
+            Function::Get => Implicit::Gets,
+            _ => Implicit::Rmws,
+        });
+        let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
+        // SAFETY: owed by the caller; the word was checked.
+        unsafe { self.rank.away_atomic(at, op, operands, result) }
+    }
+
+    /// Adds to a `u64` of any rank's segment, wrapping, and returns what it was. As [`AtomicCalls::apply`].
+    #[inline]
+    pub fn fetch_add(self, at: GlobalPtr<u64>, n: u64) -> u64 {
+        self.apply(at.rank(), at.offset(), on_words(Function::Add), n, 0)
     }
 
     /// Replaces a `u64` of any rank's segment by `new` if it is `expected`; returns what it was. As
-    /// [`Rank::atomic`].
+    /// [`AtomicCalls::apply`].
     #[inline]
-    pub fn compare_swap(&self, at: GlobalPtr<u64>, expected: u64, new: u64) -> u64 {
-        let op = Operation { function: Function::CompareSwap, word: WordType::U64 };
-        self.atomic(at.rank(), at.offset(), op, expected, new)
+    pub fn compare_swap(self, at: GlobalPtr<u64>, expected: u64, new: u64) -> u64 {
+        self.apply(at.rank(), at.offset(), on_words(Function::CompareSwap), expected, new)
+    }
+
+    /// Reads a word of any rank; what was done before it was set is visible then. One-sided; done when it
+    /// returns.
+    pub fn load(self, at: GlobalPtr<u64>) -> u64 {
+        self.apply(at.rank(), at.offset(), on_words(Function::Get), 0, 0)
+    }
+
+    /// Sets a word of any rank, after all that was done before. One-sided; the word may change later.
+    pub fn store(self, at: GlobalPtr<u64>, value: u64) {
+        // The swap names a word that is not aligned, whatever the network.
+        if self.rank.all_mapped() && at.offset().is_multiple_of(size_of::<u64>() as u64) {
+            // A swap would wait for the line; a store does not.
+            // ORDER: Release; pairs with the Acquire of `load`.
+            fence(Ordering::Release);
+            self.rank.write(at, value);
+        } else {
+            self.swap(at, value);
+        }
+    }
+
+    /// As [`AtomicCalls::store`], done when it returns; returns what the word was.
+    pub fn swap(self, at: GlobalPtr<u64>, value: u64) -> u64 {
+        self.apply(at.rank(), at.offset(), on_words(Function::Set), value, 0)
     }
 }
 

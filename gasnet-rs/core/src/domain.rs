@@ -204,7 +204,7 @@ impl<T: Word> AtomicDomain<T> {
     pub fn apply(&self, at: GlobalPtr<T>, function: Function, a: T, b: T) -> T {
         self.check(at);
         let op = self.domain.operation(function);
-        let old = self.domain.team.rank().atomic(at.rank(), at.offset(), op, bits(a), bits(b));
+        let old = self.domain.team.rank().atomics().apply(at.rank(), at.offset(), op, bits(a), bits(b));
         bytemuck::pod_read_unaligned(&old.to_le_bytes()[..size_of::<T>()])
     }
 
@@ -217,7 +217,7 @@ impl<T: Word> AtomicDomain<T> {
         let to = old.as_mut_ptr().cast();
         // SAFETY: the buffer lives in the handle, which gives it up only when the operation is complete, and
         // leaks it if forgotten.
-        let event = unsafe { rank.atomic_nb(at.rank(), at.offset(), op, [bits(a), bits(b)], to) };
+        let event = unsafe { rank.atomics().apply_nb(at.rank(), at.offset(), op, [bits(a), bits(b)], to) };
         PendingWord(Pending::of(rank, event, old))
     }
 
@@ -227,7 +227,9 @@ impl<T: Word> AtomicDomain<T> {
         let op = self.domain.operation(function);
         let rank = self.domain.team.rank();
         // SAFETY: no memory of the caller.
-        unsafe { rank.atomic_nb(at.rank(), at.offset(), op, [bits(a), bits(b)], core::ptr::null_mut()) }
+        unsafe {
+            rank.atomics().apply_nb(at.rank(), at.offset(), op, [bits(a), bits(b)], core::ptr::null_mut())
+        }
     }
 }
 

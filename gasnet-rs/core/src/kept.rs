@@ -6,18 +6,33 @@
 //! vouches that no reference is there that they would break.
 #![expect(unsafe_code, reason = "declares unsafe accesses, and copies between user memory and segments")]
 
+use crate::atomics::{Operation, apply};
 use crate::rma::{Pending, granted};
-use crate::{Event, Rank};
+use crate::{Event, Rank, RankId};
 use gasnet_wire::bytes;
 use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place, Shared};
 use gasnet_wire::transfer::Away;
 
+/// Accesses to kept memory: [`Rank::kept`].
+#[derive(Debug, Clone, Copy)]
+pub struct KeptCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
+
 impl Rank {
+    /// Accesses to kept memory, which no safe call reaches.
+    #[inline]
+    pub fn kept(&self) -> KeptCalls<'_> {
+        KeptCalls { rank: self }
+    }
+}
+
+impl<'a> KeptCalls<'a> {
     /// Where `count` elements lie in this process; `None` where they are not mapped here, or not inside the
     /// segment or its kept memory.
-    pub fn kept_address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
-        match self.wire.segments.known()?.whole_at(
+    pub fn address<T: Shared>(self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
+        match self.rank.wire.segments.known()?.whole_at(
             at.rank(),
             at.offset(),
             count.checked_mul(size_of::<T>())?,
@@ -34,16 +49,16 @@ impl Rank {
     /// As [`Rank::write_slice`].
     ///
     /// # Safety
-    /// 1. Who was given that memory ([`Rank::allocate_kept`]) permits it: there is no reference to it (owed
+    /// 1. Who was given that memory ([`KeptCalls::allocate`]) permits it: there is no reference to it (owed
     ///    by the caller).
     ///
     /// # Panics
     /// As [`Rank::write_slice`].
     #[inline]
-    pub unsafe fn write_kept<T: Shared>(&self, to: GlobalPtr<T>, values: &[T]) {
+    pub unsafe fn write<T: Shared>(self, to: GlobalPtr<T>, values: &[T]) {
         let (rank, offset, src, len) =
             (to.rank(), to.offset(), values.as_ptr().cast::<u8>(), size_of_val(values));
-        match self.wire.segments.whole_at(rank, offset, len) {
+        match self.rank.wire.segments.whole_at(rank, offset, len) {
             Some(Place::Here(at)) => {
                 // SAFETY: the destination is mapped; a slice is valid for its size; (1).
                 unsafe { bytes::store(at, src, len) };
@@ -51,8 +66,8 @@ impl Rank {
                 fence(Ordering::Release);
             }
             // SAFETY: as above; the range was checked.
-            Some(Place::Away) => unsafe { self.put_away(rank, offset, src, len) },
-            None => self.wire.fatal_outside("put", rank, offset, len),
+            Some(Place::Away) => unsafe { self.rank.put_away(rank, offset, src, len) },
+            None => self.rank.wire.fatal_outside("put", rank, offset, len),
         }
     }
 
@@ -68,10 +83,10 @@ impl Rank {
     /// # Panics
     /// As [`Rank::read_slice`].
     #[inline]
-    pub unsafe fn read_kept<T: Shared>(&self, from: GlobalPtr<T>, values: &mut [T]) {
+    pub unsafe fn read<T: Shared>(self, from: GlobalPtr<T>, values: &mut [T]) {
         let (rank, offset, dst, len) =
             (from.rank(), from.offset(), values.as_mut_ptr().cast::<u8>(), size_of_val(values));
-        match self.wire.segments.whole_at(rank, offset, len) {
+        match self.rank.wire.segments.whole_at(rank, offset, len) {
             Some(Place::Here(at)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -79,8 +94,8 @@ impl Rank {
                 unsafe { bytes::load(dst, at, len) };
             }
             // SAFETY: as above; the range was checked.
-            Some(Place::Away) => unsafe { self.get_away(dst, rank, offset, len) },
-            None => self.wire.fatal_outside("get", rank, offset, len),
+            Some(Place::Away) => unsafe { self.rank.get_away(dst, rank, offset, len) },
+            None => self.rank.wire.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -91,15 +106,15 @@ impl Rank {
     /// As [`Rank::read_nb`].
     ///
     /// # Safety
-    /// As [`Rank::read_kept`], until the handle has been waited for.
+    /// As [`KeptCalls::read`], until the handle has been waited for.
     ///
     /// # Panics
     /// As [`Rank::read_nb`].
-    pub unsafe fn read_kept_nb<T: Shared>(&self, from: GlobalPtr<T>, count: usize) -> Pending<'_, T> {
+    pub unsafe fn read_nb<T: Shared>(self, from: GlobalPtr<T>, count: usize) -> Pending<'a, T> {
         let (peer, offset, len) = (from.rank(), from.offset(), count.saturating_mul(size_of::<T>()));
         // The range comes before the buffer: no segment holds what no memory does.
-        let Some(place) = self.wire.segments.whole_at(peer, offset, len) else {
-            self.wire.fatal_outside("get", peer, offset, len);
+        let Some(place) = self.rank.wire.segments.whole_at(peer, offset, len) else {
+            self.rank.wire.fatal_outside("get", peer, offset, len);
         };
         let mut values = vec![T::zeroed(); count];
         let dst = values.as_mut_ptr().cast::<u8>();
@@ -111,12 +126,48 @@ impl Rank {
                 unsafe { bytes::load(dst, at, len) };
                 Event::DONE
             }
-            Place::Away => granted(self.explicit(peer, |op| {
+            Place::Away => granted(self.rank.explicit(peer, |op| {
                 let get = Away { op, peer, offset, len, immediate: false };
                 // SAFETY: the buffer lives in the handle, as in `write_nb`; the range was checked.
-                unsafe { self.away_get(get, dst) }
+                unsafe { self.rank.away_get(get, dst) }
             })),
         };
-        Pending::of(self, event, values)
+        Pending::of(self.rank, event, values)
+    }
+
+    /// [`AtomicCalls::apply`](crate::AtomicCalls::apply) on a word that may lie in
+    /// [kept memory](Rank::attach_and_keep).
+    ///
+    /// # Safety
+    /// 1. Who was given that memory ([`KeptCalls::allocate`]) permits it (owed by the caller).
+    #[inline]
+    pub unsafe fn atomic(self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
+        match self.rank.word_in(self.rank.wire.segments.whole_at(rank, offset, op.width()), rank, offset, op)
+        {
+            // SAFETY: mapped and aligned; (1).
+            Place::Here(at) => unsafe { apply(at, op, a, b) },
+            Place::Away => self.rank.atomic_away(rank, offset, op, [a, b]),
+        }
+    }
+
+    /// Starts [`ShapeCalls::read_rows`] from kept memory: `rows` of `columns` elements, that begin `step`
+    /// elements behind each other there and `tight` elements here.
+    ///
+    /// # Safety
+    /// 1. As [`KeptCalls::read`], until the event is done. 2. `to` is valid for writes of the rows until the
+    ///    event is done (owed by the caller).
+    ///
+    /// # Panics
+    /// Ends the job when a row is not in the segment or its kept memory.
+    pub unsafe fn start_read_rows<T: Shared>(
+        self,
+        from: GlobalPtr<T>,
+        step: usize,
+        (rows, columns): (usize, usize),
+        to: *mut T,
+        tight: usize,
+    ) -> Event {
+        // SAFETY: (1), (2).
+        unsafe { self.rank.start_read_kept_rows(from, step, (rows, columns), to, tight) }
     }
 }

@@ -24,7 +24,9 @@
 //! ```
 //!
 //! # Where the methods of [`Rank`] are
-//! A call of the program is a method of [`Rank`], in the file of its subject:
+//! What a program writes every day is a method of [`Rank`], in the file of its subject. Everything else is a
+//! method of a part, such as [`AtomicCalls`], that a method of [`Rank`] gives out
+//! (`docs/decisions/0016-a-rank-has-parts.md`):
 //!
 //! | File | Methods |
 //! |---|---|
@@ -33,12 +35,12 @@
 //! | `rank/segments.rs` | `attach`, `bind_segment`, `allocate` |
 //! | `rank/agreed.rs` | `allocate_agreed`, `allocate_kept` |
 //! | `rma.rs` | `put`, `get`, `memset` in all forms; `read`, `write`; events: `wait`, `test`; implicit operations |
-//! | `kept.rs` | the same in memory that no safe call reaches |
-//! | `vis.rs` | puts and gets of many pieces |
-//! | `atomics.rs` | atomic operations on words of segments |
+//! | `kept.rs` | `kept()`: the same in memory that no safe call reaches |
+//! | `vis.rs` | `shapes()`: puts and gets of many pieces; `notify` |
+//! | `atomics.rs` | `atomics()`: atomic operations on words of segments |
 //! | `team.rs`, `coll.rs` | the team of all ranks, whose methods are the collectives; promises |
-//! | `region.rs`, `region/` | memory under a revocable key, and all operations on it |
-//! | `sync/mod.rs`, `sync/nic.rs` | words that NICs and programs share; the NIC itself |
+//! | `region.rs`, `region/` | `regions()`, `region()`: memory under a revocable key, and all operations on it |
+//! | `sync/nic.rs` | `nic()`: the NIC, if it works by itself |
 //!
 //! # One put, traced
 //! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs` of the wire) where the bytes are.
@@ -79,13 +81,16 @@ pub mod vis;
 pub use gasnet_wire::barrier;
 
 pub use am::{Handler, Message, Token};
+pub use atomics::AtomicCalls;
 pub use domain::AtomicDomain;
 pub use gasnet_wire::{
     Advice, Bells, Boot, Categories, Config, Error, Event, FrameGrid, GlobalPtr, Local, OneThread,
     OpenConduit, RankId, Refused, SegmentEntry, SegmentTable, Shared, Spins, Threading, Turn, Turns,
     WaitPolicy, Waiter,
 };
+pub use kept::KeptCalls;
 pub use rank::Rank;
-pub use region::{Modes, Region, RegionError, RegionKey};
+pub use region::{KeyedRegion, Modes, Region, RegionCalls, RegionError, RegionKey};
 pub use rma::Pending;
 pub use team::Team;
+pub use vis::ShapeCalls;

@@ -21,10 +21,10 @@
 //! whatever thread runs the NIC. **Order**: none between operations.
 //!
 //! **Which path.** The owner decides when it exports: a mark in the key says that its NIC can reach the
-//! memory. That is memory which the runtime keeps until the region is revoked ([`Rank::export_vec`],
-//! [`Rank::export_pages`]), and memory that the program answers for ([`Rank::export_raw`]) where the conduit
-//! hears of it if it is unmapped all the same. Own segments have a faster path already. Atomic operations are
-//! messages always: the instructions of the owner's processor decide.
+//! memory. That is memory which the runtime keeps until the region is revoked ([`RegionCalls::export_vec`],
+//! [`RegionCalls::export_pages`]), and memory that the program answers for ([`RegionCalls::export_raw`])
+//! where the conduit hears of it if it is unmapped all the same. Own segments have a faster path already.
+//! Atomic operations are messages always: the instructions of the owner's processor decide.
 #![expect(unsafe_code, reason = "exports and frees memory that others read and write")]
 
 mod gate;
@@ -506,40 +506,35 @@ impl<T: Shared> Drop for Exported<'_, T> {
     }
 }
 
+/// Exports memory of this rank, and finds what others export: [`Rank::regions`].
+#[derive(Debug, Clone, Copy)]
+pub struct RegionCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
+
+/// A region that some rank exports, to whoever has its key: [`Rank::region`].
+#[derive(Debug, Clone, Copy)]
+pub struct KeyedRegion<'a, 'k> {
+    rank: &'a Rank,
+    key: &'k RegionKey,
+}
+
 impl Rank {
-    /// Exports `len` bytes of any memory of this process.
-    ///
-    /// Where the owner's NIC serves the region, the system makes the copies, in pieces of any size: who polls
-    /// a word there may find it half written. A word of [`Rank::export_vec`] is written at once.
-    ///
-    /// # Safety
-    /// 1. The bytes are valid for reads and writes until the region is revoked, and until then are accessed
-    ///    by means only that may meet accesses of others: calls of the runtime, atomics, raw pointers where
-    ///    the program keeps them apart (owed by the caller).
-    ///
-    /// # Errors
-    /// Too many regions.
-    pub unsafe fn export_raw(
-        &self,
-        at: *mut u8,
-        len: usize,
-        modes: Modes,
-    ) -> Result<Region<'_>, RegionError> {
-        let watched = self.region_rma().is_some_and(|(_, served)| served.watch(at, len));
-        let modes = if watched { Modes(modes.0 | MARKS) } else { modes };
-        // SAFETY: (1); (2): it is watched.
-        let region = unsafe { self.enter_region(at, len, modes) };
-        if region.is_err()
-            && watched
-            && let Some((_, served)) = self.region_rma()
-        {
-            served.unwatch(at, len);
-        }
-        region
+    /// Exports memory of this rank, and finds what others export.
+    #[inline]
+    pub fn regions(&self) -> RegionCalls<'_> {
+        RegionCalls { rank: self }
+    }
+
+    /// The region that a key names, of any rank, for accesses. Whether it is still exported is known when one
+    /// is made.
+    #[inline]
+    pub fn region<'k>(&self, key: &'k RegionKey) -> KeyedRegion<'_, 'k> {
+        KeyedRegion { rank: self, key }
     }
 
     /// The modes of a region of memory that the runtime keeps mapped until it is revoked.
-    fn kept(&self, at: *const u8, len: usize, modes: Modes) -> Modes {
+    fn kept_modes(&self, at: *const u8, len: usize, modes: Modes) -> Modes {
         let reached = self.region_rma().is_some_and(|(_, served)| served.covers(at, len));
         if reached { Modes(modes.0 | SERVED) } else { modes }
     }
@@ -547,8 +542,8 @@ impl Rank {
     /// Enters a region.
     ///
     /// # Safety
-    /// 1. As [`Rank::export_raw`]. 2. If the modes are marked as [`SERVED`], they are of [`Rank::kept`], or
-    ///    marked as [`LOOSE`] as well, and the memory is watched (owed by the caller).
+    /// 1. As [`RegionCalls::export_raw`]. 2. If the modes are marked as [`SERVED`], they are of
+    ///    [`Rank::kept`], or marked as [`LOOSE`] as well, and the memory is watched (owed by the caller).
     unsafe fn enter_region(&self, at: *mut u8, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
         let (slot, entry) = self.regions.entries.take().ok_or(RegionError::NoRoom)?;
         let secret = secret();
@@ -558,20 +553,54 @@ impl Rank {
         Ok(Region { rank: self, key, base: at as usize, pages: None })
     }
 
+    /// What this rank has published under a name: absent, there, or revoked.
+    fn published(&self, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
+        let names = lock(&self.regions.names);
+        match names.get(&name) {
+            None => Ok(None),
+            Some((key, _)) if !self.regions.is_live(key.grant()) => Err(RegionError::Revoked),
+            Some(found) => Ok(Some(*found)),
+        }
+    }
+}
+
+impl<'a> RegionCalls<'a> {
+    /// Exports `len` bytes of any memory of this process.
+    ///
+    /// Where the owner's NIC serves the region, the system makes the copies, in pieces of any size: who polls
+    /// a word there may find it half written. A word of [`RegionCalls::export_vec`] is written at once.
+    ///
+    /// # Safety
+    /// 1. The bytes are valid for reads and writes until the region is revoked, and until then are accessed
+    ///    by means only that may meet accesses of others: calls of the runtime, atomics, raw pointers where
+    ///    the program keeps them apart (owed by the caller).
+    ///
+    /// # Errors
+    /// Too many regions.
+    pub unsafe fn export_raw(self, at: *mut u8, len: usize, modes: Modes) -> Result<Region<'a>, RegionError> {
+        let watched = self.rank.region_rma().is_some_and(|(_, served)| served.watch(at, len));
+        let modes = if watched { Modes(modes.0 | MARKS) } else { modes };
+        // SAFETY: (1); (2): it is watched.
+        let region = unsafe { self.rank.enter_region(at, len, modes) };
+        if region.is_err()
+            && watched
+            && let Some((_, served)) = self.rank.region_rma()
+        {
+            served.unwatch(at, len);
+        }
+        region
+    }
+
     /// Exports a vector, which the guard owns from then on.
     ///
     /// # Errors
-    /// As [`Rank::export_raw`].
-    pub fn export_vec<T: Shared>(
-        &self,
-        memory: Vec<T>,
-        modes: Modes,
-    ) -> Result<Exported<'_, T>, RegionError> {
+    /// As [`RegionCalls::export_raw`].
+    pub fn export_vec<T: Shared>(self, memory: Vec<T>, modes: Modes) -> Result<Exported<'a, T>, RegionError> {
         let mut memory = ManuallyDrop::new(memory);
         let (at, len) = (memory.as_mut_ptr().cast(), size_of_val(memory.as_slice()));
         // SAFETY: the guard owns the vector, gives it up when the region has been revoked, and lets nobody
         // touch it until then.
-        match unsafe { self.enter_region(at, len, self.kept(at, len, modes)) } {
+        match unsafe { self.rank.enter_region(at, len, self.rank.kept_modes(at, len, modes)) } {
             Ok(region) => Ok(Exported { region: ManuallyDrop::new(region), memory }),
             Err(e) => {
                 drop(ManuallyDrop::into_inner(memory));
@@ -584,8 +613,8 @@ impl Rank {
     /// region owns them.
     ///
     /// # Errors
-    /// No memory, or as [`Rank::export_raw`].
-    pub fn export_pages(&self, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
+    /// No memory, or as [`RegionCalls::export_raw`].
+    pub fn export_pages(self, len: usize, modes: Modes) -> Result<Region<'a>, RegionError> {
         let page = gasnet_wire::shm::map::PAGE_BYTES;
         let len = len.max(1).checked_next_multiple_of(page).ok_or(RegionError::NoRoom)?;
         let layout = Layout::from_size_align(len, page).map_err(|_| RegionError::NoRoom)?;
@@ -595,7 +624,7 @@ impl Rank {
             return Err(RegionError::NoRoom);
         }
         // SAFETY: the region owns the memory, and frees it when it has been revoked.
-        match unsafe { self.enter_region(at, len, self.kept(at, len, modes)) } {
+        match unsafe { self.rank.enter_region(at, len, self.rank.kept_modes(at, len, modes)) } {
             Ok(mut region) => {
                 region.pages = Some(layout);
                 Ok(region)
@@ -611,14 +640,15 @@ impl Rank {
     /// Exports `n` elements of this rank's own segment.
     ///
     /// # Errors
-    /// They are not in this rank's segment ([`RegionError::Range`]); else as [`Rank::export_raw`].
+    /// They are not in this rank's segment ([`RegionError::Range`]); else as [`RegionCalls::export_raw`].
     pub fn export_segment<T: Shared>(
-        &self,
+        self,
         at: GlobalPtr<T>,
         n: usize,
         modes: Modes,
-    ) -> Result<Region<'_>, RegionError> {
-        let own = self.address(at, n).filter(|_| at.rank() == self.id()).ok_or(RegionError::Range)?;
+    ) -> Result<Region<'a>, RegionError> {
+        let own =
+            self.rank.address(at, n).filter(|_| at.rank() == self.rank.id()).ok_or(RegionError::Range)?;
         // SAFETY: inside the own segment, which stays as long as the rank, and to which nobody has
         // references.
         unsafe { self.export_raw(own.cast(), n * size_of::<T>(), modes) }
@@ -629,26 +659,16 @@ impl Rank {
     ///
     /// # Errors
     /// Another region has the name and is not revoked.
-    pub fn publish(&self, name: u64, region: &Region<'_>, note: u64) -> Result<(), RegionError> {
-        let mut names = lock(&self.regions.names);
+    pub fn publish(self, name: u64, region: &Region<'_>, note: u64) -> Result<(), RegionError> {
+        let mut names = lock(&self.rank.regions.names);
         match names.get(&name) {
-            Some((key, _)) if *key != region.key && self.regions.is_live(key.grant()) => {
+            Some((key, _)) if *key != region.key && self.rank.regions.is_live(key.grant()) => {
                 Err(RegionError::NameTaken)
             }
             _ => {
                 names.insert(name, (region.key, note));
                 Ok(())
             }
-        }
-    }
-
-    /// What this rank has published under a name: absent, there, or revoked.
-    fn published(&self, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
-        let names = lock(&self.regions.names);
-        match names.get(&name) {
-            None => Ok(None),
-            Some((key, _)) if !self.regions.is_live(key.grant()) => Err(RegionError::Revoked),
-            Some(found) => Ok(Some(*found)),
         }
     }
 }

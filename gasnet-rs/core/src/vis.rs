@@ -252,97 +252,17 @@ impl Rows {
     }
 }
 
+/// Puts and gets of many pieces: [`Rank::shapes`].
+#[derive(Debug, Clone, Copy)]
+pub struct ShapeCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
+
 impl Rank {
-    /// Copies the bytes of `from`, addresses here, to `to`, offsets in the segment of `rank`; both have the
-    /// same number of bytes. `origin` is subtracted from every remote place: 0 for offsets, the segment's
-    /// first address where places are addresses.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// On return the data is in place.
-    ///
-    /// # Safety
-    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
-    pub unsafe fn put_shape(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) {
-        // SAFETY: owed by the caller.
-        let event = unsafe { self.put_shape_nb(rank, to, origin, from, Local::Defer) };
-        self.wait(event);
-    }
-
-    /// Starts [`Rank::put_shape`]. The local pieces stay as they are as long as `source` says; the shapes are
-    /// read at once.
-    ///
-    /// # Safety
-    /// As [`Rank::put_shape`], until then.
-    pub unsafe fn put_shape_nb(
-        &self,
-        rank: RankId,
-        to: Shape<'_>,
-        origin: usize,
-        from: Shape<'_>,
-        source: Local,
-    ) -> Event {
-        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
-        // SAFETY: owed by the caller.
-        unsafe { self.explicit_shapes(&all) }
-    }
-
-    /// Starts [`Rank::put_shape`] as an implicit put.
-    ///
-    /// # Safety
-    /// As [`Rank::put_shape`], until the implicit puts of this thread (or the region), or their sources, are
-    /// synchronised.
-    pub unsafe fn put_shape_nbi(
-        &self,
-        rank: RankId,
-        to: Shape<'_>,
-        origin: usize,
-        from: Shape<'_>,
-        source: Local,
-    ) {
-        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
-        // SAFETY: owed by the caller.
-        unsafe {
-            if !self.is_near(&all) {
-                self.far_shapes(&all, self.wire.ops.implicit(Implicit::Puts));
-            }
-        }
-    }
-
-    /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As
-    /// [`Rank::put_shape`].
-    ///
-    /// # Safety
-    /// 1. The local pieces are valid for writes and do not overlap (owed by the caller). 2. As for
-    ///    [`Rank::get`].
-    pub unsafe fn get_shape(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
-        // SAFETY: owed by the caller.
-        let event = unsafe { self.get_shape_nb(to, rank, from, origin) };
-        self.wait(event);
-    }
-
-    /// Starts [`Rank::get_shape`]. The local pieces are undefined until the event is done.
-    ///
-    /// # Safety
-    /// As [`Rank::get_shape`], until the event is done.
-    pub unsafe fn get_shape_nb(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) -> Event {
-        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
-        // SAFETY: owed by the caller.
-        unsafe { self.explicit_shapes(&all) }
-    }
-
-    /// Starts [`Rank::get_shape`] as an implicit get.
-    ///
-    /// # Safety
-    /// As [`Rank::get_shape`], until the implicit gets of this thread (or the region) are synchronised.
-    pub unsafe fn get_shape_nbi(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
-        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
-        // SAFETY: owed by the caller.
-        unsafe {
-            if !self.is_near(&all) {
-                self.far_shapes(&all, self.wire.ops.implicit(Implicit::Gets));
-            }
-        }
+    /// Puts and gets of many pieces: vector, indexed and strided.
+    #[inline]
+    pub fn shapes(&self) -> ShapeCalls<'_> {
+        ShapeCalls { rank: self }
     }
 
     /// Runs a client's handler on a rank, as if that had been sent a medium reply without arguments: what
@@ -362,68 +282,16 @@ impl Rank {
         unsafe { self.wire.send(Channel::Request, to, out) }
     }
 
-    /// Copies at once, with `get` from `remote` to `local`, if the segment of `rank` is mapped here and the
-    /// pieces are as they must be; whether it did.
+    /// Starts [`ShapeCalls::read_rows`] from kept memory. The rows begin `tight` elements behind each other
+    /// here.
     ///
     /// # Safety
-    /// As [`Rank::put_shape`] or [`Rank::get_shape`].
-    #[inline]
-    pub unsafe fn copy_shape(
-        &self,
-        get: bool,
-        rank: RankId,
-        remote: Shape<'_>,
-        origin: usize,
-        local: Shape<'_>,
-    ) -> bool {
-        let way = if get { Way::Get } else { Way::Put(Local::Now) };
-        // SAFETY: owed by the caller.
-        unsafe { self.near_shapes(&Shapes { way, rank, remote, origin, local, kept: false }) == Ok(true) }
-    }
-
-    /// Whether both sides have the same number of bytes, and `remote` is inside the segment of `rank`.
-    pub fn shapes_fit(&self, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) -> bool {
-        let size = self.wire.segments.get(rank).map(|segment| segment.size);
-        size.is_some_and(|size| side::pair(remote, local, origin, size).is_ok())
-    }
-
-    /// Writes rows of `columns` elements each into another rank's segment. They are one after another in
-    /// `values`; there, each begins `step` elements behind the one before. With one column they are elements
-    /// at equal distances, such as a column of a matrix.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// As [`Rank::write_slice`].
-    ///
-    /// # Panics
-    /// Ends the job when a row does not fit into the segment, or `values` is not made of whole rows.
-    pub fn write_rows<T: Shared>(&self, to: GlobalPtr<T>, step: usize, columns: usize, values: &[T]) {
-        let rows = Rows::new(self, "put", to, step, columns, values.len());
-        // SAFETY: a slice is valid for its size; T is plain data.
-        unsafe {
-            self.put_shape(to.rank(), rows.remote(), 0, rows.tight(values.as_ptr().expose_provenance()))
-        }
-    }
-
-    /// Reads rows of `columns` elements each from another rank's segment, each of which begins `step`
-    /// elements behind the one before: on return they are in `values`, one after another. In all else as
-    /// [`Rank::write_rows`].
-    pub fn read_rows<T: Shared>(&self, from: GlobalPtr<T>, step: usize, columns: usize, values: &mut [T]) {
-        let rows = Rows::new(self, "get", from, step, columns, values.len());
-        let to = values.as_mut_ptr().expose_provenance();
-        // SAFETY: a slice is valid for its size; any bytes are a T.
-        unsafe { self.get_shape(rows.tight(to), from.rank(), rows.remote(), 0) }
-    }
-
-    /// Starts [`Rank::read_rows`] from kept memory. The rows begin `tight` elements behind each other here.
-    ///
-    /// # Safety
-    /// 1. As [`Rank::read_kept`], until the event is done. 2. `to` is valid for writes of the rows until the
-    ///    event is done (owed by the caller).
+    /// 1. As [`KeptCalls::read`](crate::KeptCalls::read), until the event is done. 2. `to` is valid for
+    ///    writes of the rows until the event is done (owed by the caller).
     ///
     /// # Panics
     /// Ends the job when a row is not in the segment or its kept memory.
-    pub unsafe fn start_read_kept_rows<T: Shared>(
+    pub(crate) unsafe fn start_read_kept_rows<T: Shared>(
         &self,
         from: GlobalPtr<T>,
         step: usize,
@@ -440,7 +308,7 @@ impl Rank {
     }
 
     /// # Safety
-    /// As [`Rank::put_shape_nb`] or [`Rank::get_shape_nb`].
+    /// As [`ShapeCalls::put_nb`] or [`ShapeCalls::get_nb`].
     unsafe fn explicit_shapes(&self, all: &Shapes<'_>) -> Event {
         // SAFETY: owed by the caller, both.
         unsafe {
@@ -456,7 +324,7 @@ impl Rank {
     /// Copies what is mapped here, or ends the job for a transfer that cannot be; `false` where nothing is.
     ///
     /// # Safety
-    /// As [`Rank::put_shape`] or [`Rank::get_shape`].
+    /// As [`ShapeCalls::put`] or [`ShapeCalls::get`].
     unsafe fn is_near(&self, all: &Shapes<'_>) -> bool {
         // SAFETY: owed by the caller.
         unsafe { self.near_shapes(all) }.unwrap_or_else(|fault| self.wrong_shapes(all, fault))
@@ -465,7 +333,7 @@ impl Rank {
     /// Copies what is mapped here; `false` where nothing is.
     ///
     /// # Safety
-    /// As [`Rank::put_shape`] or [`Rank::get_shape`].
+    /// As [`ShapeCalls::put`] or [`ShapeCalls::get`].
     #[inline]
     unsafe fn near_shapes(&self, all: &Shapes<'_>) -> Result<bool, Fault> {
         let segment = self.wire.segments.get(all.rank).ok_or(Fault::Outside)?;
@@ -499,6 +367,146 @@ impl Rank {
         let offset = first.wrapping_sub(all.origin as i128) as u64;
         let what = if all.way == Way::Get { "get" } else { "put" };
         self.wire.fatal_outside(what, all.rank, offset, usize::try_from(end - first).unwrap_or(usize::MAX))
+    }
+}
+
+impl ShapeCalls<'_> {
+    /// Copies the bytes of `from`, addresses here, to `to`, offsets in the segment of `rank`; both have the
+    /// same number of bytes. `origin` is subtracted from every remote place: 0 for offsets, the segment's
+    /// first address where places are addresses.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place.
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
+    pub unsafe fn put(self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) {
+        // SAFETY: owed by the caller.
+        let event = unsafe { self.put_nb(rank, to, origin, from, Local::Defer) };
+        self.rank.wait(event);
+    }
+
+    /// Starts [`ShapeCalls::put`]. The local pieces stay as they are as long as `source` says; the shapes are
+    /// read at once.
+    ///
+    /// # Safety
+    /// As [`ShapeCalls::put`], until then.
+    pub unsafe fn put_nb(
+        self,
+        rank: RankId,
+        to: Shape<'_>,
+        origin: usize,
+        from: Shape<'_>,
+        source: Local,
+    ) -> Event {
+        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
+        // SAFETY: owed by the caller.
+        unsafe { self.rank.explicit_shapes(&all) }
+    }
+
+    /// Starts [`ShapeCalls::put`] as an implicit put.
+    ///
+    /// # Safety
+    /// As [`ShapeCalls::put`], until the implicit puts of this thread (or the region), or their sources, are
+    /// synchronised.
+    pub unsafe fn put_nbi(self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>, source: Local) {
+        let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
+        // SAFETY: owed by the caller.
+        unsafe {
+            if !self.rank.is_near(&all) {
+                self.rank.far_shapes(&all, self.rank.wire.ops.implicit(Implicit::Puts));
+            }
+        }
+    }
+
+    /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As
+    /// [`ShapeCalls::put`].
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid for writes and do not overlap (owed by the caller). 2. As for
+    ///    [`Rank::get`].
+    pub unsafe fn get(self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
+        // SAFETY: owed by the caller.
+        let event = unsafe { self.get_nb(to, rank, from, origin) };
+        self.rank.wait(event);
+    }
+
+    /// Starts [`ShapeCalls::get`]. The local pieces are undefined until the event is done.
+    ///
+    /// # Safety
+    /// As [`ShapeCalls::get`], until the event is done.
+    pub unsafe fn get_nb(self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) -> Event {
+        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
+        // SAFETY: owed by the caller.
+        unsafe { self.rank.explicit_shapes(&all) }
+    }
+
+    /// Starts [`ShapeCalls::get`] as an implicit get.
+    ///
+    /// # Safety
+    /// As [`ShapeCalls::get`], until the implicit gets of this thread (or the region) are synchronised.
+    pub unsafe fn get_nbi(self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
+        let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
+        // SAFETY: owed by the caller.
+        unsafe {
+            if !self.rank.is_near(&all) {
+                self.rank.far_shapes(&all, self.rank.wire.ops.implicit(Implicit::Gets));
+            }
+        }
+    }
+
+    /// Copies at once, with `get` from `remote` to `local`, if the segment of `rank` is mapped here and the
+    /// pieces are as they must be; whether it did.
+    ///
+    /// # Safety
+    /// As [`ShapeCalls::put`] or [`ShapeCalls::get`].
+    #[inline]
+    pub unsafe fn copy(
+        self,
+        get: bool,
+        rank: RankId,
+        remote: Shape<'_>,
+        origin: usize,
+        local: Shape<'_>,
+    ) -> bool {
+        let way = if get { Way::Get } else { Way::Put(Local::Now) };
+        // SAFETY: owed by the caller.
+        unsafe {
+            self.rank.near_shapes(&Shapes { way, rank, remote, origin, local, kept: false }) == Ok(true)
+        }
+    }
+
+    /// Whether both sides have the same number of bytes, and `remote` is inside the segment of `rank`.
+    pub fn fit(self, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) -> bool {
+        let size = self.rank.wire.segments.get(rank).map(|segment| segment.size);
+        size.is_some_and(|size| side::pair(remote, local, origin, size).is_ok())
+    }
+
+    /// Writes rows of `columns` elements each into another rank's segment. They are one after another in
+    /// `values`; there, each begins `step` elements behind the one before. With one column they are elements
+    /// at equal distances, such as a column of a matrix.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// As [`Rank::write_slice`].
+    ///
+    /// # Panics
+    /// Ends the job when a row does not fit into the segment, or `values` is not made of whole rows.
+    pub fn write_rows<T: Shared>(self, to: GlobalPtr<T>, step: usize, columns: usize, values: &[T]) {
+        let rows = Rows::new(self.rank, "put", to, step, columns, values.len());
+        // SAFETY: a slice is valid for its size; T is plain data.
+        unsafe { self.put(to.rank(), rows.remote(), 0, rows.tight(values.as_ptr().expose_provenance())) }
+    }
+
+    /// Reads rows of `columns` elements each from another rank's segment, each of which begins `step`
+    /// elements behind the one before: on return they are in `values`, one after another. In all else as
+    /// [`ShapeCalls::write_rows`].
+    pub fn read_rows<T: Shared>(self, from: GlobalPtr<T>, step: usize, columns: usize, values: &mut [T]) {
+        let rows = Rows::new(self.rank, "get", from, step, columns, values.len());
+        let to = values.as_mut_ptr().expose_provenance();
+        // SAFETY: a slice is valid for its size; any bytes are a T.
+        unsafe { self.get(rows.tight(to), from.rank(), rows.remote(), 0) }
     }
 }
 

@@ -252,7 +252,7 @@ fn get_pieces(p: &Play) -> Awaited {
     let there = [Piece { at: 0, len: 3 }, Piece { at: 100, len: 5 }];
     let here = [Piece { at: target.as_mut_ptr().wrapping_add(8) as usize, len: 8 }];
     // SAFETY: as above.
-    let event = unsafe { p.rank.get_shape_nb(Shape::Vector(&here), RankId(1), Shape::Vector(&there), 0) };
+    let event = unsafe { p.rank.shapes().get_nb(Shape::Vector(&here), RankId(1), Shape::Vector(&there), 0) };
     let asked = p.sent();
     assert_eq!((asked.handler, &asked.args[2..]), (PIECES_GET, &[LIST, 2, 8][..]));
     Awaited { answer: Message::new(MEDIUM, PIECES, &asked.name(), &[9; 8]), target, event }
@@ -489,7 +489,7 @@ fn put_to_own_region(p: &Play, key: RegionKey, data: &[u8]) -> Message {
     let mut bytes: [u8; 32] = bytemuck::cast(key);
     bytes[..4].copy_from_slice(&1u32.to_le_bytes());
     // SAFETY: the source is valid.
-    let _ = unsafe { p.rank.region_put_nb(&bytemuck::cast(bytes), 3, data.as_ptr(), data.len()) };
+    let _ = unsafe { p.rank.region(&bytemuck::cast(bytes)).put_nb(3, data.as_ptr(), data.len()) };
     let asked = p.sent();
     assert_eq!((asked.kind, asked.handler, asked.args.len()), (MEDIUM, REGION_PUT, 8));
     asked
@@ -500,10 +500,10 @@ fn put_to_own_region(p: &Play, key: RegionKey, data: &[u8]) -> Message {
 #[test]
 fn regions_are_reached_with_their_keys_alone() {
     let p = Play::new();
-    let region = p.rank.export_vec(vec![7u8; 100], Modes::ALL).unwrap();
+    let region = p.rank.regions().export_vec(vec![7u8; 100], Modes::ALL).unwrap();
     let read = || {
         let mut now = [0u8; 100];
-        p.rank.region_read(&region.key(), 0, &mut now).unwrap();
+        p.rank.region(&region.key()).read(0, &mut now).unwrap();
         now
     };
     let asked = put_to_own_region(&p, region.key(), &[9; 8]);
@@ -532,17 +532,17 @@ fn regions_are_reached_with_their_keys_alone() {
 #[test]
 fn refusals_are_answers() {
     let p = Play::new();
-    let key = p.rank.export_vec(vec![7u8; 100], Modes::ALL).unwrap().key();
+    let key = p.rank.regions().export_vec(vec![7u8; 100], Modes::ALL).unwrap().key();
     let mut bytes: [u8; 32] = bytemuck::cast(key);
     bytes[..4].copy_from_slice(&1u32.to_le_bytes());
     let there: RegionKey = bytemuck::cast(bytes);
     let refusal =
         |asked: &Message, why| Message::new(SHORT, REFUSED, &[asked.args[0], asked.args[1], why], &[]);
     for why in 1..=8 {
-        let mut pending = p.rank.region_read_nb::<u8>(&there, 0, 8);
+        let mut pending = p.rank.region(&there).read_nb::<u8>(0, 8);
         let answer = refusal(&p.sent(), why);
         p.refuses(2, Channel::Reply, &answer);
-        let mut pending_again = p.rank.region_read_nb::<u8>(&there, 0, 8);
+        let mut pending_again = p.rank.region(&there).read_nb::<u8>(0, 8);
         let answer = refusal(&p.sent(), why);
         assert_eq!(p.deliver(1, Channel::Reply, answer.bytes()), None);
         assert!(pending_again.test() && pending_again.wait().is_err());
@@ -552,13 +552,13 @@ fn refusals_are_answers() {
         std::mem::forget(pending);
     }
     for why in [0, 9, 77, u32::MAX - 1] {
-        let pending = p.rank.region_write_nb(&there, 0, vec![1u8]);
+        let pending = p.rank.region(&there).write_nb(0, vec![1u8]);
         p.refuses(1, Channel::Reply, &refusal(&p.sent(), why));
         std::mem::forget(pending);
     }
     // Nobody asks: the job ends.
     // SAFETY: the source is valid.
-    let _ = unsafe { p.rank.region_put_nb(&there, 0, [1u8].as_ptr(), 1) };
+    let _ = unsafe { p.rank.region(&there).put_nb(0, [1u8].as_ptr(), 1) };
     let answer = refusal(&p.sent(), 1);
     let said = p.deliver(1, Channel::Reply, answer.bytes()).expect("it ended");
     assert!(
@@ -579,7 +579,7 @@ fn parts_of_long_messages_to_regions_are_checked() {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     // ORDER: Relaxed; a count.
     p.rank.register(200, gasnet::Handler::new(|_, m| _ = RUNS.fetch_add(m.len as u32, Relaxed))).unwrap();
-    let region = p.rank.export_vec(vec![7u8; 200_000], Modes::ALL).unwrap();
+    let region = p.rank.regions().export_vec(vec![7u8; 200_000], Modes::ALL).unwrap();
     let mut bytes: [u8; 32] = bytemuck::cast(region.key());
     bytes[..4].copy_from_slice(&1u32.to_le_bytes());
     let parts = || {
@@ -587,7 +587,8 @@ fn parts_of_long_messages_to_regions_are_checked() {
         unsafe {
             let data = vec![9u8; 100_000];
             p.rank
-                .request_region_long(&bytemuck::cast(bytes), 8, 200, &[5], data.as_ptr(), data.len())
+                .region(&bytemuck::cast(bytes))
+                .request_long(8, 200, &[5], data.as_ptr(), data.len())
                 .unwrap();
         }
         let parts: Vec<Message> =

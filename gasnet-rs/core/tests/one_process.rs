@@ -125,7 +125,7 @@ fn everything(rank: &Rank, hosts: &[&[u32]]) {
         for to in rank.ranks() {
             rank.request_medium(to, 200, &[me.0], &[k; 300]).unwrap();
         }
-        rank.atomic(RankId(0), bytes as u64 - 8, sum, 1, 0);
+        rank.atomics().apply(RankId(0), bytes as u64 - 8, sum, 1, 0);
     }
     // ORDER: Relaxed; a count.
     rank.wait_until("answers", || answers.load(Relaxed) == u64::from(size) * u64::from(ROUNDS));

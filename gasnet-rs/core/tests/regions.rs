@@ -45,7 +45,7 @@ const LEN: usize = 150_001;
 /// Random puts, gets and atomic operations agree with a copy that is kept here.
 fn random(rank: &Rank, _: &[&[u32]]) {
     rank.attach(1 << 16, None).unwrap();
-    let mine = rank.export_vec(vec![0u8; LEN], Modes::ALL).unwrap();
+    let mine = rank.regions().export_vec(vec![0u8; LEN], Modes::ALL).unwrap();
     // The rank to the right is nobody else's to write.
     let key = exchange(rank, mine.key())[right(rank).0 as usize];
     let mut oracle = vec![0u8; LEN];
@@ -56,31 +56,31 @@ fn random(rank: &Rank, _: &[&[u32]]) {
         match rng.usize(..6) {
             0 | 1 => {
                 let data: Vec<u8> = (0..len).map(|_| rng.u8(..)).collect();
-                rank.region_write(&key, at as u64, &data).unwrap();
+                rank.region(&key).write(at as u64, &data).unwrap();
                 oracle[at..at + len].copy_from_slice(&data);
             }
             2 => {
                 let data: Vec<u8> = (0..len).map(|_| rng.u8(..)).collect();
                 oracle[at..at + len].copy_from_slice(&data);
-                assert_eq!(rank.region_write_nb(&key, at as u64, data).wait().unwrap().len(), len);
+                assert_eq!(rank.region(&key).write_nb(at as u64, data).wait().unwrap().len(), len);
             }
             3 => {
                 let data = vec![rng.u8(..); len];
                 oracle[at..at + len].copy_from_slice(&data);
                 // SAFETY: the source may go when the call returns.
-                let event = unsafe { rank.region_put_nb(&key, at as u64, data.as_ptr(), len) };
+                let event = unsafe { rank.region(&key).put_nb(at as u64, data.as_ptr(), len) };
                 drop(data);
                 rank.wait(event);
             }
             4 => {
-                let mut got = rank.region_read_nb::<u8>(&key, at as u64, len);
+                let mut got = rank.region(&key).read_nb::<u8>(at as u64, len);
                 while !got.test() {}
                 assert!(got.wait().unwrap() == oracle[at..at + len], "get of {len} at {at}");
             }
             _ => {
                 let mut got = vec![0u8; len];
                 // SAFETY: the buffer stays until the gets of this thread are synchronised.
-                unsafe { rank.region_get_nbi(got.as_mut_ptr(), &key, at as u64, len) };
+                unsafe { rank.region(&key).get_nbi(got.as_mut_ptr(), at as u64, len) };
                 rank.wait_implicit(gasnet::Categories::ALL);
                 assert!(got == oracle[at..at + len], "get of {len} at {at}");
             }
@@ -89,19 +89,19 @@ fn random(rank: &Rank, _: &[&[u32]]) {
     rank.barrier();
     // All of them together count in one word.
     let first = exchange(rank, mine.key())[0];
-    let cell = rank.export_vec(vec![0u64; 4], Modes::ATOMIC | Modes::READ).unwrap();
+    let cell = rank.regions().export_vec(vec![0u64; 4], Modes::ATOMIC | Modes::READ).unwrap();
     let counter = exchange(rank, cell.key())[0];
     for _ in 0..20 {
-        rank.region_atomic(&counter, 8, ADD, 3, 0).unwrap();
+        rank.region(&counter).atomic(8, ADD, 3, 0).unwrap();
     }
-    assert_eq!(rank.region_atomic(&counter, 4, ADD, 3, 0), Err(RegionError::Unaligned));
-    assert_eq!(rank.region_write(&counter, 8, &[1u64]), Err(RegionError::Access));
+    assert_eq!(rank.region(&counter).atomic(4, ADD, 3, 0), Err(RegionError::Unaligned));
+    assert_eq!(rank.region(&counter).write(8, &[1u64]), Err(RegionError::Access));
     rank.barrier();
     let mut words = [0u64; 4];
-    rank.region_read(&counter, 0, &mut words).unwrap();
+    rank.region(&counter).read(0, &mut words).unwrap();
     assert_eq!(words, [0, 60 * u64::from(rank.size()), 0, 0]);
     let mut got = vec![0u8; LEN];
-    rank.region_read(&key, 0, &mut got).unwrap();
+    rank.region(&key).read(0, &mut got).unwrap();
     assert!(got == oracle);
     assert_eq!(first.len(), LEN as u64);
     rank.barrier();
@@ -117,12 +117,12 @@ fn random_operations_agree_with_a_copy() {
 fn refusals(rank: &Rank, _: &[&[u32]]) {
     use RegionError::{Access, Gone, Range, Revoked};
     rank.attach(1 << 16, None).unwrap();
-    let inside = |modes| rank.export_vec(vec![7u8; 100], modes).unwrap();
+    let inside = |modes| rank.regions().export_vec(vec![7u8; 100], modes).unwrap();
     let (both, read, write) = (inside(Modes::ALL), inside(Modes::READ), inside(Modes::WRITE));
     for peer in rank.ranks().map(|r| r.0 as usize) {
         let [both, read, write] = [&both, &read, &write].map(|r| exchange(rank, r.key())[peer]);
-        let put = |key: &RegionKey, at, n: usize| rank.region_write(key, at, &vec![7u8; n]);
-        let get = |key: &RegionKey, at, n: usize| rank.region_read(key, at, &mut vec![0u8; n]);
+        let put = |key: &RegionKey, at, n: usize| rank.region(key).write(at, &vec![7u8; n]);
+        let get = |key: &RegionKey, at, n: usize| rank.region(key).read(at, &mut vec![0u8; n]);
         assert_eq!([put(&both, 0, 101), put(&both, 100, 1), put(&both, u64::MAX, 1)], [Err(Range); 3]);
         assert_eq!([get(&both, 0, 101), get(&both, 100, 1), get(&both, u64::MAX, 1)], [Err(Range); 3]);
         assert_eq!([put(&read, 0, 1), get(&write, 0, 1)], [Err(Access); 2]);
@@ -134,7 +134,7 @@ fn refusals(rank: &Rank, _: &[&[u32]]) {
             let mut bytes: [u8; 32] = bytemuck::cast(both);
             bytes[bit / 8] ^= 1 << (bit % 8);
             let forged: RegionKey = bytemuck::cast(bytes);
-            let refused = rank.region_write(&forged, 3, &[0u8; 9]).unwrap_err();
+            let refused = rank.region(&forged).write(3, &[0u8; 9]).unwrap_err();
             assert!([Revoked, Gone, Access, Range].contains(&refused), "bit {bit}: {refused}");
         }
     }
@@ -154,26 +154,26 @@ fn storm(rank: &Rank, _: &[&[u32]]) {
     rank.attach(1 << 16, None).unwrap();
     for round in 0..30u64 {
         if rank.id().0 == 0 {
-            let memory = rank.export_vec(vec![0u8; 1000], Modes::WRITE | Modes::READ).unwrap();
+            let memory = rank.regions().export_vec(vec![0u8; 1000], Modes::WRITE | Modes::READ).unwrap();
             let key = memory.key();
             exchange(rank, key);
             // Some writes come, others are under way.
             let mut first = [0u8];
             while first[0] == 0 {
                 rank.poll();
-                rank.region_read(&key, 0, &mut first).unwrap();
+                rank.region(&key).read(0, &mut first).unwrap();
             }
             let mut memory = memory.into_vec();
             memory.fill(0xee);
             // What is under way arrives.
             rank.barrier();
             assert!(memory.iter().all(|b| *b == 0xee), "round {round}: written after it was revoked");
-            assert_eq!(rank.region_write(&key, 0, &[1u8]), Err(RegionError::Revoked));
+            assert_eq!(rank.region(&key).write(0, &[1u8]), Err(RegionError::Revoked));
         } else {
             let key = exchange(rank, bytemuck::Zeroable::zeroed())[0];
             let mut written = 0;
             let refused = loop {
-                match rank.region_write(&key, 0, &[1u8; 1000]) {
+                match rank.region(&key).write(0, &[1u8; 1000]) {
                     Ok(()) => written += 1,
                     Err(e) => break e,
                 }
@@ -192,20 +192,20 @@ fn revocation_under_traffic() {
 /// All race for the one access.
 fn once(rank: &Rank, _: &[&[u32]]) {
     rank.attach(1 << 16, None).unwrap();
-    let counter = rank.export_vec(vec![0u64], Modes::ATOMIC | Modes::READ).unwrap();
+    let counter = rank.regions().export_vec(vec![0u64], Modes::ATOMIC | Modes::READ).unwrap();
     let total = exchange(rank, counter.key())[0];
     for round in 1..=20 {
-        let mine = rank.export_vec(vec![0u8; 64], Modes::WRITE | Modes::ONCE).unwrap();
+        let mine = rank.regions().export_vec(vec![0u8; 64], Modes::WRITE | Modes::ONCE).unwrap();
         let keys = exchange(rank, mine.key());
         for key in &keys {
-            match rank.region_write(key, 0, &[rank.id().0 as u8 + 1; 64]) {
-                Ok(()) => _ = rank.region_atomic(&total, 0, ADD, 1, 0).unwrap(),
+            match rank.region(key).write(0, &[rank.id().0 as u8 + 1; 64]) {
+                Ok(()) => _ = rank.region(&total).atomic(0, ADD, 1, 0).unwrap(),
                 Err(e) => assert_eq!(e, RegionError::Used),
             }
         }
         rank.barrier();
         let mut count = [0u64];
-        rank.region_read(&total, 0, &mut count).unwrap();
+        rank.region(&total).read(0, &mut count).unwrap();
         assert_eq!(count[0], round * u64::from(rank.size()), "each region took one");
         let mine = mine.into_vec();
         assert!((1..=rank.size() as u8).contains(&mine[0]) && mine.iter().all(|b| *b == mine[0]));
@@ -222,30 +222,33 @@ fn one_access_lands_once() {
 fn names(rank: &Rank, _: &[&[u32]]) {
     rank.attach(1 << 16, None).unwrap();
     let (peer, name) = (right(rank), 0xdead_beef_0000_0001);
-    assert_eq!(rank.import(peer, name), Ok(None));
+    assert_eq!(rank.regions().import(peer, name), Ok(None));
     rank.barrier();
-    let mine = rank.export_vec(vec![rank.id().0; 10], Modes::READ).unwrap();
-    rank.publish(name, mine.region(), 77).unwrap();
-    rank.publish(name, mine.region(), 78).unwrap();
-    let other = rank.export_vec(vec![0u8], Modes::READ).unwrap();
-    assert_eq!(rank.publish(name, other.region(), 0), Err(RegionError::NameTaken));
+    let mine = rank.regions().export_vec(vec![rank.id().0; 10], Modes::READ).unwrap();
+    rank.regions().publish(name, mine.region(), 77).unwrap();
+    rank.regions().publish(name, mine.region(), 78).unwrap();
+    let other = rank.regions().export_vec(vec![0u8], Modes::READ).unwrap();
+    assert_eq!(rank.regions().publish(name, other.region(), 0), Err(RegionError::NameTaken));
     rank.barrier();
     for of in [peer, rank.id()] {
-        let (key, note) = rank.import(of, name).unwrap().unwrap();
+        let (key, note) = rank.regions().import(of, name).unwrap().unwrap();
         assert_eq!((key.rank(), key.len(), note), (of, 40, 78));
         let mut got = [9u32; 10];
-        rank.region_read(&key, 0, &mut got).unwrap();
+        rank.region(&key).read(0, &mut got).unwrap();
         assert_eq!(got, [of.0; 10]);
     }
-    assert_eq!(rank.import(RankId(rank.size()), name), Err(RegionError::Gone));
+    assert_eq!(rank.regions().import(RankId(rank.size()), name), Err(RegionError::Gone));
     rank.barrier();
     drop(mine);
     rank.barrier();
-    assert_eq!([rank.import(peer, name), rank.import(rank.id(), name)], [Err(RegionError::Revoked); 2]);
+    assert_eq!(
+        [rank.regions().import(peer, name), rank.regions().import(rank.id(), name)],
+        [Err(RegionError::Revoked); 2]
+    );
     rank.barrier();
-    rank.publish(name, other.region(), 1).unwrap();
+    rank.regions().publish(name, other.region(), 1).unwrap();
     rank.barrier();
-    assert_eq!(rank.import(peer, name).unwrap().unwrap().1, 1);
+    assert_eq!(rank.regions().import(peer, name).unwrap().unwrap().1, 1);
     rank.barrier();
 }
 
@@ -291,7 +294,7 @@ fn longs(rank: &Rank, _: &[&[u32]]) {
     )
     .unwrap();
     rank.attach(1 << 16, None).unwrap();
-    let mine = rank.export_pages(700_000, Modes::ALL).unwrap();
+    let mine = rank.regions().export_pages(700_000, Modes::ALL).unwrap();
     assert_eq!((mine.address() as usize % 4096, mine.key().len() % 4096), (0, 0));
     base.store(mine.address() as u64, Relaxed);
     keys.set(exchange(rank, mine.key())).unwrap();
@@ -302,7 +305,7 @@ fn longs(rank: &Rank, _: &[&[u32]]) {
         args[0] = i as u32;
         let key = keys.get().unwrap()[to.0 as usize];
         // SAFETY: the vector is valid.
-        unsafe { rank.request_region_long(&key, 3, 200, &args, data.as_ptr(), n) }.unwrap();
+        unsafe { rank.region(&key).request_long(3, 200, &args, data.as_ptr(), n) }.unwrap();
         rank.wait_until("the answer", || answered.load(Relaxed) == i as u64 + 1);
         rank.barrier();
     }
@@ -310,8 +313,8 @@ fn longs(rank: &Rank, _: &[&[u32]]) {
     // SAFETY: as above.
     unsafe {
         let key = keys.get().unwrap()[to.0 as usize];
-        assert!(rank.request_region_long(&key, key.len() - 3, 200, &[], data.as_ptr(), 4).is_err());
-        assert!(rank.request_region_long(&key, 0, 20, &[], data.as_ptr(), 4).is_err());
+        assert!(rank.region(&key).request_long(key.len() - 3, 200, &[], data.as_ptr(), 4).is_err());
+        assert!(rank.region(&key).request_long(0, 20, &[], data.as_ptr(), 4).is_err());
     }
     rank.barrier();
 }
@@ -368,10 +371,10 @@ fn bound(rank: &Rank, _: &[&[u32]]) {
         rank.memset(to, 0, 9, 1);
         let places: Vec<Piece> = (0..100).map(|i| Piece { at: 300_000 + 40 * i, len: 20 }).collect();
         let here = [Piece { at: data.as_ptr() as usize, len: 2000 }];
-        rank.put_shape(to, Shape::Vector(&places), 0, Shape::Vector(&here));
+        rank.shapes().put(to, Shape::Vector(&places), 0, Shape::Vector(&here));
         let mut got = vec![0u8; 2000];
         let room = [Piece { at: got.as_mut_ptr() as usize, len: 2000 }];
-        rank.get_shape(Shape::Vector(&room), to, Shape::Vector(&places), 0);
+        rank.shapes().get(Shape::Vector(&room), to, Shape::Vector(&places), 0);
         assert!(got == data[..2000]);
     }
     for n in [0, 8, 60_000, 66_000, 120_000] {
@@ -385,7 +388,7 @@ fn bound(rank: &Rank, _: &[&[u32]]) {
     }
     let word = gather(rank, (base as u64).wrapping_neg() % 8)[0];
     for _ in 0..10 {
-        rank.atomic(RankId(0), 400_000 + word, ADD, 1, 0);
+        rank.atomics().apply(RankId(0), 400_000 + word, ADD, 1, 0);
     }
     rank.barrier();
     assert_eq!(rank.read(GlobalPtr::<u64>::new(RankId(0), 400_000 + word)), 10 * u64::from(rank.size()));
@@ -396,10 +399,10 @@ fn bound(rank: &Rank, _: &[&[u32]]) {
 
 /// A number of every rank, before there are segments to put it in.
 fn gather(rank: &Rank, mine: u64) -> Vec<u64> {
-    let region = rank.export_vec(vec![mine], Modes::READ).unwrap();
-    rank.publish(1, region.region(), mine).unwrap();
+    let region = rank.regions().export_vec(vec![mine], Modes::READ).unwrap();
+    rank.regions().publish(1, region.region(), mine).unwrap();
     rank.barrier();
-    let all = rank.ranks().map(|r| rank.import(r, 1).unwrap().unwrap().1).collect();
+    let all = rank.ranks().map(|r| rank.regions().import(r, 1).unwrap().unwrap().1).collect();
     rank.barrier();
     all
 }

@@ -99,7 +99,7 @@ impl<'r> Aperture<'r> {
         self.check(at, size_of::<T>(), size_of::<T>())?;
         match self.target {
             Target::Segment { first, mapped: true, .. } => {
-                // ORDER: Release; pairs with Acquire in `Rank::read` and `Rank::load_word`: whoever reads
+                // ORDER: Release; pairs with Acquire in `Rank::read` and `AtomicCalls::load`: whoever reads
                 // this store finds those before it.
                 fence(Ordering::Release);
                 self.rank.write(first.add(at as usize).cast(), word);
@@ -159,7 +159,7 @@ impl<'r> Aperture<'r> {
             Target::Region(key) => {
                 let mut word = [0u64];
                 let refused = |e| Error::op(format!("a load from a region of rank {}: {e}", key.rank()));
-                self.rank.region_read(&key, at, &mut word).map_err(refused)?;
+                self.rank.region(&key).read(at, &mut word).map_err(refused)?;
                 Ok(word[0])
             }
         }
@@ -187,7 +187,7 @@ impl<'r> Aperture<'r> {
     fn put(&mut self, at: u64, bytes: Vec<u8>) -> Result<(), Error> {
         self.flush()?;
         self.last = Some(match self.target {
-            Target::Region(key) => UnderWay::Region(self.rank.region_write_nb(&key, at, bytes)),
+            Target::Region(key) => UnderWay::Region(self.rank.region(&key).write_nb(at, bytes)),
             Target::Segment { first, .. } => {
                 UnderWay::Segment(self.rank.write_nb(first.add(at as usize), bytes))
             }

@@ -100,7 +100,7 @@ impl<T: Shared> Sender<'_, T> {
 
     /// Whether a message can be sent without waiting.
     pub fn has_room(&self) -> bool {
-        self.sent - self.ends.rank.load_word(self.ends.freed) < self.ends.slots
+        self.sent - self.ends.rank.atomics().load(self.ends.freed) < self.ends.slots
     }
 
     /// Sends a message, waiting for a free slot. The message may be changed on return.
@@ -115,7 +115,7 @@ impl<T: Shared> Sender<'_, T> {
         self.ends.rank.wait_until("room in a channel", || self.has_room());
         self.ends.rank.write_slice(self.ends.slot(self.sent), message);
         self.sent += 1;
-        self.ends.rank.swap_word(self.ends.sent, self.sent);
+        self.ends.rank.atomics().swap(self.ends.sent, self.sent);
         Ok(())
     }
 }
@@ -131,7 +131,7 @@ impl<T: Shared> Receiver<'_, T> {
     }
 
     fn has_come(&self) -> bool {
-        self.ends.rank.load_word(self.ends.sent) > self.taken
+        self.ends.rank.atomics().load(self.ends.sent) > self.taken
     }
 
     /// Waits for the next message and returns its location in this rank's segment. It stays there until the
@@ -142,7 +142,7 @@ impl<T: Shared> Receiver<'_, T> {
         let freed = self.taken;
         if freed - self.told >= self.ends.slots / 2 || !self.has_come() && freed > self.told {
             self.told = freed;
-            self.ends.rank.swap_word(self.ends.freed, freed);
+            self.ends.rank.atomics().swap(self.ends.freed, freed);
         }
         self.ends.rank.wait_until("a message of a channel", || self.has_come());
         let at = self.ends.slot(self.taken);

@@ -125,7 +125,7 @@ impl<'r> Endpoints<'r> {
         }
         let mine = self.blocks.add(BLOCK_WORDS * peer.0 as usize);
         let theirs = self.blocks.on(peer).add(BLOCK_WORDS * me.0 as usize);
-        if (rank.load_word(mine.add(OPENED_WORD)) as u32) < end.number {
+        if (rank.atomics().load(mine.add(OPENED_WORD)) as u32) < end.number {
             return Err(Error::op(format!("rank {peer} has not opened its end of the last connection")));
         }
         if rank.has_departed(peer) {
@@ -135,9 +135,9 @@ impl<'r> Endpoints<'r> {
         end.is_open.store(true, Ordering::Relaxed);
         let number = end.number;
         // Messages of the last connection are none from now on, and those of this one have room.
-        rank.swap_word(mine.add(LAST_WORDS_WORD), 0);
-        rank.swap_word(mine.add(READ_WORD), numbered(number, 0));
-        rank.swap_word(theirs.add(OPENED_WORD), number.into());
+        rank.atomics().swap(mine.add(LAST_WORDS_WORD), 0);
+        rank.atomics().swap(mine.add(READ_WORD), numbered(number, 0));
+        rank.atomics().swap(theirs.add(OPENED_WORD), number.into());
         let process = Process::of(rank, peer, theirs.add(PROCESS_WORD));
         let is_open = end.is_open.clone();
         Ok(Endpoint { rank, peer, number, is_open, mine, theirs, process, sent: 0, received: 0 })
@@ -224,13 +224,13 @@ impl Endpoint<'_> {
     pub fn message(&mut self, message: &[u8]) -> Result<bool, Error> {
         self.alive()?;
         let words = self.checked(message)?;
-        let read = self.rank.load_word(self.theirs.add(READ_WORD));
+        let read = self.rank.atomics().load(self.theirs.add(READ_WORD));
         if number_of(read) != self.number || u64::from(self.sent.wrapping_sub(read as u32)) >= RING_MESSAGES {
             return Ok(false);
         }
         self.rank.write_slice(self.theirs.add(ring_place(self.sent)), &words);
         self.sent = self.sent.wrapping_add(1);
-        self.rank.swap_word(self.theirs.add(WRITTEN_WORD), numbered(self.number, self.sent));
+        self.rank.atomics().swap(self.theirs.add(WRITTEN_WORD), numbered(self.number, self.sent));
         Ok(true)
     }
 
@@ -243,12 +243,12 @@ impl Endpoint<'_> {
         let mut words = [0; 8];
         self.rank.read_slice(self.mine.add(ring_place(self.received)), &mut words);
         self.received = self.received.wrapping_add(1);
-        self.rank.swap_word(self.mine.add(READ_WORD), numbered(self.number, self.received));
+        self.rank.atomics().swap(self.mine.add(READ_WORD), numbered(self.number, self.received));
         unpack(self.number, words)
     }
 
     fn has_message(&self) -> bool {
-        let written = self.rank.load_word(self.mine.add(WRITTEN_WORD));
+        let written = self.rank.atomics().load(self.mine.add(WRITTEN_WORD));
         number_of(written) == self.number && written as u32 != self.received
     }
 
@@ -271,9 +271,9 @@ impl Endpoint<'_> {
     /// As [`message`](Self::message).
     pub fn last_words(&mut self, message: &[u8]) -> Result<(), Error> {
         let words = self.checked(message)?;
-        self.rank.swap_word(self.mine.add(LAST_WORDS_WORD), 0);
+        self.rank.atomics().swap(self.mine.add(LAST_WORDS_WORD), 0);
         self.rank.write_slice(self.mine.add(LAST_WORDS_WORD + 1), &words[1..]);
-        self.rank.swap_word(self.mine.add(LAST_WORDS_WORD), words[0]);
+        self.rank.atomics().swap(self.mine.add(LAST_WORDS_WORD), words[0]);
         Ok(())
     }
 
@@ -289,19 +289,19 @@ impl Endpoint<'_> {
         if !self.is_open.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
-        self.rank.swap_word(self.mine.add(LAST_WORDS_WORD), 0);
+        self.rank.atomics().swap(self.mine.add(LAST_WORDS_WORD), 0);
         self.alive()?;
         if self.rank.has_departed(self.peer) {
             return Err(self.gone());
         }
         self.rank.write_slice(self.theirs.add(self.closing_place()), &closing);
-        self.rank.swap_word(self.theirs.add(CLOSED_WORD), self.number.into());
+        self.rank.atomics().swap(self.theirs.add(CLOSED_WORD), self.number.into());
         Ok(())
     }
 
     /// Whether the other end was closed, or its process is known to be gone. Once true, it stays true.
     pub fn is_closed(&self) -> bool {
-        self.rank.load_word(self.mine.add(CLOSED_WORD)) as u32 >= self.number
+        self.rank.atomics().load(self.mine.add(CLOSED_WORD)) as u32 >= self.number
     }
 
     /// Checks whether the other end's process is alive.
@@ -314,7 +314,7 @@ impl Endpoint<'_> {
             if !self.is_closed() {
                 // Nobody else closes it any more. The message comes first: other threads may look.
                 self.rank.write_slice(self.mine.add(self.closing_place()), &words);
-                self.rank.swap_word(self.mine.add(CLOSED_WORD), self.number.into());
+                self.rank.atomics().swap(self.mine.add(CLOSED_WORD), self.number.into());
             }
         }
         self.is_closed()

@@ -71,16 +71,16 @@ impl EventSource {
             return;
         }
         let (source, queue) = (event as u32, GlobalPtr::<u64>::new(owner, event >> 32 << 6));
-        let places = rank.load_word(queue.add(1));
+        let places = rank.atomics().load(queue.add(1));
         let pending = queue.add(8 + (source & 0xffff) as usize);
-        let set = rank.swap_word(pending, 1);
+        let set = rank.atomics().swap(pending, 1);
         if set != 0 {
             return;
         }
-        let at = rank.fetch_add(queue, 1);
-        let sources = rank.load_word(queue.add(2));
+        let at = rank.atomics().fetch_add(queue, 1);
+        let sources = rank.atomics().load(queue.add(2));
         let place = queue.add(8 + sources as usize + (at % places) as usize);
-        rank.swap_word(place, (at / places + 1) << 32 | u64::from(source));
+        rank.atomics().swap(place, (at / places + 1) << 32 | u64::from(source));
     }
 
     /// Raises the source, for events of the program's own.
@@ -191,7 +191,7 @@ impl<'r> EventQueue<'r> {
     /// The next entry: source and generation.
     fn next(&self) -> Option<u32> {
         let place = self.words.add(8 + self.sources as usize + (self.taken % self.places) as usize);
-        let value = self.rank.load_word(place);
+        let value = self.rank.atomics().load(place);
         // The rank that makes the entry may be between taking the slot and filling it.
         (value >> 32 == self.taken / self.places + 1).then_some(value as u32)
     }
@@ -203,7 +203,7 @@ impl<'r> EventQueue<'r> {
         if let Some(word) = word {
             self.taken += 1;
             // Cleared before the caller looks at the source: later events make a new entry.
-            self.rank.swap_word(self.words.add(8 + (word & 0xffff) as usize), 0);
+            self.rank.atomics().swap(self.words.add(8 + (word & 0xffff) as usize), 0);
         }
         if let Some(descriptor) = &self.descriptor {
             descriptor.show(self.taken, || self.is_empty());
@@ -312,7 +312,7 @@ impl EventQueue<'static> {
                     {
                         let mut shown = lock(&theirs);
                         let place = words.add(8 + sources + (shown.taken % places) as usize);
-                        let there = rank.load_word(place) >> 32 == shown.taken / places + 1;
+                        let there = rank.atomics().load(place) >> 32 == shown.taken / places + 1;
                         shown.set(there);
                     }
                     std::thread::sleep(DESCRIPTOR_LAG);

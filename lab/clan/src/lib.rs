@@ -21,9 +21,9 @@
 //! a notification lets a rank continue, that rank sees all memory accesses that the sender made before it.
 //!
 //! One message traced: [`Sender::send`] writes it into a slot of the receiver's ring with
-//! [`Rank::write_slice`], and sets the receiver's word "sent" with [`Rank::swap_word`]. The receiver waits
-//! for that word ([`Rank::wait_until`]), reads the slot, and sets the sender's word "freed", for which a
-//! sender of a full ring waits.
+//! [`Rank::write_slice`], and sets the receiver's word "sent" with
+//! [`AtomicCalls::swap`](gasnet::AtomicCalls::swap). The receiver waits for that word ([`Rank::wait_until`]),
+//! reads the slot, and sets the sender's word "freed", for which a sender of a full ring waits.
 //!
 //! ```no_run
 //! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
@@ -39,7 +39,7 @@
 //! ```
 //!
 //! [`Rank::write_slice`]: gasnet::Rank::write_slice
-//! [`Rank::swap_word`]: gasnet::Rank::swap_word
+//! [`AtomicCalls::swap`](gasnet::AtomicCalls::swap): gasnet::AtomicCalls::swap
 //! [`Rank::wait_until`]: gasnet::Rank::wait_until
 
 mod active;

@@ -37,12 +37,14 @@ impl RaisedCounts {
 
     pub(crate) fn pending(&self, rank: &Rank, number: u32) -> u64 {
         // Relaxed: a count of its own; what a signal hands over comes with the load of the count.
-        rank.load_word(self.count(number)).saturating_sub(self.taken[number as usize].load(Ordering::Relaxed))
+        rank.atomics()
+            .load(self.count(number))
+            .saturating_sub(self.taken[number as usize].load(Ordering::Relaxed))
     }
 
     /// Takes one, if one is pending: of several threads one has it.
     pub(crate) fn take(&self, rank: &Rank, number: u32) -> bool {
-        let raised = rank.load_word(self.count(number));
+        let raised = rank.atomics().load(self.count(number));
         let next = |taken: u64| (taken < raised).then(|| taken + 1);
         // Relaxed: as in `pending`.
         self.taken[number as usize].fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
@@ -124,14 +126,14 @@ impl<'r> Notification<'r> {
     pub fn notify(&mut self, to: RankId, number: u32) -> Result<(), Error> {
         self.check(number)?;
         if number < FIRST_ONE_SHOT {
-            self.rank.fetch_add(self.counts.count(number).on(to), 1);
+            self.rank.atomics().fetch_add(self.counts.count(number).on(to), 1);
             bed::wake_at(self.rank, self.bell.on(to));
             return Ok(());
         }
-        let at = self.rank.fetch_add(self.queue.on(to), 1);
+        let at = self.rank.atomics().fetch_add(self.queue.on(to), 1);
         let place = self.queue.add(1 + (at % u64::from(self.places)) as usize).on(to);
         let round = at / u64::from(self.places) + 1;
-        self.rank.swap_word(place, round << 32 | u64::from(number));
+        self.rank.atomics().swap(place, round << 32 | u64::from(number));
         Ok(())
     }
 
@@ -174,13 +176,13 @@ impl<'r> Notification<'r> {
             return None;
         }
         let places = u64::from(self.places);
-        let sent = self.rank.load_word(self.queue);
+        let sent = self.rank.atomics().load(self.queue);
         self.received = self.received.max(sent.saturating_sub(places));
         if self.received == sent {
             self.rank.poll();
             return None;
         }
-        let value = self.rank.load_word(self.queue.add(1 + (self.received % places) as usize));
+        let value = self.rank.atomics().load(self.queue.add(1 + (self.received % places) as usize));
         // Its sender is between taking the slot and filling it, or a later number has come.
         if value >> 32 != self.received / places + 1 {
             return None;

@@ -37,7 +37,7 @@ impl Process {
     /// The process of a peer that shares memory with this rank, from where it said so.
     pub(crate) fn of(rank: &Rank, peer: RankId, at: GlobalPtr<u64>) -> Option<Process> {
         (rank.is_neighbour(peer) && peer != rank.id())
-            .then(|| Process { pid: rank.load_word(at) as u32, started: rank.load_word(at.add(1)) })
+            .then(|| Process { pid: rank.atomics().load(at) as u32, started: rank.atomics().load(at.add(1)) })
     }
 
     /// Whether it has ended.

@@ -131,7 +131,7 @@ impl<'r> Posted<'r> {
             let text = format!("rank {peer} has no room for another cookie: {n} are posted");
             return Err(io::Error::new(ErrorKind::WouldBlock, text));
         }
-        let export = |buffer| self.rank.export_vec(buffer, Modes::WRITE).map_err(io::Error::other);
+        let export = |buffer| self.rank.regions().export_vec(buffer, Modes::WRITE).map_err(io::Error::other);
         let exported = buffers.into_iter().map(export).collect::<io::Result<Vec<_>>>()?;
         let mut cookie = (exported.len() as u64).to_le_bytes().to_vec();
         exported.iter().for_each(|buffer| cookie.extend_from_slice(bytemuck::bytes_of(&buffer.key())));
@@ -388,7 +388,7 @@ impl<'r> PostedTx<'r> {
             {
                 let (now, later) = rest.split_at(rest.len().min((key.len() - at) as usize));
                 if !now.is_empty() {
-                    self.rank.region_write(key, at, now).map_err(|e| {
+                    self.rank.region(key).write(at, now).map_err(|e| {
                         let text = format!("the buffer that rank {peer} has posted: {e}");
                         io::Error::new(ErrorKind::BrokenPipe, text)
                     })?;

@@ -216,7 +216,7 @@ impl<'r> EngineState<'r> {
         match self.queues[queue].line.failed.get() {
             Some((_, e)) => self.complete(queue, Err(*e)),
             None if rank.has_departed(key.rank()) => self.complete(queue, Err(RegionError::Revoked)),
-            None => service.under_way = Some(rank.region_write_nb(&key, at, source)),
+            None => service.under_way = Some(rank.region(&key).write_nb(at, source)),
         }
         true
     }

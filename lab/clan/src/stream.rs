@@ -198,7 +198,8 @@ impl<'r> Streams<'r> {
         if let Some(slot) = earlier {
             let answer = shared.slot(slot).add(ANSWER_WORD);
             let unanswered = || {
-                shared.rank.load_word(answer) == 0 && lock(&shared.pool).asked[peer.0 as usize] == Some(slot)
+                shared.rank.atomics().load(answer) == 0
+                    && lock(&shared.pool).asked[peer.0 as usize] == Some(slot)
             };
             if !self.wait_for("an earlier stream to be accepted", Some(peer), || !unanswered()) {
                 return Err(refused(peer));
@@ -210,7 +211,7 @@ impl<'r> Streams<'r> {
         let slot = self.take_slot()?;
         let end = StreamEnd::new(shared, peer, slot, None);
         lock(&shared.pool).asked[peer.0 as usize] = Some(slot);
-        shared.rank.set_word(shared.request(shared.rank.id(), peer), u64::from(slot) + 1);
+        shared.rank.atomics().store(shared.request(shared.rank.id(), peer), u64::from(slot) + 1);
         Ok(Stream::new(end))
     }
 
@@ -225,7 +226,7 @@ impl<'r> Streams<'r> {
                 return Ok(stream);
             }
             let request = self.shared.request(peer, self.shared.rank.id());
-            let asked = || self.shared.rank.load_word(request) != 0;
+            let asked = || self.shared.rank.atomics().load(request) != 0;
             if !self.wait_for("a stream of a rank", Some(peer), asked) {
                 return Err(refused(peer));
             }
@@ -242,7 +243,7 @@ impl<'r> Streams<'r> {
                 return Ok(stream);
             }
             let (rank, me) = (self.shared.rank, self.shared.rank.id());
-            let asked = || rank.ranks().any(|r| rank.load_word(self.shared.request(r, me)) != 0);
+            let asked = || rank.ranks().any(|r| rank.atomics().load(self.shared.request(r, me)) != 0);
             self.wait_for("a stream of any rank", None, asked);
         }
     }
@@ -283,18 +284,18 @@ impl<'r> Streams<'r> {
     fn take_request(&self, peer: RankId) -> io::Result<Option<Stream<'r>>> {
         let shared = &self.shared;
         let request = shared.request(peer, shared.rank.id());
-        let asked = shared.rank.load_word(request);
+        let asked = shared.rank.atomics().load(request);
         if asked == 0 {
             return Ok(None);
         }
         // The slot comes first: without one the request stays.
         let slot = self.take_slot()?;
         let theirs = shared.their_slot(peer, asked);
-        let taken = shared.rank.compare_swap(request, asked, 0) == asked;
+        let taken = shared.rank.atomics().compare_swap(request, asked, 0) == asked;
         match theirs {
             Ok(theirs) if taken && !is_gone(shared.rank, peer, shared.process(peer)) => {
                 let end = StreamEnd::new(shared, peer, slot, Some(theirs));
-                shared.rank.set_word(theirs.add(ANSWER_WORD), u64::from(slot) + 1);
+                shared.rank.atomics().store(theirs.add(ANSWER_WORD), u64::from(slot) + 1);
                 Ok(Some(Stream::new(end)))
             }
             // The peer has taken it back or is gone, or another thread was faster.
@@ -314,7 +315,7 @@ impl<'r> Streams<'r> {
             if let Some(slot) = found {
                 pool.slots[slot as usize] = SlotState::Open;
                 for word in [PUBLISHED_WORD, TAKEN_WORD, ANSWER_WORD] {
-                    shared.rank.set_word(shared.slot(slot).add(word), 0);
+                    shared.rank.atomics().store(shared.slot(slot).add(word), 0);
                 }
                 return Ok(slot);
             }
@@ -364,7 +365,7 @@ impl Shared<'_> {
 
     /// Whether the peer has ended both of its halves.
     fn is_over(&self, slot: u32) -> bool {
-        let word = |word| self.rank.load_word(self.slot(slot).add(word));
+        let word = |word| self.rank.atomics().load(self.slot(slot).add(word));
         ring::is_over(word(PUBLISHED_WORD)) && ring::is_over(word(TAKEN_WORD))
     }
 

@@ -116,7 +116,7 @@ impl<'r> Watch<'r> {
     ) -> Result<(), Error> {
         let flag = self.place::<u64>(to, signal_at, 8)?;
         self.put(to, at, values)?;
-        self.rank.swap_word(flag, signal);
+        self.rank.atomics().swap(flag, signal);
         self.touched(to, signal_at..signal_at + 8, WRITE);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<'r> Watch<'r> {
     /// # Errors
     /// The word is outside of the watched memory.
     pub fn word(&self, at: u64) -> Result<u64, Error> {
-        Ok(self.rank.load_word(self.place::<u64>(self.rank.id(), at, 8)?))
+        Ok(self.rank.atomics().load(self.place::<u64>(self.rank.id(), at, 8)?))
     }
 
     /// A tripwire on a range of the own watched memory; it is not armed yet.
@@ -185,7 +185,7 @@ impl<'r> Watch<'r> {
         };
         let own = [range.start, range.end, stride, width, 0, 0];
         own.iter().enumerate().for_each(|(i, value)| {
-            self.rank.swap_word(wire.words.add(i + 1), *value);
+            self.rank.atomics().swap(wire.words.add(i + 1), *value);
         });
         Ok(wire)
     }
@@ -196,7 +196,7 @@ impl<'r> Watch<'r> {
         // we wrote.
         fence(Ordering::SeqCst);
         let table = self.table.on(of);
-        if bytes.is_empty() || self.rank.load_word(table) == 0 {
+        if bytes.is_empty() || self.rank.atomics().load(table) == 0 {
             return;
         }
         // All wires are read at once. A wire that changes meanwhile is armed after our touch, and its owner
@@ -213,18 +213,18 @@ impl<'r> Watch<'r> {
 
 /// Trips a wire if it covers any of these bytes.
 fn trip(rank: &Rank, wire: GlobalPtr<u64>, bytes: &Range<u64>, kind: u64) {
-    let mut state = rank.load_word(wire);
+    let mut state = rank.atomics().load(wire);
     while state & ARMED != 0 && state & kind != 0 {
-        let [from, to, stride, width, event] = [1, 2, 3, 4, 6].map(|i| rank.load_word(wire.add(i)));
+        let [from, to, stride, width, event] = [1, 2, 3, 4, 6].map(|i| rank.atomics().load(wire.add(i)));
         if !touches(bytes, from..to, stride, width) {
             return;
         }
         // Once: the toucher that trips it disarms it. Always: the state must be unchanged after its words
         // were read.
         let next = if state & ONCE == 0 { state } else { (state & !ARMED).wrapping_add(CHANGE) };
-        let seen = rank.compare_swap(wire, state, next);
+        let seen = rank.atomics().compare_swap(wire, state, next);
         if seen == state {
-            rank.fetch_add(wire.add(5), 1);
+            rank.atomics().fetch_add(wire.add(5), 1);
             if event != 0 {
                 EventSource::raise(rank, wire.rank(), event);
             }
@@ -252,8 +252,8 @@ impl Tripwire<'_> {
         self.disarm();
         let once = if trips == Trips::Once { ONCE } else { 0 };
         self.state = (self.state & !(CHANGE - 1)).wrapping_add(CHANGE) | self.kinds | once | ARMED;
-        self.rank.fetch_add(self.armed, 1);
-        self.rank.swap_word(self.words, self.state);
+        self.rank.atomics().fetch_add(self.armed, 1);
+        self.rank.atomics().swap(self.words, self.state);
         // ORDER: SeqCst; pairs with the fence in Watch::touched.
         fence(Ordering::SeqCst);
     }
@@ -264,18 +264,18 @@ impl Tripwire<'_> {
             return;
         }
         self.state = (self.state & !(CHANGE - 1)).wrapping_add(2 * CHANGE);
-        self.rank.swap_word(self.words, self.state);
-        self.rank.fetch_add(self.armed, u64::MAX);
+        self.rank.atomics().swap(self.words, self.state);
+        self.rank.atomics().fetch_add(self.armed, u64::MAX);
     }
 
     /// Whether it is armed.
     pub fn is_armed(&self) -> bool {
-        self.rank.load_word(self.words) & ARMED != 0
+        self.rank.atomics().load(self.words) & ARMED != 0
     }
 
     /// Number of trips that were not taken.
     pub fn pending(&self) -> u64 {
-        self.rank.load_word(self.words.add(5)) - self.taken
+        self.rank.atomics().load(self.words.add(5)) - self.taken
     }
 
     /// Takes one trip, if there is one.
@@ -322,7 +322,7 @@ impl Tripwire<'_> {
         let trips = if self.state & ONCE != 0 { Trips::Once } else { Trips::Always };
         let armed = self.is_armed();
         self.disarm();
-        self.rank.swap_word(self.words.add(6), event);
+        self.rank.atomics().swap(self.words.add(6), event);
         if armed {
             self.arm(trips);
         }

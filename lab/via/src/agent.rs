@@ -339,10 +339,10 @@ impl Agent {
                     self.send_datagram(&mut state.wire, to, bytes)
                 }
                 Action::Write { ticket, key, at, bytes } => {
-                    state.moving.push((ticket, self.rank.region_write_nb(&key, at, bytes)));
+                    state.moving.push((ticket, self.rank.region(&key).write_nb(at, bytes)));
                 }
                 Action::Read { ticket, key, at, len } => {
-                    state.moving.push((ticket, self.rank.region_read_nb(&key, at, len as usize)));
+                    state.moving.push((ticket, self.rank.region(&key).read_nb(at, len as usize)));
                 }
             }
         }

@@ -93,7 +93,7 @@ impl Nic {
     /// # Safety
     /// 1. The bytes are valid for reads and writes until the handle was deregistered or the `Nic` dropped,
     ///    and are accessed by means only that may meet accesses of peers, as for
-    ///    [`Rank::export_raw`](gasnet::Rank::export_raw) (owed by the caller).
+    ///    [`RegionCalls::export_raw`](gasnet::RegionCalls::export_raw) (owed by the caller).
     ///
     /// # Errors
     /// As [`register`](Self::register).

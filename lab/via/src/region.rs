@@ -31,7 +31,8 @@ impl Registered {
     ///
     /// # Safety
     /// 1. The bytes are valid for reads and writes until this is dropped, and are accessed by means only that
-    ///    may meet accesses of others, as for [`Rank::export_raw`] (owed by the caller).
+    ///    may meet accesses of others, as for [`RegionCalls::export_raw`](gasnet::RegionCalls::export_raw)
+    ///    (owed by the caller).
     pub(crate) unsafe fn raw(rank: &'static Rank, at: *mut u8, len: usize) -> Registered {
         Registered { rank, shared: None, at: at.expose_provenance(), len, vec: None }
     }
@@ -82,7 +83,7 @@ impl memory::Region for Registered {
             (true, true) => Modes::READ | Modes::WRITE,
         };
         // SAFETY: memory that lives as long as this, of which the region is a part.
-        let region = unsafe { self.rank.export_raw(self.first(), self.len, modes) };
+        let region = unsafe { self.rank.regions().export_raw(self.first(), self.len, modes) };
         let no_room = |_| ViaError::Resource("there is no room for another region of memory");
         self.shared = Some(region.map_err(no_room)?);
         Ok(())

@@ -128,7 +128,7 @@ impl Payloads {
             let words = len.div_ceil(8);
             // Making the vector would end the process if there were no such address space.
             Vec::<u64>::new().try_reserve_exact(words).ok()?;
-            let memory = rank.export_vec(vec![0u64; words], Modes::WRITE).ok()?;
+            let memory = rank.regions().export_vec(vec![0u64; words], Modes::WRITE).ok()?;
             made.push(LandingRoom { from, memory, len });
         }
         let keys = made.iter().map(|room| room.memory.key()).collect();
@@ -171,7 +171,7 @@ impl Payloads {
             let start = |(key, source): (&RegionKey, &Arc<dyn Source>)| {
                 let bytes = source.bytes();
                 // SAFETY: a slice is valid for its length; its bytes are not needed after the call.
-                unsafe { rank.region_put_nb(key, 0, bytes.as_ptr(), bytes.len()) }
+                unsafe { rank.region(key).put_nb(0, bytes.as_ptr(), bytes.len()) }
             };
             let puts = keys.iter().zip(&held.sources).map(start).collect();
             lock(&self.under_way).push(UnderWay { held, keys, puts });

@@ -9,7 +9,7 @@
 //!
 //! gasnet_simulate::ranks(4).runs(20).run(|rank| {
 //!     let counter: GlobalPtr<u64> = GlobalPtr::new(RankId(0), 0);
-//!     rank.fetch_add(counter, 1);
+//!     rank.atomics().fetch_add(counter, 1);
 //!     rank.barrier();
 //!     assert_eq!(rank.read(counter), 4);
 //! });

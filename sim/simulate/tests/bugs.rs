@@ -51,7 +51,7 @@ fn lost_update() {
         if wrong {
             rank.write(word(0, 0), rank.read(word(0, 0)) + 1);
         } else {
-            rank.fetch_add(word(0, 0), 1);
+            rank.atomics().fetch_add(word(0, 0), 1);
         }
         rank.barrier();
         assert_eq!(rank.read(word(0, 0)), 3);
@@ -64,7 +64,7 @@ fn atomic_mixed_with_plain() {
         match rank.id().0 {
             1 if wrong => rank.write(word(0, 0), rank.read(word(0, 0)) + 1),
             1 | 2 => {
-                rank.fetch_add(word(0, 0), 1);
+                rank.atomics().fetch_add(word(0, 0), 1);
             }
             _ => {}
         }
@@ -181,11 +181,11 @@ fn termination_counter_that_is_zero_too_early() {
                 // A task that makes two others.
                 let steps = if wrong { [u64::MAX, 2] } else { [2, u64::MAX] };
                 for n in steps {
-                    rank.fetch_add(open, n);
+                    rank.atomics().fetch_add(open, n);
                 }
                 for _ in 0..2 {
-                    rank.fetch_add(done, 1);
-                    rank.fetch_add(open, u64::MAX);
+                    rank.atomics().fetch_add(done, 1);
+                    rank.atomics().fetch_add(open, u64::MAX);
                 }
             }
             2 => {
@@ -210,9 +210,9 @@ fn double_steal() {
                     rank.write(next, task + 1);
                     task
                 } else {
-                    rank.fetch_add(next, 1)
+                    rank.atomics().fetch_add(next, 1)
                 };
-                let before = rank.fetch_add(word(0, 8 + task), 1);
+                let before = rank.atomics().fetch_add(word(0, 8 + task), 1);
                 assert_eq!(before, 0, "task {task} is done twice");
             }
         }
@@ -230,14 +230,14 @@ fn aba_in_a_stack() {
             let old = rank.read(top);
             assert_ne!(node_of(old), 0, "the stack is empty");
             let next = rank.read(after(old));
-            if rank.compare_swap(top, old, changed(old, next)) == old {
+            if rank.atomics().compare_swap(top, old, changed(old, next)) == old {
                 return node_of(old);
             }
         };
         let push = |node: u64| loop {
             let old = rank.read(top);
             rank.write(after(node), node_of(old));
-            if rank.compare_swap(top, old, changed(old, node)) == old {
+            if rank.atomics().compare_swap(top, old, changed(old, node)) == old {
                 return;
             }
         };
@@ -328,7 +328,7 @@ fn fails_from(enough: u32, program: fn(&'static Rank)) {
 #[test]
 fn tag_that_wraps_at_256_ranks() {
     fails_from(257, |rank| {
-        rank.fetch_add(word(0, u64::from(rank.id().0 as u8)), 1);
+        rank.atomics().fetch_add(word(0, u64::from(rank.id().0 as u8)), 1);
         rank.barrier();
         assert!(rank.id().0 != 0 || (0..256).all(|i| rank.read(word(0, i)) <= 1));
     });
@@ -338,8 +338,8 @@ fn tag_that_wraps_at_256_ranks() {
 fn ring_of_512_that_rank_0_does_not_empty_in_time() {
     fails_from(514, |rank| {
         if rank.id().0 > 0 {
-            let ticket = rank.fetch_add(word(0, 0), 1);
-            let before = rank.fetch_add(word(0, 1 + ticket % 512), 1);
+            let ticket = rank.atomics().fetch_add(word(0, 0), 1);
+            let before = rank.atomics().fetch_add(word(0, 1 + ticket % 512), 1);
             assert_eq!(before, 0, "an entry is overwritten");
         }
     });

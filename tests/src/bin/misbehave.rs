@@ -37,10 +37,10 @@ const ROLES: &[Role] = &[
         // SAFETY: see above.
         unsafe { r.memset(other(r), size(r) - 1, 0, 2) }
     }),
-    ("atomic", |r| _ = r.fetch_add(GlobalPtr::new(other(r), size(r)), 1)),
-    ("atomic-misaligned", |r| _ = r.fetch_add(GlobalPtr::new(other(r), 12), 1)),
+    ("atomic", |r| _ = r.atomics().fetch_add(GlobalPtr::new(other(r), size(r)), 1)),
+    ("atomic-misaligned", |r| _ = r.atomics().fetch_add(GlobalPtr::new(other(r), 12), 1)),
     ("atomic-float-bits", |r| {
-        r.atomic(other(r), 0, Operation { function: Function::Xor, word: WordType::F64 }, 1, 0);
+        r.atomics().apply(other(r), 0, Operation { function: Function::Xor, word: WordType::F64 }, 1, 0);
     }),
     ("nic-load", |r| nic(r).load(BOARD - 7, &mut [0; 8])),
     ("nic-load-huge", |r| nic(r).load(u32::MAX, &mut [0; 8])),
@@ -81,10 +81,12 @@ const ROLES: &[Role] = &[
         }
     }),
     ("read-huge", |r| drop(r.read_nb::<u64>(GlobalPtr::new(other(r), 0), usize::MAX / 2).wait())),
-    ("rows-outside", |r| r.write_rows(GlobalPtr::<u64>::new(other(r), 0), 1 << 40, 1, &[1, 2])),
-    ("rows-huge-step", |r| r.read_rows(GlobalPtr::<u64>::new(other(r), 0), usize::MAX / 2, 1, &mut [0; 2])),
-    ("rows-not-whole", |r| r.write_rows(GlobalPtr::<u64>::new(other(r), 0), 4, 3, &[1; 7])),
-    ("set-word-misaligned", |r| r.set_word(GlobalPtr::new(other(r), 4), 1)),
+    ("rows-outside", |r| r.shapes().write_rows(GlobalPtr::<u64>::new(other(r), 0), 1 << 40, 1, &[1, 2])),
+    ("rows-huge-step", |r| {
+        r.shapes().read_rows(GlobalPtr::<u64>::new(other(r), 0), usize::MAX / 2, 1, &mut [0; 2])
+    }),
+    ("rows-not-whole", |r| r.shapes().write_rows(GlobalPtr::<u64>::new(other(r), 0), 4, 3, &[1; 7])),
+    ("set-word-misaligned", |r| r.atomics().store(GlobalPtr::new(other(r), 4), 1)),
     ("all-lock-twice", |r| {
         let mut lock = McsLock::new(r, RankId(0)).expect("room");
         if r.id().0 == 0 {
@@ -212,7 +214,7 @@ const ROLES: &[Role] = &[
         unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 9) }
         r.wait_implicit(gasnet::Categories::ALL);
     }),
-    ("gone-atomic", |r| _ = r.fetch_add(GlobalPtr::new(other(r), 0), 1)),
+    ("gone-atomic", |r| _ = r.atomics().fetch_add(GlobalPtr::new(other(r), 0), 1)),
     ("gone-message", |r| r.request_short(other(r), 132, &[]).expect("nothing wrong with it")),
     // Rank 1 leaves when these have begun, without another call of the runtime.
     ("leaving-get", |r| {

@@ -270,7 +270,7 @@ impl Core {
         if self.near(t) || !o.is_multiple_of(n) || !operation.is_defined() {
             // Also where it is refused with a message.
             self.check_word((t, o), operation);
-            self.rank.atomic(self.target("atomic operation", t, (o, 8)), o, operation, a, 0);
+            self.rank.atomics().apply(self.target("atomic operation", t, (o, 8)), o, operation, a, 0);
             return;
         }
         let code = OPERATION | u64::from(operation.encode());
@@ -385,7 +385,7 @@ impl Core {
                     unsafe { bytes::store(to, data.as_ptr(), data.len()) };
                 }
                 Some(BatchRecord::Operate { o, operation, a }) => {
-                    self.rank.atomic(me, o, operation, a, 0);
+                    self.rank.atomics().apply(me, o, operation, a, 0);
                 }
                 None => self.garbled(from),
             }

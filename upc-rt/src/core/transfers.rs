@@ -140,9 +140,9 @@ impl Core {
         // SAFETY: (1).
         unsafe {
             if get {
-                self.rank.get_shape_nbi(local, to, remote, 0);
+                self.rank.shapes().get_nbi(local, to, remote, 0);
             } else {
-                self.rank.put_shape_nbi(to, remote, 0, local, Local::Defer);
+                self.rank.shapes().put_nbi(to, remote, 0, local, Local::Defer);
             }
         }
     }

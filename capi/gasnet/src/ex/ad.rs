@@ -253,10 +253,10 @@ pub unsafe extern "C" fn gasneti_ad_op(
     unsafe {
         let immediate = flags & IMMEDIATE != 0;
         if implicit != 0 {
-            let done = state.rank.start_atomic_implicit(rank, offset, operation, operands, old, immediate);
+            let done = state.rank.atomics().start_implicit(rank, offset, operation, operands, old, immediate);
             done.map_or(NOT_DONE, |()| 0)
         } else {
-            let event = state.rank.start_atomic(rank, offset, operation, operands, old, immediate);
+            let event = state.rank.atomics().start(rank, offset, operation, operands, old, immediate);
             event.map_or(NOT_DONE, types::event)
         }
     }

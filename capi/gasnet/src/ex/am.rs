@@ -185,7 +185,7 @@ pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>
     // SAFETY: the caller's promise, in all arms.
     unsafe {
         if let Some((key, at)) = out.region {
-            must(call, rank.request_region_long(&key, at, handler, args, src, len));
+            must(call, rank.region(&key).request_long(at, handler, args, src, len));
             return true;
         }
         if immediate {

@@ -84,7 +84,7 @@ pub unsafe extern "C" fn gasneti_ex_put(
         let (to, offset) = match at {
             RemoteAddress::Segment(to, offset) => (to, offset),
             RemoteAddress::Region(key, at) => {
-                granted(CALL, state.rank.region_put(&key, at, src.cast(), n));
+                granted(CALL, state.rank.region(&key).put(at, src.cast(), n));
                 return 0;
             }
         };
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn gasneti_ex_get(
         let (from, offset) = match at {
             RemoteAddress::Segment(from, offset) => (from, offset),
             RemoteAddress::Region(key, at) => {
-                granted(CALL, state.rank.region_get(dest.cast(), &key, at, n));
+                granted(CALL, state.rank.region(&key).get(dest.cast(), at, n));
                 return 0;
             }
         };
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn gasneti_ex_put_nb(
             RemoteAddress::Segment(to, offset) => (to, offset),
             RemoteAddress::Region(key, at) => {
                 event::give_local(lc_opt, Event::DONE);
-                let put = if n > 0 { state.rank.region_put_nb(&key, at, src.cast(), n) } else { Event::DONE };
+                let put = if n > 0 { state.rank.region(&key).put_nb(at, src.cast(), n) } else { Event::DONE };
                 return word(Ok(put));
             }
         };
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn gasneti_ex_get_nb(
             RemoteAddress::Segment(from, offset) => (from, offset),
             RemoteAddress::Region(_, _) if n == 0 => return 0,
             RemoteAddress::Region(key, at) => {
-                return word(Ok(state.rank.region_get_nb(dest.cast(), &key, at, n)));
+                return word(Ok(state.rank.region(&key).get_nb(dest.cast(), at, n)));
             }
         };
         if n > 0 {
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn gasneti_ex_put_nbi(
             RemoteAddress::Segment(to, offset) => (to, offset),
             RemoteAddress::Region(key, at) => {
                 if n > 0 {
-                    state.rank.region_put_nbi(&key, at, src.cast(), n);
+                    state.rank.region(&key).put_nbi(at, src.cast(), n);
                 }
                 return 0;
             }
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn gasneti_ex_get_nbi(
             RemoteAddress::Segment(from, offset) => (from, offset),
             RemoteAddress::Region(key, at) => {
                 if n > 0 {
-                    state.rank.region_get_nbi(dest.cast(), &key, at, n);
+                    state.rank.region(&key).get_nbi(dest.cast(), at, n);
                 }
                 return 0;
             }

@@ -131,12 +131,12 @@ pub unsafe extern "C" fn gex_Segment_Create(
         _ => die(&format!("{CALL}: {kind:p} is no memory kind: this library has GEX_MK_HOST")),
     }
     let region = if address.is_null() {
-        state.rank.export_pages(size, Modes::ALL)
+        state.rank.regions().export_pages(size, Modes::ALL)
     } else if (address as usize).checked_add(size).is_none() {
         die(&format!("{CALL}: {size} bytes at {address:p} reach beyond the end of memory"));
     } else {
         // SAFETY: the caller's promise.
-        unsafe { state.rank.export_raw(address.cast(), size, Modes::ALL) }
+        unsafe { state.rank.regions().export_raw(address.cast(), size, Modes::ALL) }
     };
     let region = match region {
         Ok(region) => region,

@@ -114,8 +114,8 @@ unsafe fn go(
             // SAFETY: the caller's promise.
             let event = unsafe {
                 match get {
-                    false => state.rank.region_put_shape_nb(&key, remote, origin, local),
-                    true => state.rank.region_get_shape_nb(local, &key, remote, origin),
+                    false => state.rank.region(&key).put_shape_nb(remote, origin, local),
+                    true => state.rank.region(&key).get_shape_nb(local, remote, origin),
                 }
             };
             if mode == 1 {

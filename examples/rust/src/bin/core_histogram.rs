@@ -30,7 +30,7 @@ fn main() {
 
         let start = Instant::now();
         for sample in (me..samples).step_by(size as usize) {
-            rank.fetch_add(place(bin_of(sample)), 1);
+            rank.atomics().fetch_add(place(bin_of(sample)), 1);
         }
         rank.barrier();
         let elapsed = start.elapsed().as_secs_f64();

@@ -6,6 +6,7 @@
 
 use super::segments::no_room;
 use super::{Heap, Rank, lock};
+use crate::KeptCalls;
 use gasnet_wire::Error;
 use gasnet_wire::segment::SegmentEntry;
 
@@ -58,24 +59,6 @@ impl Rank {
         self.agree(Zone::Open, bytes, align)
     }
 
-    /// [`allocate_agreed`](Self::allocate_agreed) of [kept memory](Self::attach_and_keep): zero at first, and
-    /// out of reach for everything but [`kept_address`](Self::kept_address) and the unsafe calls `*_kept`.
-    ///
-    /// # Collective
-    /// As [`allocate_agreed`](Self::allocate_agreed).
-    ///
-    /// # Errors
-    /// As [`allocate_agreed`](Self::allocate_agreed), and if segments were attached without kept memory.
-    pub fn allocate_kept(&self, bytes: u64, align: u64) -> Result<u64, Error> {
-        let own = self.wire.segments.known().and_then(|t| t.get(self.id()));
-        let Some(from) = own.and_then(SegmentEntry::kept_from) else {
-            return Err(Error::op(
-                "the segments have no kept memory, in which arrays lie: Rank::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
-            ));
-        };
-        self.agree(Zone::Kept(from), bytes, align)
-    }
-
     fn agree(&self, zone: Zone, bytes: u64, align: u64) -> Result<u64, Error> {
         let Some(own) = self.wire.segments.known().and_then(|t| t.get(self.id())) else {
             return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
@@ -109,5 +92,25 @@ impl Rank {
                 Err(no_room(bytes, heap.end.min(own.size as u64), heap.used + heap.kept))
             }
         }
+    }
+}
+
+impl KeptCalls<'_> {
+    /// [`allocate_agreed`](Self::allocate_agreed) of [kept memory](Self::attach_and_keep): zero at first, and
+    /// out of reach for everything but [`KeptCalls::address`] and the unsafe calls `*_kept`.
+    ///
+    /// # Collective
+    /// As [`allocate_agreed`](Self::allocate_agreed).
+    ///
+    /// # Errors
+    /// As [`allocate_agreed`](Self::allocate_agreed), and if segments were attached without kept memory.
+    pub fn allocate(self, bytes: u64, align: u64) -> Result<u64, Error> {
+        let own = self.rank.wire.segments.known().and_then(|t| t.get(self.rank.id()));
+        let Some(from) = own.and_then(SegmentEntry::kept_from) else {
+            return Err(Error::op(
+                "the segments have no kept memory, in which arrays lie: Rank::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
+            ));
+        };
+        self.rank.agree(Zone::Kept(from), bytes, align)
     }
 }

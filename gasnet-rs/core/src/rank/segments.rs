@@ -116,10 +116,11 @@ impl Rank {
     }
 
     /// [`attach`](Self::attach) of a segment with *kept memory* behind it: as much as the largest segment of
-    /// the job has, at the same offsets on all ranks. Only [`allocate_kept`](Self::allocate_kept) gives it
-    /// out, and no safe call of the runtime reaches it. So a crate may lend references to what it has there.
-    /// Segment and kept memory together hold no more than the segment does: what one has taken, the other has
-    /// not. Pages that nobody touches cost nothing.
+    /// the job has, at the same offsets on all ranks. Only
+    /// [`KeptCalls::allocate`](crate::KeptCalls::allocate) gives it out, and no safe call of the runtime
+    /// reaches it. So a crate may lend references to what it has there. Segment and kept memory together hold
+    /// no more than the segment does: what one has taken, the other has not. Pages that nobody touches cost
+    /// nothing.
     ///
     /// # Collective
     /// As [`attach`](Self::attach), on all ranks alike.

@@ -7,7 +7,7 @@
 //! for frames.
 #![expect(unsafe_code, reason = "copies payloads to regions and segments")]
 
-use super::{Grant, Modes, RegionKey};
+use super::{Grant, KeyedRegion, Modes, RegionKey};
 use crate::{Error, Rank, RankId};
 use gasnet_sys::mutex::lock;
 use gasnet_wire::am::{FIRST_LIBRARY_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token, nonsense};
@@ -81,29 +81,6 @@ impl Longs {
 }
 
 impl Rank {
-    /// Sends a long request whose payload is placed at byte `at` of a region before the handler runs, with a
-    /// pointer to it. The payload may be reused on return.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As [`Rank::request_long`](crate::Rank::request_long). A region that was revoked is found out by the
-    /// target, and ends the job.
-    pub unsafe fn request_region_long(
-        &self,
-        key: &RegionKey,
-        at: u64,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-    ) -> Result<(), Error> {
-        let out = Outgoing { kind: Kind::Long, handler, args, src, len, dst: at };
-        // SAFETY: (1).
-        unsafe { self.send_to_region(Channel::Request, key, out) }
-    }
-
     unsafe fn send_to_region(
         &self,
         channel: Channel,
@@ -269,6 +246,30 @@ impl Rank {
         let message = unsafe { Message::new(Kind::Long, args, payload, total) };
         let channel = if token.is_request() { Channel::Request } else { Channel::Reply };
         self.wire.run_handler(from, channel, head.handler as u8, &message);
+    }
+}
+
+impl KeyedRegion<'_, '_> {
+    /// Sends a long request whose payload is placed at byte `at` of a region before the handler runs, with a
+    /// pointer to it. The payload may be reused on return.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Rank::request_long`](crate::Rank::request_long). A region that was revoked is found out by the
+    /// target, and ends the job.
+    pub unsafe fn request_long(
+        self,
+        at: u64,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<(), Error> {
+        let out = Outgoing { kind: Kind::Long, handler, args, src, len, dst: at };
+        // SAFETY: (1).
+        unsafe { self.rank.send_to_region(Channel::Request, self.key, out) }
     }
 }
 

@@ -13,7 +13,7 @@
 
 use super::long::LONG;
 use super::refusal::{LENIENT, STRICT};
-use super::{Access, Grant, Modes, RegionError, RegionKey, SERVED};
+use super::{Access, Grant, KeyedRegion, Modes, RegionCalls, RegionError, RegionKey, SERVED};
 use crate::amref;
 use crate::atomics::Operation;
 use crate::native::Native;
@@ -205,144 +205,6 @@ impl Rank {
         debug_assert!(sent.is_ok(), "not immediate");
     }
 
-    /// Copies `len` bytes from `src` to byte `at` of a region.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// On return the data is in place, or nothing of the first message's was written.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. As for [`Rank::put`].
-    ///
-    /// # Errors
-    /// The owner refused the access.
-    pub unsafe fn region_put(
-        &self,
-        key: &RegionKey,
-        at: u64,
-        src: *const u8,
-        len: usize,
-    ) -> Result<(), RegionError> {
-        // SAFETY: (1).
-        self.region_wait(key.rank(), |op| unsafe { self.start_region_put(op, key, at, src, len) })
-    }
-
-    /// Copies `len` bytes at byte `at` of a region to `dst`.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// On return the data is at `dst`.
-    ///
-    /// # Safety
-    /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
-    ///
-    /// # Errors
-    /// The owner refused the access; what is at `dst` is then undefined.
-    pub unsafe fn region_get(
-        &self,
-        dst: *mut u8,
-        key: &RegionKey,
-        at: u64,
-        len: usize,
-    ) -> Result<(), RegionError> {
-        // SAFETY: (1); we wait before returning.
-        self.region_wait(key.rank(), |op| unsafe { self.start_region_get(op, dst, key, at, len) })
-    }
-
-    /// Starts a put. `src` may be reused on return.
-    ///
-    /// # Safety
-    /// As [`Rank::region_put`].
-    ///
-    /// # Panics
-    /// Ends the job when the owner refuses the access.
-    pub unsafe fn region_put_nb(&self, key: &RegionKey, at: u64, src: *const u8, len: usize) -> Event {
-        // SAFETY: owed by the caller.
-        self.region_op(key.rank(), STRICT, |op| unsafe { self.start_region_put(op, key, at, src, len) })
-    }
-
-    /// Starts a get. `dst` is undefined until the event is done.
-    ///
-    /// # Safety
-    /// As [`Rank::region_get`], until the event is done.
-    ///
-    /// # Panics
-    /// As [`Rank::region_put_nb`].
-    pub unsafe fn region_get_nb(&self, dst: *mut u8, key: &RegionKey, at: u64, len: usize) -> Event {
-        // SAFETY: owed by the caller.
-        self.region_op(key.rank(), STRICT, |op| unsafe { self.start_region_get(op, dst, key, at, len) })
-    }
-
-    /// Starts an implicit put: it counts in this thread's puts, or in its open access region. `src` may be
-    /// reused on return.
-    ///
-    /// # Safety
-    /// As [`Rank::region_put`].
-    ///
-    /// # Panics
-    /// As [`Rank::region_put_nb`].
-    pub unsafe fn region_put_nbi(&self, key: &RegionKey, at: u64, src: *const u8, len: usize) {
-        // SAFETY: owed by the caller.
-        unsafe { self.start_region_put(self.wire.ops.implicit(Implicit::Puts), key, at, src, len) }
-    }
-
-    /// Starts an implicit get.
-    ///
-    /// # Safety
-    /// As [`Rank::region_get`], until the implicit gets of this thread (or the access region) are
-    /// synchronised.
-    ///
-    /// # Panics
-    /// As [`Rank::region_put_nb`].
-    pub unsafe fn region_get_nbi(&self, dst: *mut u8, key: &RegionKey, at: u64, len: usize) {
-        // SAFETY: owed by the caller.
-        unsafe { self.start_region_get(self.wire.ops.implicit(Implicit::Gets), dst, key, at, len) }
-    }
-
-    /// Starts to copy the bytes of `from`, addresses here, to `to`, places in a region of which `origin` is
-    /// the first: piece by piece. Their bytes may be reused on return.
-    ///
-    /// # Safety
-    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
-    ///
-    /// # Panics
-    /// As [`Rank::region_put_nb`], and when the sides have different numbers of bytes.
-    pub unsafe fn region_put_shape_nb(
-        &self,
-        key: &RegionKey,
-        to: Shape<'_>,
-        origin: usize,
-        from: Shape<'_>,
-    ) -> Event {
-        self.region_shapes_nb(to, from, key, |op, at, local, n| {
-            // SAFETY: (1).
-            unsafe { self.start_region_put(op, key, at.wrapping_sub(origin) as u64, local, n) }
-        })
-    }
-
-    /// Starts to copy the bytes of `from`, places in a region of which `origin` is the first, to `to`,
-    /// addresses here.
-    ///
-    /// # Safety
-    /// 1. The local pieces are valid for writes, and used by nobody, until the event is done, and do not
-    ///    overlap (owed by the caller).
-    /// 2. As for [`Rank::put`].
-    ///
-    /// # Panics
-    /// As [`Rank::region_put_shape_nb`].
-    pub unsafe fn region_get_shape_nb(
-        &self,
-        to: Shape<'_>,
-        key: &RegionKey,
-        from: Shape<'_>,
-        origin: usize,
-    ) -> Event {
-        self.region_shapes_nb(from, to, key, |op, at, local, n| {
-            // SAFETY: (1).
-            unsafe { self.start_region_get(op, local, key, at.wrapping_sub(origin) as u64, n) }
-        })
-    }
-
     fn region_shapes_nb(
         &self,
         remote: Shape<'_>,
@@ -360,41 +222,6 @@ impl Rank {
         event
     }
 
-    /// Writes values to a region, from byte `at` on.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// On return the data is in place. Whoever reads at the same time may see a part of it.
-    ///
-    /// # Errors
-    /// The access is refused; of values that take several messages some may have been written.
-    pub fn region_write<T: Shared>(&self, key: &RegionKey, at: u64, values: &[T]) -> Result<(), RegionError> {
-        // SAFETY: a slice is valid for its size.
-        unsafe { self.region_put(key, at, values.as_ptr().cast(), size_of_val(values)) }
-    }
-
-    /// Reads values of a region, from byte `at` on.
-    ///
-    /// # Errors
-    /// The access is refused; `values` are then undefined.
-    pub fn region_read<T: Shared>(
-        &self,
-        key: &RegionKey,
-        at: u64,
-        values: &mut [T],
-    ) -> Result<(), RegionError> {
-        // SAFETY: a slice is valid for its size; any bytes are a T.
-        unsafe { self.region_get(values.as_mut_ptr().cast(), key, at, size_of_val(values)) }
-    }
-
-    /// Starts to write values to a region. The handle owns them until it is waited for.
-    pub fn region_write_nb<T: Shared>(&self, key: &RegionKey, at: u64, values: Vec<T>) -> RegionOp<'_, T> {
-        let (src, len) = (values.as_ptr().cast(), size_of_val(values.as_slice()));
-        // SAFETY: valid during the call.
-        let start = |op| unsafe { self.start_region_put(op, key, at, src, len) };
-        self.region_handle(key.rank(), values, start)
-    }
-
     /// Starts an operation on `values`, which its handle owns.
     fn region_handle<T: Shared>(
         &self,
@@ -406,14 +233,182 @@ impl Rank {
         RegionOp { rank: self, peer, event, result: Ok(()), buffer: ManuallyDrop::new(values) }
     }
 
+    fn own_atomic(&self, grant: Grant, at: u64, op: Operation, a: u64, b: u64) -> Result<u64, RegionError> {
+        let access = self.regions.access(grant, Modes::ATOMIC, at, op.width())?;
+        if !access.at.addr().is_multiple_of(op.width()) {
+            return Err(RegionError::Unaligned);
+        }
+        // SAFETY: inside a region that stays until the access is dropped, and aligned.
+        Ok(unsafe { apply(access.at, op, a, b) })
+    }
+}
+
+impl<'a> KeyedRegion<'a, '_> {
+    /// Copies `len` bytes from `src` to byte `at` of a region.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place, or nothing of the first message's was written.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. As for [`Rank::put`].
+    ///
+    /// # Errors
+    /// The owner refused the access.
+    pub unsafe fn put(self, at: u64, src: *const u8, len: usize) -> Result<(), RegionError> {
+        // SAFETY: (1).
+        self.rank.region_wait(self.key.rank(), |op| unsafe {
+            self.rank.start_region_put(op, self.key, at, src, len)
+        })
+    }
+
+    /// Copies `len` bytes at byte `at` of a region to `dst`.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is at `dst`.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
+    ///
+    /// # Errors
+    /// The owner refused the access; what is at `dst` is then undefined.
+    pub unsafe fn get(self, dst: *mut u8, at: u64, len: usize) -> Result<(), RegionError> {
+        // SAFETY: (1); we wait before returning.
+        self.rank.region_wait(self.key.rank(), |op| unsafe {
+            self.rank.start_region_get(op, dst, self.key, at, len)
+        })
+    }
+
+    /// Starts a put. `src` may be reused on return.
+    ///
+    /// # Safety
+    /// As [`KeyedRegion::put`](crate::KeyedRegion::put).
+    ///
+    /// # Panics
+    /// Ends the job when the owner refuses the access.
+    pub unsafe fn put_nb(self, at: u64, src: *const u8, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        self.rank.region_op(self.key.rank(), STRICT, |op| unsafe {
+            self.rank.start_region_put(op, self.key, at, src, len)
+        })
+    }
+
+    /// Starts a get. `dst` is undefined until the event is done.
+    ///
+    /// # Safety
+    /// As [`KeyedRegion::get`](crate::KeyedRegion::get), until the event is done.
+    ///
+    /// # Panics
+    /// As [`KeyedRegion::put_nb`](crate::KeyedRegion::put_nb).
+    pub unsafe fn get_nb(self, dst: *mut u8, at: u64, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        self.rank.region_op(self.key.rank(), STRICT, |op| unsafe {
+            self.rank.start_region_get(op, dst, self.key, at, len)
+        })
+    }
+
+    /// Starts an implicit put: it counts in this thread's puts, or in its open access region. `src` may be
+    /// reused on return.
+    ///
+    /// # Safety
+    /// As [`KeyedRegion::put`](crate::KeyedRegion::put).
+    ///
+    /// # Panics
+    /// As [`KeyedRegion::put_nb`](crate::KeyedRegion::put_nb).
+    pub unsafe fn put_nbi(self, at: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe {
+            self.rank.start_region_put(self.rank.wire.ops.implicit(Implicit::Puts), self.key, at, src, len)
+        }
+    }
+
+    /// Starts an implicit get.
+    ///
+    /// # Safety
+    /// As [`KeyedRegion::get`](crate::KeyedRegion::get), until the implicit gets of this thread (or the
+    /// access region) are synchronised.
+    ///
+    /// # Panics
+    /// As [`KeyedRegion::put_nb`](crate::KeyedRegion::put_nb).
+    pub unsafe fn get_nbi(self, dst: *mut u8, at: u64, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe {
+            self.rank.start_region_get(self.rank.wire.ops.implicit(Implicit::Gets), dst, self.key, at, len)
+        }
+    }
+
+    /// Starts to copy the bytes of `from`, addresses here, to `to`, places in a region of which `origin` is
+    /// the first: piece by piece. Their bytes may be reused on return.
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
+    ///
+    /// # Panics
+    /// As [`KeyedRegion::put_nb`](crate::KeyedRegion::put_nb), and when the sides have different numbers of
+    /// bytes.
+    pub unsafe fn put_shape_nb(self, to: Shape<'_>, origin: usize, from: Shape<'_>) -> Event {
+        self.rank.region_shapes_nb(to, from, self.key, |op, at, local, n| {
+            // SAFETY: (1).
+            unsafe { self.rank.start_region_put(op, self.key, at.wrapping_sub(origin) as u64, local, n) }
+        })
+    }
+
+    /// Starts to copy the bytes of `from`, places in a region of which `origin` is the first, to `to`,
+    /// addresses here.
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid for writes, and used by nobody, until the event is done, and do not
+    ///    overlap (owed by the caller).
+    /// 2. As for [`Rank::put`].
+    ///
+    /// # Panics
+    /// As [`KeyedRegion::put_shape_nb`](crate::KeyedRegion::put_shape_nb).
+    pub unsafe fn get_shape_nb(self, to: Shape<'_>, from: Shape<'_>, origin: usize) -> Event {
+        self.rank.region_shapes_nb(from, to, self.key, |op, at, local, n| {
+            // SAFETY: (1).
+            unsafe { self.rank.start_region_get(op, local, self.key, at.wrapping_sub(origin) as u64, n) }
+        })
+    }
+
+    /// Writes values to a region, from byte `at` on.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place. Whoever reads at the same time may see a part of it.
+    ///
+    /// # Errors
+    /// The access is refused; of values that take several messages some may have been written.
+    pub fn write<T: Shared>(self, at: u64, values: &[T]) -> Result<(), RegionError> {
+        // SAFETY: a slice is valid for its size.
+        unsafe { self.put(at, values.as_ptr().cast(), size_of_val(values)) }
+    }
+
+    /// Reads values of a region, from byte `at` on.
+    ///
+    /// # Errors
+    /// The access is refused; `values` are then undefined.
+    pub fn read<T: Shared>(self, at: u64, values: &mut [T]) -> Result<(), RegionError> {
+        // SAFETY: a slice is valid for its size; any bytes are a T.
+        unsafe { self.get(values.as_mut_ptr().cast(), at, size_of_val(values)) }
+    }
+
+    /// Starts to write values to a region. The handle owns them until it is waited for.
+    pub fn write_nb<T: Shared>(self, at: u64, values: Vec<T>) -> RegionOp<'a, T> {
+        let (src, len) = (values.as_ptr().cast(), size_of_val(values.as_slice()));
+        // SAFETY: valid during the call.
+        let start = |op| unsafe { self.rank.start_region_put(op, self.key, at, src, len) };
+        self.rank.region_handle(self.key.rank(), values, start)
+    }
+
     /// Starts to read `n` values of a region into a buffer that the handle owns until it is waited for.
-    pub fn region_read_nb<T: Shared>(&self, key: &RegionKey, at: u64, n: usize) -> RegionOp<'_, T> {
+    pub fn read_nb<T: Shared>(self, at: u64, n: usize) -> RegionOp<'a, T> {
         let mut values = vec![T::zeroed(); n];
         let (dst, len) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
         // SAFETY: the handle owns the buffer, gives it up only when the operation is complete, and leaks it
         // if forgotten.
-        let start = |op| unsafe { self.start_region_get(op, dst, key, at, len) };
-        self.region_handle(key.rank(), values, start)
+        let start = |op| unsafe { self.rank.start_region_get(op, dst, self.key, at, len) };
+        self.rank.region_handle(self.key.rank(), values, start)
     }
 
     /// Does an atomic operation on the word at byte `at` of a region and returns the old value as bits
@@ -425,31 +420,24 @@ impl Rank {
     ///
     /// # Panics
     /// Ends the job when the word's type lacks the function.
-    pub fn region_atomic(
-        &self,
-        key: &RegionKey,
-        at: u64,
-        op: Operation,
-        a: u64,
-        b: u64,
-    ) -> Result<u64, RegionError> {
+    pub fn atomic(self, at: u64, op: Operation, a: u64, b: u64) -> Result<u64, RegionError> {
         if !op.is_defined() {
-            self.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word));
+            self.rank.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word));
         }
-        let peer = key.rank();
-        self.region_check(key, Modes::ATOMIC, at, op.width())?;
-        if peer == self.id() {
-            return self.own_atomic(key.grant(), at, op, a, b);
+        let peer = self.key.rank();
+        self.rank.region_check(self.key, Modes::ATOMIC, at, op.width())?;
+        if peer == self.rank.id() {
+            return self.rank.own_atomic(self.key.grant(), at, op, a, b);
         }
-        self.regions.goes_away();
-        self.wire.check_context("wait for an operation");
+        self.rank.regions.goes_away();
+        self.rank.wire.check_context("wait for an operation");
         let mut old = 0u64;
         let at_old = (&raw mut old).cast();
-        let event = self.region_op(peer, LENIENT, |index| {
+        let event = self.rank.region_op(peer, LENIENT, |index| {
             // `old` stays until the operation is over, which is waited for.
             let plan = Plan { at: at_old, ..Plan::message(peer, index, Answer::Value) };
-            let [name, generation] = self.transfer(&plan).piece(0);
-            let [slot, owner, low, high] = key.grant().words();
+            let [name, generation] = self.rank.transfer(&plan).piece(0);
+            let [slot, owner, low, high] = self.key.grant().words();
             let ([at_low, at_high], [a_low, a_high], [b_low, b_high]) = (halves(at), halves(a), halves(b));
             let args = [
                 name,
@@ -467,44 +455,37 @@ impl Rank {
                 b_high,
             ];
             // Never refused: it waits for room.
-            let _ = self.wire.message(peer, ATOMIC, &args, false);
+            let _ = self.rank.wire.message(peer, ATOMIC, &args, false);
         });
         let mut result = None;
-        self.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
-            result = self.region_result(event);
+        self.rank.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
+            result = self.rank.region_result(event);
             result.is_some()
         });
         // SAFETY: the operation is over: nobody writes it any more.
         result.unwrap_or(Ok(())).map(|()| unsafe { (&raw const old).read_volatile() })
     }
+}
 
-    fn own_atomic(&self, grant: Grant, at: u64, op: Operation, a: u64, b: u64) -> Result<u64, RegionError> {
-        let access = self.regions.access(grant, Modes::ATOMIC, at, op.width())?;
-        if !access.at.addr().is_multiple_of(op.width()) {
-            return Err(RegionError::Unaligned);
-        }
-        // SAFETY: inside a region that stays until the access is dropped, and aligned.
-        Ok(unsafe { apply(access.at, op, a, b) })
-    }
-
+impl RegionCalls<'_> {
     /// The key and the note that a rank has published under a name; `None` if it has published nothing under
     /// it.
     ///
     /// # One-sided
     /// # Errors
     /// What was published has been revoked, or there is no such rank.
-    pub fn import(&self, of: RankId, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
-        if of == self.id() {
-            return self.published(name);
+    pub fn import(self, of: RankId, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
+        if of == self.rank.id() {
+            return self.rank.published(name);
         }
-        if of.0 >= self.size() || self.wire.has_left(of) {
+        if of.0 >= self.rank.size() || self.rank.wire.has_left(of) {
             return Err(RegionError::Gone);
         }
-        self.regions.goes_away();
+        self.rank.regions.goes_away();
         let mut found = [0u8; PUBLISHED_BYTES];
         let mut absent = false;
-        self.wire.check_context("wait for an operation");
-        let event = self.region_op(of, LENIENT, |op| {
+        self.rank.wire.check_context("wait for an operation");
+        let event = self.rank.region_op(of, LENIENT, |op| {
             let at = found.as_mut_ptr();
             let plan = Plan {
                 at,
@@ -512,15 +493,15 @@ impl Rank {
                 step: PUBLISHED_BYTES,
                 ..Plan::message(of, op, Answer::Data)
             };
-            let [number, generation] = self.transfer(&plan).piece(0);
+            let [number, generation] = self.rank.transfer(&plan).piece(0);
             let [low, high] = halves(name);
             let args = [number, generation, low, high];
             // Never refused: it waits for room.
-            let _ = self.wire.message(of, NAME, &args, false);
+            let _ = self.rank.wire.message(of, NAME, &args, false);
         });
         let mut ended = None;
-        self.wait_for(crate::rma::EVENT_WAIT, Some(of), || {
-            ended = self.wire.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
+        self.rank.wait_for(crate::rma::EVENT_WAIT, Some(of), || {
+            ended = self.rank.wire.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
             ended.is_some()
         });
         match ended.unwrap_or(LENIENT) {

@@ -4,10 +4,10 @@
 //! A NIC names a region by number and secret alone. The generation, which a message names too, adds nothing
 //! to a secret that is drawn anew for each region.
 //!
-//! **Memory that may go away.** The program answers for the memory of [`Rank::export_raw`](crate::Rank), but
-//! the NIC has to live on if it unmaps it. So the system copies there, and says if there is no such memory;
-//! and the conduit reports what was unmapped, which closes the region before anything else can be mapped
-//! there ([`super::gate`]).
+//! **Memory that may go away.** The program answers for the memory of
+//! [`RegionCalls::export_raw`](crate::RegionCalls::export_raw)(crate::Rank), but the NIC has to live on if it
+//! unmaps it. So the system copies there, and says if there is no such memory; and the conduit reports what
+//! was unmapped, which closes the region before anything else can be mapped there ([`super::gate`]).
 #![expect(unsafe_code, reason = "copies to and from regions")]
 
 use super::gate::Inside;

@@ -4,7 +4,7 @@ fn regions() -> Regions {
     Regions::new()
 }
 
-/// As `Rank::export_raw`, without a rank.
+/// As `RegionCalls::export_raw`, without a rank.
 pub(super) fn open(all: &Regions, base: usize, len: usize, modes: Modes) -> RegionKey {
     let (slot, entry) = all.entries.take().unwrap();
     let secret = secret();

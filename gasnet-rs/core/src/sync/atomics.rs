@@ -17,7 +17,7 @@ impl<'r> Atomics<'r> {
 
     fn run(&self, at: GlobalPtr<u32>, function: Function, a: u32, b: u32) -> u32 {
         let op = Operation { function, word: WordType::U32 };
-        self.rank.atomic(at.rank(), at.offset(), op, a.into(), b.into()) as u32
+        self.rank.atomics().apply(at.rank(), at.offset(), op, a.into(), b.into()) as u32
     }
 
     /// Sets the word to 1 if it is 0. True: this call did it.

@@ -75,12 +75,12 @@ impl<'r> Home<'r> {
     /// Changes the packed line by `f` in one step; returns what `f` said.
     fn change<R>(&self, mut f: impl FnMut(&mut QueueWord) -> R) -> R {
         // An addition of nothing: it fetches the line for writing, which a load would have to ask for again.
-        let mut old = self.rank.fetch_add(self.at, 0);
+        let mut old = self.rank.atomics().fetch_add(self.at, 0);
         loop {
             let mut line = QueueWord::unpack(old);
             let result = f(&mut line);
             // Also when nothing changes: it must have been so at one moment, and what came before is visible.
-            let seen = self.rank.compare_swap(self.at, old, line.pack());
+            let seen = self.rank.atomics().compare_swap(self.at, old, line.pack());
             if seen == old {
                 return result;
             }
@@ -189,7 +189,7 @@ impl<'r> Home<'r> {
     /// The last in a lock's line; sets it.
     pub(super) fn swap(&self, process: u64) -> u64 {
         match self.rank.wire.nic_port() {
-            None => self.rank.swap_word(self.at, process),
+            None => self.rank.atomics().swap(self.at, process),
             Some(port) => self.nic(port, 0, HomeOp::Swap, [process as u32, 0])[0].into(),
         }
     }
@@ -197,7 +197,7 @@ impl<'r> Home<'r> {
     /// The same, if it is `expected`.
     pub(super) fn compare_swap(&self, expected: u64, process: u64) -> u64 {
         match self.rank.wire.nic_port() {
-            None => self.rank.compare_swap(self.at, expected, process),
+            None => self.rank.atomics().compare_swap(self.at, expected, process),
             Some(port) => self.nic(port, 0, HomeOp::CompareSwap, [expected as u32, process as u32])[0].into(),
         }
     }
@@ -205,7 +205,7 @@ impl<'r> Home<'r> {
     /// The last in a lock's line.
     pub(super) fn last(&self) -> u64 {
         match self.rank.wire.nic_port() {
-            None => self.rank.load_word(self.at),
+            None => self.rank.atomics().load(self.at),
             Some(_) => self.word(0).into(),
         }
     }
@@ -214,7 +214,7 @@ impl<'r> Home<'r> {
 /// Writes a word of a process's cell, after all that this rank did before.
 pub(super) fn tell(rank: &Rank, cell: GlobalPtr<u64>, word: u64) {
     match rank.wire.nic_port() {
-        None => rank.set_word(cell, word),
+        None => rank.atomics().store(cell, word),
         // By the NICs; what came before is in place, since blocking puts are.
         Some(_) => rank.write(cell, word),
     }

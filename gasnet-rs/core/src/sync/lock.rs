@@ -32,15 +32,15 @@ impl<'r> McsLine<'r> {
 
     /// Joins the line; who is before, or nobody: then it has the lock.
     pub(super) fn join(&self, me: u64) -> u64 {
-        self.rank.set_word(self.next(me), EMPTY);
+        self.rank.atomics().store(self.next(me), EMPTY);
         self.last.swap(me)
     }
 
     /// Waits for its turn behind another.
     pub(super) fn follow(&self, me: u64, before: u64, what: &'static str) {
         tell(self.rank, self.next(before), me);
-        self.rank.wait_until(what, || self.rank.load_word(self.turn(me)) != 0);
-        self.rank.set_word(self.turn(me), 0);
+        self.rank.wait_until(what, || self.rank.atomics().load(self.turn(me)) != 0);
+        self.rank.atomics().store(self.turn(me), 0);
     }
 
     /// Takes the lock if it is free.
@@ -50,20 +50,21 @@ impl<'r> McsLine<'r> {
             self.rank.poll();
             return false;
         }
-        self.rank.set_word(self.next(me), EMPTY);
+        self.rank.atomics().store(self.next(me), EMPTY);
         self.last.compare_swap(EMPTY, me) == EMPTY
     }
 
     /// Hands over to the next, or leaves the lock free.
     pub(super) fn leave(&self, me: u64) {
-        if self.rank.load_word(self.next(me)) == EMPTY {
+        if self.rank.atomics().load(self.next(me)) == EMPTY {
             if self.last.compare_swap(me, EMPTY) == me {
                 return;
             }
             // Somebody is between joining the line and telling us.
-            self.rank.wait_until("the next holder of a lock", || self.rank.load_word(self.next(me)) != EMPTY);
+            self.rank
+                .wait_until("the next holder of a lock", || self.rank.atomics().load(self.next(me)) != EMPTY);
         }
-        tell(self.rank, self.turn(self.rank.load_word(self.next(me))), 1);
+        tell(self.rank, self.turn(self.rank.atomics().load(self.next(me))), 1);
     }
 }
 

@@ -40,10 +40,6 @@ pub use nic::Nic;
 pub use placed::{PlacedLock, PlacedSemaphore};
 pub use queue::{Monitor, Semaphore, WaitQueue};
 
-use crate::atomics::{Function, Operation, WordType};
-use crate::{GlobalPtr, Rank};
-use core::sync::atomic::{Ordering, fence};
-
 /// No process.
 const EMPTY: u64 = 0;
 
@@ -51,33 +47,3 @@ const EMPTY: u64 = 0;
 /// line of memory between: processors fetch lines in pairs.
 const OBJECT: u64 = 256;
 const HOME: u64 = 128;
-
-fn word(function: Function) -> Operation {
-    Operation { function, word: WordType::U64 }
-}
-
-impl Rank {
-    /// Reads a word of any rank; what was done before it was set is visible then. One-sided; done when it
-    /// returns.
-    pub fn load_word(&self, at: GlobalPtr<u64>) -> u64 {
-        self.atomic(at.rank(), at.offset(), word(Function::Get), 0, 0)
-    }
-
-    /// Sets a word of any rank, after all that was done before. One-sided; the word may change later.
-    pub fn set_word(&self, at: GlobalPtr<u64>, value: u64) {
-        // The swap names a word that is not aligned, whatever the network.
-        if self.all_mapped() && at.offset().is_multiple_of(size_of::<u64>() as u64) {
-            // A swap would wait for the line; a store does not.
-            // ORDER: Release; pairs with the Acquire of `load_word`.
-            fence(Ordering::Release);
-            self.write(at, value);
-        } else {
-            self.swap_word(at, value);
-        }
-    }
-
-    /// As [`Rank::set_word`], done when it returns; returns what the word was.
-    pub fn swap_word(&self, at: GlobalPtr<u64>, value: u64) -> u64 {
-        self.atomic(at.rank(), at.offset(), word(Function::Set), value, 0)
-    }
-}

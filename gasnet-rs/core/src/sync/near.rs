@@ -51,21 +51,21 @@ impl<'r> NearLine<'r> {
 
     /// Whether this turn is over.
     fn is_over(&self, turn: u64) -> bool {
-        turn == EMPTY || self.rank.load_word(self.cells.of(turn >> COUNT_BITS)) == turn
+        turn == EMPTY || self.rank.atomics().load(self.cells.of(turn >> COUNT_BITS)) == turn
     }
 
     /// Takes the lock, waiting for its turn.
     pub(super) fn acquire(&mut self, what: &'static str) {
         self.turn = next(self.turn);
-        let before = self.rank.swap_word(self.last, self.turn);
+        let before = self.rank.atomics().swap(self.last, self.turn);
         self.rank.wait_until(what, || self.is_over(before));
     }
 
     /// Takes the lock if it is free.
     pub(super) fn try_acquire(&mut self) -> bool {
-        let last = self.rank.load_word(self.last);
+        let last = self.rank.atomics().load(self.last);
         // Nobody has joined since, if the word is still the same.
-        if self.is_over(last) && self.rank.compare_swap(self.last, last, next(self.turn)) == last {
+        if self.is_over(last) && self.rank.atomics().compare_swap(self.last, last, next(self.turn)) == last {
             self.turn = next(self.turn);
             return true;
         }
@@ -76,7 +76,7 @@ impl<'r> NearLine<'r> {
 
     /// Says that this turn is over.
     pub(super) fn release(&mut self) {
-        self.rank.set_word(self.cells.of(self.turn >> COUNT_BITS), self.turn);
+        self.rank.atomics().store(self.cells.of(self.turn >> COUNT_BITS), self.turn);
     }
 }
 

@@ -51,7 +51,7 @@ impl<'r> Waiters<'r> {
     }
 
     pub(super) fn clear(&self, me: u64) {
-        self.rank.set_word(self.next(me), EMPTY);
+        self.rank.atomics().store(self.next(me), EMPTY);
     }
 
     /// Tells the one before that this is behind it.
@@ -63,14 +63,14 @@ impl<'r> Waiters<'r> {
 
     /// Waits until woken, and makes the one behind the head.
     pub(super) fn wait(&self, me: u64, what: &'static str) {
-        self.rank.wait_until(what, || self.rank.load_word(self.woken(me)) != 0);
-        let behind = self.rank.load_word(self.woken(me)) - 1;
-        self.rank.set_word(self.woken(me), 0);
+        self.rank.wait_until(what, || self.rank.atomics().load(self.woken(me)) != 0);
+        let behind = self.rank.atomics().load(self.woken(me)) - 1;
+        self.rank.atomics().store(self.woken(me), 0);
         if behind == 0 {
             return;
         }
-        self.rank.wait_until("the next in a queue", || self.rank.load_word(self.next(me)) != EMPTY);
-        let next = self.rank.load_word(self.next(me));
+        self.rank.wait_until("the next in a queue", || self.rank.atomics().load(self.next(me)) != EMPTY);
+        let next = self.rank.atomics().load(self.next(me));
         if let Some(left) = self.home.new_head(next) {
             self.wake(next, left);
         }

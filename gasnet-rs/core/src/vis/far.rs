@@ -392,7 +392,8 @@ impl Rank {
     /// Starts a transfer with a rank that is reached by messages. It counts in an op.
     ///
     /// # Safety
-    /// As [`Rank::put_shape`] or [`Rank::get_shape`], until the op is complete, or its sources are.
+    /// As [`ShapeCalls::put`](crate::ShapeCalls::put) or [`ShapeCalls::get`](crate::ShapeCalls::get), until
+    /// the op is complete, or its sources are.
     pub(super) unsafe fn far_shapes(&self, all: &Shapes<'_>, op: u32) {
         let size = self.wire.segments.get(all.rank).map_or(0, |segment| all.room(segment));
         let (mut there, mut here, mut left) =

@@ -64,12 +64,12 @@ impl<'r> StreamEnd<'r> {
     pub(super) fn load(&self, word: usize) -> u64 {
         let at = self.mine.add(word);
         if word == ANSWER_WORD {
-            return self.rank().load_word(at);
+            return self.rank().atomics().load(at);
         }
         // A plain load costs less than an atomic operation.
         let value = self.rank().read(at);
-        // ORDER: Acquire; pairs with Release in `Rank::set_word` and `far::set`: the bytes are there, or have
-        // been taken.
+        // ORDER: Acquire; pairs with Release in `AtomicCalls::store` and `far::set`: the bytes are there, or
+        // have been taken.
         fence(Ordering::Acquire);
         value
     }
@@ -105,7 +105,7 @@ impl<'r> StreamEnd<'r> {
             // The peer has just left: it need not know.
             drop(far::say(self.rank(), theirs, word, start, value));
         } else {
-            self.rank().set_word(theirs.add(word), value);
+            self.rank().atomics().store(theirs.add(word), value);
         }
     }
 
@@ -130,7 +130,7 @@ impl<'r> StreamEnd<'r> {
     fn withdraw(&self) -> bool {
         let request = self.shared.request(self.rank().id(), self.peer);
         let word = u64::from(self.slot) + 1;
-        if self.is_gone() || self.rank().compare_swap(request, word, 0) == word {
+        if self.is_gone() || self.rank().atomics().compare_swap(request, word, 0) == word {
             return true;
         }
         // It is about to answer.

@@ -164,7 +164,7 @@ impl<'r> StreamTx<'r> {
                 let start = (word >> 1) - len as u64;
                 far::send(end.rank(), theirs, start, word, chunk).map_err(|_| reset(end.peer))?;
             } else {
-                end.rank().set_word(theirs.add(PUBLISHED_WORD), word);
+                end.rank().atomics().store(theirs.add(PUBLISHED_WORD), word);
             }
         }
         Ok(now.len())

@@ -120,9 +120,17 @@ pub fn by_definition(cx: &Cx) {
                     let set = Operation { function: Function::Set, word };
                     let get = Operation { function: Function::Get, word };
                     let what = format!("{op:?} old {old:#x} a {a:#x} b {b:#x} on rank {target}");
-                    cx.rank.atomic(target, word_at, set, old, 0);
-                    assert_eq!(cx.rank.atomic(target, word_at, op, a, b), old, "old value of {what}");
-                    assert_eq!(cx.rank.atomic(target, word_at, get, 0, 0), expected(op, old, a, b), "{what}");
+                    cx.rank.atomics().apply(target, word_at, set, old, 0);
+                    assert_eq!(
+                        cx.rank.atomics().apply(target, word_at, op, a, b),
+                        old,
+                        "old value of {what}"
+                    );
+                    assert_eq!(
+                        cx.rank.atomics().apply(target, word_at, get, 0, 0),
+                        expected(op, old, a, b),
+                        "{what}"
+                    );
                     let mut back = [0u64; 3];
                     cx.rank.read_slice(GlobalPtr::new(target, at), &mut back);
                     let mut want = [GUARD; 3];
@@ -152,7 +160,7 @@ pub fn contention(cx: &Cx) {
             _ => v as u64,
         };
         let go = |function, f: u64, a: u64, b: u64| {
-            cx.rank.atomic(home, at(f), Operation { function, word }, a, b)
+            cx.rank.atomics().apply(home, at(f), Operation { function, word }, a, b)
         };
         for j in 0..k {
             go(Function::Add, 0, value(me as i64 + 1), 0);
@@ -188,7 +196,7 @@ pub fn contention(cx: &Cx) {
         for _ in 0..k {
             held = go(Function::Set, 9, held, 0);
         }
-        cx.rank.atomic(home, at(10), Operation { function: Function::Add, word }, held, 0);
+        cx.rank.atomics().apply(home, at(10), Operation { function: Function::Add, word }, held, 0);
         cx.rank.barrier();
         let is = |f: u64, want: i64, what: &str| {
             assert_eq!(go(Function::Get, f, 0, 0), value(want), "{what} on {word:?}");
@@ -225,12 +233,12 @@ fn tickets(cx: &Cx, k: u64) {
     let counter = GlobalPtr::<u64>::new(gasnet::RankId(0), cx.take_zeroed(8));
     let mut last = None;
     for _ in 0..k {
-        let ticket = cx.rank.fetch_add(counter, 1);
+        let ticket = cx.rank.atomics().fetch_add(counter, 1);
         assert!(ticket < k * n && last < Some(ticket), "ticket {ticket} after {last:?}");
         last = Some(ticket);
         let home = gasnet::RankId((ticket % n) as u32);
         assert_eq!(
-            cx.rank.fetch_add(GlobalPtr::new(home, marks + 8 * ticket), 1),
+            cx.rank.atomics().fetch_add(GlobalPtr::new(home, marks + 8 * ticket), 1),
             0,
             "ticket {ticket} twice"
         );
@@ -340,7 +348,7 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
         // SAFETY: `old` is looked at after the operations have been waited for.
         unsafe {
             for function in [Function::Set, Function::Set, Function::Set] {
-                cx.rank.atomic_nbi(to, base, op(function), [one, 0], at.cast());
+                cx.rank.atomics().apply_nbi(to, base, op(function), [one, 0], at.cast());
                 at = at.add(1);
             }
         }
@@ -350,14 +358,14 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
         } else {
             cx.rank.wait_implicit(gasnet::Categories::ALL);
         }
-        assert_eq!(cx.rank.atomic(to, base, op(Function::Inc), 0, 0), one);
+        assert_eq!(cx.rank.atomics().apply(to, base, op(Function::Inc), 0, 0), one);
         if region {
             cx.rank.begin_region();
         }
         // SAFETY: as above.
         unsafe {
-            cx.rank.atomic_nbi(to, base, op(Function::Get), [0; 2], at.cast());
-            cx.rank.atomic_nbi(to, base + 8, op(Function::Get), [0; 2], std::ptr::null_mut());
+            cx.rank.atomics().apply_nbi(to, base, op(Function::Get), [0; 2], at.cast());
+            cx.rank.atomics().apply_nbi(to, base + 8, op(Function::Get), [0; 2], std::ptr::null_mut());
         }
         if region {
             let event = cx.rank.end_region();

@@ -91,7 +91,7 @@ pub fn split_phase(cx: &Cx) {
         r.barrier_notify(phase as i32, 0);
         for _ in 0..rng.below(4) {
             let far = cx.right(rng.below(n as usize) as u32);
-            r.fetch_add(GlobalPtr::new(far, noise), 1);
+            r.atomics().fetch_add(GlobalPtr::new(far, noise), 1);
             r.poll();
         }
         assert_eq!(r.barrier_wait(phase as i32, 0), Outcome::Agreed);

@@ -32,54 +32,54 @@ pub fn exported(cx: &Cx) {
 
 fn operations(cx: &Cx) {
     let (rank, mut rng) = (cx.rank, Rng::new(cx.seed ^ u64::from(cx.me()) << 32));
-    let memory = rank.export_vec(vec![0u8; LEN], Modes::ALL).unwrap();
+    let memory = rank.regions().export_vec(vec![0u8; LEN], Modes::ALL).unwrap();
     let name = cx.seed | 1;
-    rank.publish(name, memory.region(), 5).unwrap();
+    rank.regions().publish(name, memory.region(), 5).unwrap();
     rank.barrier();
-    let (key, note) = rank.import(cx.right(1), name).unwrap().expect("its owner has published it");
+    let (key, note) = rank.regions().import(cx.right(1), name).unwrap().expect("its owner has published it");
     assert_eq!((key.rank(), note), (cx.right(1), 5));
-    assert_eq!(rank.import(cx.right(1), name ^ 2), Ok(None));
+    assert_eq!(rank.regions().import(cx.right(1), name ^ 2), Ok(None));
     let mut copy = vec![0u8; LEN];
     for i in 0..if cx.quick { 20 } else { 150 } {
         let len = rng.below(if i % 8 == 0 { LEN } else { 200 });
         let at = rng.below(LEN - len + 1);
         if rng.below(2) == 0 {
             copy[at..at + len].iter_mut().for_each(|b| *b = rng.below(256) as u8);
-            rank.region_write(&key, at as u64, &copy[at..at + len]).unwrap();
+            rank.region(&key).write(at as u64, &copy[at..at + len]).unwrap();
         } else {
-            let got = rank.region_read_nb::<u8>(&key, at as u64, len).wait().unwrap();
+            let got = rank.region(&key).read_nb::<u8>(at as u64, len).wait().unwrap();
             assert!(got == copy[at..at + len], "{len} bytes at {at}");
         }
     }
     rank.barrier();
-    let words = rank.export_vec(vec![0u64; 2], Modes::ATOMIC | Modes::READ).unwrap();
+    let words = rank.regions().export_vec(vec![0u64; 2], Modes::ATOMIC | Modes::READ).unwrap();
     let first = exchange(cx, words.key())[0];
     for _ in 0..5 {
-        rank.region_atomic(&first, 8, ADD, 1, 0).unwrap();
+        rank.region(&first).atomic(8, ADD, 1, 0).unwrap();
     }
     rank.barrier();
     let mut got = [0u64; 2];
-    rank.region_read(&first, 0, &mut got).unwrap();
+    rank.region(&first).read(0, &mut got).unwrap();
     assert_eq!(got, [0, 5 * u64::from(cx.size())]);
     rank.barrier();
     drop(memory);
     rank.barrier();
-    assert_eq!(rank.import(cx.right(1), name), Err(RegionError::Revoked));
-    assert_eq!(rank.region_read(&key, 0, &mut [0u8]), Err(RegionError::Revoked));
+    assert_eq!(rank.regions().import(cx.right(1), name), Err(RegionError::Revoked));
+    assert_eq!(rank.region(&key).read(0, &mut [0u8]), Err(RegionError::Revoked));
     rank.barrier();
 }
 
 fn refusals(cx: &Cx) {
     let rank = cx.rank;
-    let read = rank.export_vec(vec![7u8; 100], Modes::READ).unwrap();
-    let once = rank.export_vec(vec![7u8; 100], Modes::WRITE | Modes::ONCE).unwrap();
+    let read = rank.regions().export_vec(vec![7u8; 100], Modes::READ).unwrap();
+    let once = rank.regions().export_vec(vec![7u8; 100], Modes::WRITE | Modes::ONCE).unwrap();
     let (reads, onces) = (exchange(cx, read.key()), exchange(cx, once.key()));
     for (key, one) in reads.iter().zip(&onces) {
-        assert_eq!(rank.region_write(key, 0, &[1u8]), Err(RegionError::Access));
-        assert_eq!(rank.region_read(key, 99, &mut [0u8; 2]), Err(RegionError::Range));
-        assert_eq!(rank.region_write(one, 96, &[0u64]), Err(RegionError::Range));
-        assert_eq!(rank.region_read(key, 0, &mut [0u8; 100]), Ok(()));
-        let written = rank.region_write(one, 10, &[cx.me() as u8; 20]);
+        assert_eq!(rank.region(key).write(0, &[1u8]), Err(RegionError::Access));
+        assert_eq!(rank.region(key).read(99, &mut [0u8; 2]), Err(RegionError::Range));
+        assert_eq!(rank.region(one).write(96, &[0u64]), Err(RegionError::Range));
+        assert_eq!(rank.region(key).read(0, &mut [0u8; 100]), Ok(()));
+        let written = rank.region(one).write(10, &[cx.me() as u8; 20]);
         assert!(matches!(written, Ok(()) | Err(RegionError::Used)), "{written:?}");
     }
     rank.barrier();
@@ -92,14 +92,14 @@ fn refusals(cx: &Cx) {
 fn storm(cx: &Cx) {
     let rank = cx.rank;
     for _ in 0..if cx.quick { 3 } else { 20 } {
-        let memory = rank.export_vec(vec![0u8; 1000], Modes::ALL).unwrap();
+        let memory = rank.regions().export_vec(vec![0u8; 1000], Modes::ALL).unwrap();
         let key = exchange(cx, memory.key())[0];
         if cx.me() == 0 {
             if cx.size() > 1 {
                 let mut first = [0u8];
                 while first[0] == 0 {
                     rank.poll();
-                    rank.region_read(&key, 0, &mut first).unwrap();
+                    rank.region(&key).read(0, &mut first).unwrap();
                 }
             }
             let mut memory = memory.into_vec();
@@ -107,8 +107,8 @@ fn storm(cx: &Cx) {
             rank.barrier();
             assert!(memory.iter().all(|b| *b == 0xee), "written after it was revoked");
         } else {
-            while rank.region_write(&key, 0, &[1u8; 1000]) == Ok(()) {}
-            assert_eq!(rank.region_write(&key, 0, &[1u8]), Err(RegionError::Revoked));
+            while rank.region(&key).write(0, &[1u8; 1000]) == Ok(()) {}
+            assert_eq!(rank.region(&key).write(0, &[1u8]), Err(RegionError::Revoked));
             rank.barrier();
         }
     }
@@ -123,8 +123,8 @@ pub fn reg_07_the_owners_program_has_no_part(cx: &Cx) {
     let (rank, others) = (cx.rank, cx.size() - 1);
     let counter = |name: &str| rank.counters().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value);
     let (memory, flags) = (
-        rank.export_vec(vec![0u8; SERVED], Modes::ALL).unwrap(),
-        rank.export_pages(4096, Modes::ALL).unwrap(),
+        rank.regions().export_vec(vec![0u8; SERVED], Modes::ALL).unwrap(),
+        rank.regions().export_pages(4096, Modes::ALL).unwrap(),
     );
     let (data, words) = (exchange(cx, memory.key())[0], exchange(cx, flags.key())[0]);
     if cx.me() > 0 {
@@ -139,17 +139,17 @@ pub fn reg_07_the_owners_program_has_no_part(cx: &Cx) {
             let len = len.min(part - at);
             if rng.below(2) == 0 {
                 copy[at..at + len].iter_mut().for_each(|b| *b = rng.below(256) as u8);
-                rank.region_write(&data, (first + at) as u64, &copy[at..at + len]).unwrap();
+                rank.region(&data).write((first + at) as u64, &copy[at..at + len]).unwrap();
             } else {
-                let got = rank.region_read_nb::<u8>(&data, (first + at) as u64, len).wait().unwrap();
+                let got = rank.region(&data).read_nb::<u8>((first + at) as u64, len).wait().unwrap();
                 assert!(got == copy[at..at + len], "{len} bytes at {at}");
             }
-            assert_eq!(rank.region_write(&data, SERVED as u64 - 1, &[0u16]), Err(RegionError::Range));
+            assert_eq!(rank.region(&data).write(SERVED as u64 - 1, &[0u16]), Err(RegionError::Range));
         }
-        rank.region_write(&words, 8 * u64::from(cx.me()), &[1u64]).unwrap();
+        rank.region(&words).write(8 * u64::from(cx.me()), &[1u64]).unwrap();
         let mut go = [0u64];
         while go[0] == 0 {
-            rank.region_read(&words, 0, &mut go).unwrap();
+            rank.region(&words).read(0, &mut go).unwrap();
         }
     } else {
         let before = (counter("messages taken"), counter("accesses of regions"));
@@ -194,7 +194,7 @@ pub fn reg_08_memory_is_unmapped_under_traffic(cx: &Cx) {
     for round in 0..if cx.quick { 5 } else { 50 } {
         let at = map(core::ptr::null_mut());
         // SAFETY: as said above, if the NIC reaches it; else it is revoked first.
-        let region = unsafe { rank.export_raw(at, BYTES, Modes::ALL) }.unwrap();
+        let region = unsafe { rank.regions().export_raw(at, BYTES, Modes::ALL) }.unwrap();
         let key = exchange(cx, region.key())[0];
         if cx.me() == 0 {
             let mut region = Some(region);
@@ -223,13 +223,13 @@ pub fn reg_08_memory_is_unmapped_under_traffic(cx: &Cx) {
             loop {
                 let len = rng.below(at_most) + 8;
                 let to = if rng.below(4) == 0 { 0 } else { rng.below(BYTES - len) as u64 };
-                match rank.region_write(&key, to, &vec![1u8; len]) {
+                match rank.region(&key).write(to, &vec![1u8; len]) {
                     Ok(()) => {}
                     Err(RegionError::Revoked) => break,
                     Err(other) => panic!("round {round}: {other}"),
                 }
             }
-            assert_eq!(rank.region_read(&key, 0, &mut [0u8; 100]), Err(RegionError::Revoked));
+            assert_eq!(rank.region(&key).read(0, &mut [0u8; 100]), Err(RegionError::Revoked));
             rank.barrier();
             drop(region);
             unmap(at);
@@ -241,8 +241,8 @@ pub fn reg_08_memory_is_unmapped_under_traffic(cx: &Cx) {
 /// A plain put of a region trips the wires on its bytes, and no others, whoever carries it out.
 pub fn clan_21_a_plain_put_trips(cx: &Cx) {
     let rank = cx.rank;
-    let memory = rank.export_vec(vec![0u64; 512], Modes::ALL).unwrap();
-    let beside = rank.export_vec(vec![0u64; 512], Modes::ALL).unwrap();
+    let memory = rank.regions().export_vec(vec![0u64; 512], Modes::ALL).unwrap();
+    let beside = rank.regions().export_vec(vec![0u64; 512], Modes::ALL).unwrap();
     let (keys, others) = (exchange(cx, memory.key()), exchange(cx, beside.key()));
     let (key, other) = (keys[0], others[0]);
     let writer = cx.size() - 1;
@@ -258,21 +258,21 @@ pub fn clan_21_a_plain_put_trips(cx: &Cx) {
             assert_eq!([writes.pending(), reads.pending()], expected);
         }
     };
-    let put = |at: u64, len: usize| rank.region_write(&key, at, &vec![0u8; len]).unwrap();
+    let put = |at: u64, len: usize| rank.region(&key).write(at, &vec![0u8; len]).unwrap();
     writes.arm(Trips::Once);
     reads.arm(Trips::Always);
     let neighbours = || {
         put(8, 56);
         put(1024, 100);
-        rank.region_write(&other, 0, &[0u8; 100]).unwrap();
-        assert_eq!(rank.region_write(&key, 4090, &[0u8; 100]), Err(RegionError::Range));
+        rank.region(&other).write(0, &[0u8; 100]).unwrap();
+        assert_eq!(rank.region(&key).write(4090, &[0u8; 100]), Err(RegionError::Range));
     };
     step(&neighbours, [0, 0]);
     step(&|| (0..3).for_each(|_| put(3 * 64 + 7, 1)), [1, 0]);
     writes.arm(Trips::Always);
     step(&|| (0..5).for_each(|_| put(60, 10)), [6, 0]);
-    step(&|| rank.region_read(&key, 0, &mut [0u8; 8]).unwrap(), [6, 1]);
-    step(&|| assert_eq!(rank.region_atomic(&key, 64, ADD, 0, 0), Ok(0)), [7, 1]);
+    step(&|| rank.region(&key).read(0, &mut [0u8; 8]).unwrap(), [6, 1]);
+    step(&|| assert_eq!(rank.region(&key).atomic(64, ADD, 0, 0), Ok(0)), [7, 1]);
     writes.disarm();
     step(&|| put(0, 8), [7, 1]);
     assert!(memory.region().tripwire(0..4097, 8, 8, Modes::WRITE).is_err());
@@ -285,11 +285,11 @@ pub fn clan_21_a_plain_put_trips(cx: &Cx) {
         let peer = keys[if cx.me() == 0 { writer } else { 0 } as usize];
         for i in 1..=if cx.quick { 50u64 } else { 1000 } {
             if cx.me() == 0 {
-                rank.region_write(&peer, 0, &[i]).unwrap();
+                rank.region(&peer).write(0, &[i]).unwrap();
             }
             wire.wait_for(|| word.load(Ordering::Acquire) == i);
             if cx.me() > 0 {
-                rank.region_write(&peer, 0, &[i]).unwrap();
+                rank.region(&peer).write(0, &[i]).unwrap();
             }
         }
     }

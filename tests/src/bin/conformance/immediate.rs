@@ -149,7 +149,7 @@ fn start_one_sided(cx: &Cx, at: u64, go_on: impl FnOnce()) -> u32 {
         }
         refusals += u32::from(gets < MANY) + u32::from(puts < MANY);
         while adds < MANY
-            && r.start_atomic_implicit(to, counter, add, [1, 0], std::ptr::null_mut(), true).is_ok()
+            && r.atomics().start_implicit(to, counter, add, [1, 0], std::ptr::null_mut(), true).is_ok()
         {
             adds += 1;
         }

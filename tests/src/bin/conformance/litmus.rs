@@ -36,7 +36,7 @@ fn message_passing(cx: &Cx, len: usize, atomic: bool) {
         let send = |round: u64| {
             r.write_slice(GlobalPtr::new(peer, data), &bytes(r.id(), round));
             if atomic {
-                r.atomic(peer, flag, SET, round, 0);
+                r.atomics().apply(peer, flag, SET, round, 0);
             } else {
                 fence(Ordering::Release);
                 r.write(GlobalPtr::new(peer, flag), round);
@@ -45,7 +45,7 @@ fn message_passing(cx: &Cx, len: usize, atomic: bool) {
         let receive = |round: u64| {
             let here = GlobalPtr::<u64>::new(r.id(), flag);
             r.wait_until("a flag", || {
-                let seen = if atomic { r.atomic(r.id(), flag, GET, 0, 0) } else { r.read(here) };
+                let seen = if atomic { r.atomics().apply(r.id(), flag, GET, 0, 0) } else { r.read(here) };
                 assert!(seen == round || seen == round - 1, "flag {seen} in round {round}");
                 seen == round
             });
@@ -80,9 +80,9 @@ fn store_buffering(cx: &Cx, atomic: bool) {
         for i in 0..rounds as u64 {
             let at = words + 8 * i;
             let seen = if atomic {
-                r.atomic(mine, at, SET, 1, 0);
+                r.atomics().apply(mine, at, SET, 1, 0);
                 fence(Ordering::SeqCst);
-                r.atomic(other, at, GET, 0, 0)
+                r.atomics().apply(other, at, GET, 0, 0)
             } else {
                 r.write(GlobalPtr::new(mine, at), 1u64);
                 fence(Ordering::SeqCst);
@@ -119,13 +119,13 @@ fn third_party(cx: &Cx) {
         match cx.me() {
             0 => {
                 r.write(data, mix(round));
-                r.atomic(RankId(2), told, SET, round, 0);
-                r.wait_until("rank 2's answer", || r.atomic(r.id(), answered, GET, 0, 0) == round);
+                r.atomics().apply(RankId(2), told, SET, round, 0);
+                r.wait_until("rank 2's answer", || r.atomics().apply(r.id(), answered, GET, 0, 0) == round);
             }
             2 => {
-                r.wait_until("rank 0's word", || r.atomic(r.id(), told, GET, 0, 0) == round);
+                r.wait_until("rank 0's word", || r.atomics().apply(r.id(), told, GET, 0, 0) == round);
                 assert_eq!(r.read(data), mix(round));
-                r.atomic(RankId(0), answered, SET, round, 0);
+                r.atomics().apply(RankId(0), answered, SET, round, 0);
             }
             _ => {
                 // Serves what it is asked for in the barrier that follows.

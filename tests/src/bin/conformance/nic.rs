@@ -160,7 +160,7 @@ fn atomics(cx: &Cx) {
     cx.rank.barrier();
     assert_eq!(u64::from(cx.rank.read(word)), rounds(cx) * u64::from(cx.size()));
     if atomics.test_and_set(word.add(1)) {
-        cx.rank.fetch_add(word.add(2).cast(), 1);
+        cx.rank.atomics().fetch_add(word.add(2).cast(), 1);
     }
     cx.rank.barrier();
     assert_eq!(cx.rank.read(word.add(2)), 1, "one of all sets it");
@@ -215,8 +215,8 @@ fn semaphore(cx: &Cx) {
         let inside = words(cx, 1);
         for _ in 0..rounds(cx) {
             room.wait();
-            assert!(cx.rank.fetch_add(inside, 1) < u64::from(value), "no more than {value} inside");
-            cx.rank.fetch_add(inside, u64::MAX);
+            assert!(cx.rank.atomics().fetch_add(inside, 1) < u64::from(value), "no more than {value} inside");
+            cx.rank.atomics().fetch_add(inside, u64::MAX);
             room.signal().expect("a small value");
         }
         cx.rank.barrier();
@@ -225,7 +225,7 @@ fn semaphore(cx: &Cx) {
         // As many as there are, and no more, without waiting.
         let got = words(cx, 1);
         let mine = (0..value + 1).filter(|_| room.try_wait()).count() as u64;
-        cx.rank.fetch_add(got, mine);
+        cx.rank.atomics().fetch_add(got, mine);
         cx.rank.barrier();
         assert_eq!(cx.rank.read(got), u64::from(value));
         cx.rank.barrier();
@@ -251,9 +251,9 @@ fn queue(cx: &Cx) {
             cx.rank.wait_until("all to wake", || cx.rank.read(woken) == round * others);
         } else {
             queue.insert();
-            cx.rank.fetch_add(joined, 1);
+            cx.rank.atomics().fetch_add(joined, 1);
             queue.wait();
-            cx.rank.fetch_add(woken, 1);
+            cx.rank.atomics().fetch_add(woken, 1);
         }
         cx.rank.barrier();
     }

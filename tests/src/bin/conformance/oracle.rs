@@ -156,7 +156,7 @@ fn execute(cx: &Cx, base: u64, model: &mut [Vec<u8>], acts: &[Act], epoch: u64) 
     for act in acts {
         let what = || format!("seed {}, epoch {epoch}, {act:?}", cx.seed);
         let atomic = |rank: &usize, at: &usize, function, a| {
-            r.atomic(id(rank), base + *at as u64, Operation { function, word: WordType::U64 }, a, 0)
+            r.atomics().apply(id(rank), base + *at as u64, Operation { function, word: WordType::U64 }, a, 0)
         };
         match act {
             Act::Put { rank, at, data, way } => put(cx, WAYS[*way], id(rank), base + *at as u64, data),

@@ -27,7 +27,8 @@ impl<'r> Pair<'r> {
         let at = cx.take_zeroed(BYTES as u64 + 64);
         let (rank, partner) = (cx.rank, RankId(cx.me() ^ 1));
         let memory = GlobalPtr::<u8>::new(rank.id(), at);
-        let region = rank.export_segment(memory, BYTES, Modes::READ | Modes::WRITE).expect("inside");
+        let region =
+            rank.regions().export_segment(memory, BYTES, Modes::READ | Modes::WRITE).expect("inside");
         let key_at = memory.add(BYTES);
         if partner.0 < cx.size() {
             rank.write_slice(key_at.on(partner), bytemuck::bytes_of(&region.key()));
@@ -40,7 +41,7 @@ impl<'r> Pair<'r> {
     }
 
     fn word(&self, cx: &Cx, at: usize) -> u64 {
-        cx.rank.load_word(self.memory.add(at).cast())
+        cx.rank.atomics().load(self.memory.add(at).cast())
     }
 
     fn data(&self, cx: &Cx, len: usize) -> Vec<u8> {
@@ -69,7 +70,7 @@ pub fn clan_07_stores_are_seen_in_order(cx: &Cx) {
                 false => Aperture::bind(cx.rank, pair.key),
             };
             assert_eq!((there.owner(), there.len()), (pair.partner, BYTES as u64));
-            let own_flag = || cx.rank.load_word(flag(cx.rank.id()).cast());
+            let own_flag = || cx.rank.atomics().load(flag(cx.rank.id()).cast());
             let base = if on_segment { rounds } else { 0 };
             for i in base + 1..=base + rounds {
                 if pair.writes {

@@ -479,7 +479,7 @@ pub fn clan_15_levels_say_what_becomes_of_a_message_without_a_place(cx: &Cx) {
         assert_eq!((tx.queued(), tx.progress().expect("open")), (5, 5));
         let refused = tx.send(&[], 9, Overrun::Refuse).expect_err("others are first");
         assert_eq!(refused.kind(), ErrorKind::WouldBlock);
-        cx.rank.swap_word(go.on(partner), 1);
+        cx.rank.atomics().swap(go.on(partner), 1);
         // Two of the three that are posted then are for queued ones; this one waits for its own.
         tx.send(&[IoSlice::new(&message(5))], 5, Overrun::Wait).expect("open");
         assert_eq!(tx.queued(), 0);
@@ -504,7 +504,7 @@ pub fn clan_15_levels_say_what_becomes_of_a_message_without_a_place(cx: &Cx) {
         }
     } else if partner.0 < cx.size() {
         let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
-        cx.rank.wait_until("the partner", || cx.rank.load_word(go) == 1);
+        cx.rank.wait_until("the partner", || cx.rank.atomics().load(go) == 1);
         for i in 0..7u32 {
             rx.post(vec![vec![UNTOUCHED; 30]; 2]).expect("room");
             let arrival = rx.receive().expect("open").expect("a message");

@@ -88,7 +88,7 @@ impl Worker {
 
             // The old values a thread sees of a shared counter only grow: a stale or mixed-up answer would
             // show.
-            let was = r.fetch_add(GlobalPtr::new(RankId(0), self.counters), 1);
+            let was = r.atomics().fetch_add(GlobalPtr::new(RankId(0), self.counters), 1);
             assert!(last < Some(was), "{was} after {last:?}");
             last = Some(was);
 
@@ -118,7 +118,7 @@ impl Worker {
         let line = 1 + u64::from(r.id().0) * THREADS as u64 + self.thread as u64;
         let mine = GlobalPtr::<u64>::new(other, self.counters + 64 * line);
         for n in 0..if self.quick { 100 } else { 1000 } {
-            assert_eq!(r.fetch_add(mine, 1), n, "the answer to another question");
+            assert_eq!(r.atomics().fetch_add(mine, 1), n, "the answer to another question");
         }
         loop {
             let taken = take.lock().expect("no panic").try_recv();

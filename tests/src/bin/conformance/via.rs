@@ -206,7 +206,7 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
             assert_eq!(wait(Done::Write), Errors::NONE);
             nic.post_send(ring.right, Descriptor::read(all(ours, BYTES), to)).expect("room");
             assert_eq!(wait(Done::Read), Errors::NONE);
-            cx.rank.region_write(mark, 0, &[1u64]).expect("exported");
+            cx.rank.region(mark).write(0, &[1u64]).expect("exported");
         });
         let left = cx.rng_of("via rdma", cx.right(cx.size() - 1).0).bytes(BYTES);
         same(&ring.read(memory, 0, BYTES), &left, "what the neighbour has written");
@@ -226,7 +226,7 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
 /// Ranks take turns to act on their neighbour, whose program does nothing until it finds the mark set: where
 /// NICs serve regions it calls nothing of the runtime.
 fn stopped(cx: &Cx, act: impl Fn(&gasnet::RegionKey)) {
-    let mark = cx.rank.export_pages(8, gasnet::Modes::WRITE).expect("room");
+    let mark = cx.rank.regions().export_pages(8, gasnet::Modes::WRITE).expect("room");
     let keys = exchange(cx, mark.key());
     #[expect(unsafe_code, reason = "looks at memory that others write")]
     // SAFETY: exported pages begin at a page.

@@ -165,12 +165,16 @@ pub fn shapes(cx: &Cx) {
         // SAFETY: the shapes are inside the buffer and this rank's part of the segment.
         unsafe {
             let event = match (rng.below(4), put) {
-                (0, true) => {
-                    rank.put_shape_nb(to, r, origin, l, *rng.pick(&[Local::Defer, Local::Now, Local::Leaf]))
-                }
-                (0, false) => rank.get_shape_nb(l, to, r, origin),
+                (0, true) => rank.shapes().put_nb(
+                    to,
+                    r,
+                    origin,
+                    l,
+                    *rng.pick(&[Local::Defer, Local::Now, Local::Leaf]),
+                ),
+                (0, false) => rank.shapes().get_nb(l, to, r, origin),
                 (1, true) => {
-                    rank.put_shape_nbi(
+                    rank.shapes().put_nbi(
                         to,
                         r,
                         origin,
@@ -180,24 +184,24 @@ pub fn shapes(cx: &Cx) {
                     Event::DONE
                 }
                 (1, false) => {
-                    rank.get_shape_nbi(l, to, r, origin);
+                    rank.shapes().get_nbi(l, to, r, origin);
                     Event::DONE
                 }
                 (2, _) => {
                     rank.begin_region();
                     if put {
-                        rank.put_shape_nbi(to, r, origin, l, *rng.pick(&[Local::Defer, Local::Group]))
+                        rank.shapes().put_nbi(to, r, origin, l, *rng.pick(&[Local::Defer, Local::Group]))
                     } else {
-                        rank.get_shape_nbi(l, to, r, origin)
+                        rank.shapes().get_nbi(l, to, r, origin)
                     }
                     rank.end_region()
                 }
                 (_, true) => {
-                    rank.put_shape(to, r, origin, l);
+                    rank.shapes().put(to, r, origin, l);
                     Event::DONE
                 }
                 (_, false) => {
-                    rank.get_shape(l, to, r, origin);
+                    rank.shapes().get(l, to, r, origin);
                     Event::DONE
                 }
             };
@@ -230,18 +234,18 @@ pub fn rows(cx: &Cx) {
         rank.write_slice(base, &image);
         let element = |i: usize| at + i / width * step + i % width;
         let mut values = vec![0; height * width];
-        rank.read_rows(base.add(at), step, width, &mut values);
+        rank.shapes().read_rows(base.add(at), step, width, &mut values);
         let expected: Vec<u64> = (0..height * width).map(|i| image[element(i)]).collect();
         assert_eq!(values, expected, "round {round}: {height} rows of {width}, {step} apart");
         for (i, value) in values.iter_mut().enumerate() {
             *value = rng.next();
             image[element(i)] = *value;
         }
-        rank.write_rows(base.add(at), step, width, &values);
+        rank.shapes().write_rows(base.add(at), step, width, &values);
         let mut got = vec![0; image.len()];
         rank.read_slice(base, &mut got);
         assert_eq!(got, image, "round {round}: {height} rows of {width}, {step} apart");
     }
-    rank.write_rows(GlobalPtr::<u64>::new(cx.rank.id(), mine), 0, 0, &[]);
+    rank.shapes().write_rows(GlobalPtr::<u64>::new(cx.rank.id(), mine), 0, 0, &[]);
     rank.barrier();
 }

@@ -278,7 +278,7 @@ pub fn unequal(rank: &'static Rank) {
         let refused = rank.allocate_agreed(bytes, 8).map(drop);
         assert!(world.size() == 1 || refused.unwrap_err().to_string().contains("different memory"));
         assert!(rank.allocate_agreed(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
-        assert!(rank.allocate_kept(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
+        assert!(rank.kept().allocate(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
         if world.rank() == 0 {
             println!("pgas: passed");
         }
@@ -315,7 +315,7 @@ pub fn write_to_array(rank: &'static Rank) {
 pub fn add_to_array(rank: &'static Rank) {
     reach(rank, |rank, at| {
         let add = Operation { function: Function::Add, word: WordType::U64 };
-        rank.atomic(at.rank(), at.offset(), add, 1, 0);
+        rank.atomics().apply(at.rank(), at.offset(), add, 1, 0);
     });
 }
 
