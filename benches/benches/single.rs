@@ -35,8 +35,8 @@ fn rank_operations(c: &mut Criterion) {
     });
     c.bench_function("empty access region", |b| {
         b.iter(|| {
-            rank.begin_region();
-            rank.wait(rank.end_region());
+            rank.implicit().begin_access_region();
+            rank.wait(rank.implicit().end_access_region());
         });
     });
     c.bench_function("poll with nothing to do", |b| b.iter(|| rank.poll()));

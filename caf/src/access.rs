@@ -115,7 +115,7 @@ impl Image {
                 return unsafe { self.rank.put(to.rank, to.offset, from, len) };
             }
             // SAFETY: (1), (2).
-            return unsafe { self.rank.put_nbi(to.rank, to.offset, from, len) };
+            return unsafe { self.rank.implicit().put(to.rank, to.offset, from, len) };
         }
         // SAFETY: (1), (2).
         unsafe { bytes::store(to.mapped, from, len) };
@@ -125,7 +125,7 @@ impl Image {
     pub fn settle_bytes(&self, rank: RankId, bytes: Range<u64>) {
         let mut writes = lock(&self.writes);
         if writes.iter().any(|(r, start, end)| *r == rank.0 && *start < bytes.end && bytes.start < *end) {
-            self.rank.wait_implicit(Categories::PUTS);
+            self.rank.implicit().wait(Categories::PUTS);
             writes.clear();
         }
     }
@@ -139,7 +139,7 @@ impl Image {
         }
         let mut writes = lock(&self.writes);
         if writes.len() >= MAX_WRITES_UNDER_WAY {
-            self.rank.wait_implicit(Categories::PUTS);
+            self.rank.implicit().wait(Categories::PUTS);
             writes.clear();
         }
         writes.push((rank.0, bytes.start, bytes.end));

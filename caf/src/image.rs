@@ -173,13 +173,13 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
         rank.register_library(index, handler).unwrap_or_else(|e| fail(e));
     }
     let control = control_bytes(rank.size());
-    let most = rank.max_global_segment() as u64;
+    let most = rank.segments().max_global() as u64;
     let bytes = settings.heap.map_or(most, |heap| most.min(heap.saturating_add(control)));
-    let bytes = rank.max_global_segment().min(bytes as usize);
+    let bytes = rank.segments().max_global().min(bytes as usize);
     let table = rank.attach(bytes, None).unwrap_or_else(|e| fail(e));
     let ranks: Box<[u32]> = (0..rank.size()).collect();
     let size = table.get(rank.id()).map_or(0, |e| e.size as u64);
-    let processes = rank.meet_processes().unwrap_or_else(|e| fail(e));
+    let processes = rank.segments().meet_processes().unwrap_or_else(|e| fail(e));
     let mut job = [gasnet_sys::random()];
     rank.team_all().broadcast(0, &mut job);
     let level = Box::leak(Box::new(Level::new(rank.team_all(), INITIAL_TEAM, ranks, None)));

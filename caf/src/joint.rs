@@ -307,7 +307,7 @@ impl Image {
         if !self.rank.is_own_process() || self.leaving.swap(true, Relaxed) {
             return;
         }
-        self.rank.wait_implicit(Categories::PUTS);
+        self.rank.implicit().wait(Categories::PUTS);
         if self.rank.size() > 1 {
             self.stop();
         }

@@ -19,7 +19,7 @@ const SET: Operation = Operation { function: Function::Set, word: WordType::U64 
 impl Image {
     /// Completes what this image has written.
     pub fn settle(&self) {
-        self.rank.wait_implicit(Categories::PUTS);
+        self.rank.implicit().wait(Categories::PUTS);
         let mut writes = lock(&self.writes);
         if !writes.is_empty() && std::thread::current().id() == self.thread {
             writes.clear();
@@ -85,7 +85,7 @@ impl Image {
                 gone = gone.or(level.team.member(other));
             }
         }
-        self.rank.wait_implicit(Categories::PUTS);
+        self.rank.implicit().wait(Categories::PUTS);
         // ORDER: SeqCst; as in `sync_memory`.
         fence(SeqCst);
         gone.map_or(Ok(()), |member| Err(stopped(member + 1)))

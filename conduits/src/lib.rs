@@ -100,8 +100,8 @@ pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(threading, false, body))
 }
 
-/// [`run`] with [kept memory](Rank::attach_and_keep) behind the segment, where arrays of the crate `pgas`
-/// lie.
+/// [`run`] with [kept memory](gasnet::SegmentCalls::attach_and_keep) behind the segment, where arrays of the
+/// crate `pgas` lie.
 pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(Threading::Parallel, true, body))
 }
@@ -206,8 +206,8 @@ fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
             return 1;
         }
     };
-    let bytes = rank.max_global_segment();
-    let attached = if keep { rank.attach_and_keep(bytes, None) } else { rank.attach(bytes, None) };
+    let bytes = rank.segments().max_global();
+    let attached = if keep { rank.segments().attach_and_keep(bytes, None) } else { rank.attach(bytes, None) };
     if let Err(e) = attached {
         rank.fatal(&e.to_string());
     }

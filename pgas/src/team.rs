@@ -101,7 +101,7 @@ impl Team {
     pub fn barrier(&self) {
         let rank = self.world.0.rank;
         let event = self.team.barrier_nb();
-        self.meet_until("a barrier of a team", || rank.test_quietly(event));
+        self.meet_until("a barrier of a team", || rank.events().test_quietly(event));
     }
 
     /// [`Team::reduce`] of plain data, element by element; as many on all members. Bytes are sent as they are

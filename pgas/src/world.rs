@@ -70,7 +70,7 @@ pub(crate) fn program(rank: &'static Rank, body: impl FnOnce(World)) {
 }
 
 /// Runs `body` on a rank that was started by other means, as [`run`] does; the rank goes on afterwards. Once
-/// for each rank. Arrays need segments with [kept memory](gasnet::Rank::attach_and_keep), as
+/// for each rank. Arrays need segments with [kept memory](gasnet::SegmentCalls::attach_and_keep), as
 /// `gasnet_conduits::run_and_keep` attaches them.
 ///
 /// # Collective

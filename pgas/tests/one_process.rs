@@ -15,7 +15,7 @@ const HOSTS: &[&[u32]] = if cfg!(miri) { &[&[0, 1]] } else { &[&[0, 2], &[1]] };
 const ELEMENTS: usize = if cfg!(miri) { 9 } else { 300 };
 
 fn start(rank: &'static Rank, program: fn(World)) {
-    rank.attach_and_keep(if cfg!(miri) { 1 << 16 } else { 1 << 20 }, None).unwrap();
+    rank.segments().attach_and_keep(if cfg!(miri) { 1 << 16 } else { 1 << 20 }, None).unwrap();
     pgas::run_on(rank, program);
 }
 

@@ -279,7 +279,7 @@ impl Cluster {
             let rank = unsafe { Rank::start(boot, self.config.clone(), Threading::Parallel, &open) }
                 .map_err(|e| e.to_string())?;
             if self.segment > 0 {
-                rank.attach_and_keep(self.segment, None).map_err(|e| e.to_string())?;
+                rank.segments().attach_and_keep(self.segment, None).map_err(|e| e.to_string())?;
             }
             shared.world().starting -= 1;
             let value = program(rank);

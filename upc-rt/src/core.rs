@@ -216,7 +216,7 @@ impl Core {
             self.settle_batches(all);
         }
         if UNDER_WAY.with(|u| u.count.take() > 0) {
-            self.rank.wait_implicit(gasnet::Categories::PUTS);
+            self.rank.implicit().wait(gasnet::Categories::PUTS);
         }
     }
 
@@ -252,7 +252,7 @@ impl Core {
                     self.settle_away();
                 }
                 // SAFETY: (1).
-                unsafe { self.rank.put_nbi(self.target("put", t, (o, n)), o, src, n as usize) };
+                unsafe { self.rank.implicit().put(self.target("put", t, (o, n)), o, src, n as usize) };
                 UNDER_WAY.with(|u| {
                     u.writes[u.count.get()].set((t, o, n));
                     u.count.set(u.count.get() + 1);
@@ -432,7 +432,7 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
-                unsafe { self.rank.get_nbi(dst, self.target("get", t, (o, n)), o, n as usize) }
+                unsafe { self.rank.implicit().get(dst, self.target("get", t, (o, n)), o, n as usize) }
             }
         }
     }
@@ -448,19 +448,19 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
-                unsafe { self.rank.put_nbi(self.target("put", t, (o, n)), o, src, n as usize) }
+                unsafe { self.rank.implicit().put(self.target("put", t, (o, n)), o, src, n as usize) }
             }
         }
     }
 
     /// Waits for everything that `get_nbi` started.
     pub fn arrived(&self) {
-        self.rank.wait_implicit(gasnet::Categories::GETS);
+        self.rank.implicit().wait(gasnet::Categories::GETS);
     }
 
     /// Waits for everything that `get_nbi` and `put_nbi` started.
     pub fn sync(&self) {
-        self.rank.wait_implicit(gasnet::Categories::ALL);
+        self.rank.implicit().wait(gasnet::Categories::ALL);
     }
 
     /// Sets `n` bytes of thread `t`; complete at the target on return.

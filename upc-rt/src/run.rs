@@ -225,7 +225,7 @@ pub fn attach(rank: &'static Rank, variables: &AtStart, asked: Asked, settings: 
     let limit = if packed { 1 << PACKED_OFFSET_BITS } else { 1 << 44 };
     let fail = |text: String| -> ! { rank.fatal_with("UPC Runtime error: ", &text) };
     // Hosts differ in memory and in ranks, and all segments have one layout.
-    let share = rank.max_global_segment() as u64;
+    let share = rank.segments().max_global() as u64;
     let Some(bare) = variables.bytes().and_then(|statics| Layout::new(statics, 0, limit)) else {
         let hint = if packed { ": compile with -fupc-pts=struct" } else { "" };
         fail(format!(

@@ -501,7 +501,7 @@ pub unsafe extern "C" fn gasneti_coll_combine(
 }
 
 fn is_complete(state: &ClientJob, handle: usize) -> bool {
-    handle == 0 || state.rank.test_quietly(Event::from_raw(handle as u64))
+    handle == 0 || state.rank.events().test_quietly(Event::from_raw(handle as u64))
 }
 
 /// Waits for one operation.

@@ -323,7 +323,7 @@ impl Images {
         meeting.missing -= 1;
         let split = meeting.split.clone();
         if meeting.missing > 0 {
-            let promise = team.rank().promise();
+            let promise = team.rank().events().promise();
             let event = promise.event();
             meeting.promises.push(promise);
             return (event, split);
@@ -340,10 +340,12 @@ impl Images {
         if meeting.promises.is_empty() {
             return (event, split);
         }
-        let promise = team.rank().promise();
+        let promise = team.rank().events().promise();
         let mine = promise.event();
         let promises = meeting.promises;
-        team.rank().after(event, move || promises.into_iter().chain([promise]).for_each(Promise::keep));
+        team.rank()
+            .events()
+            .after(event, move || promises.into_iter().chain([promise]).for_each(Promise::keep));
         (mine, split)
     }
 

@@ -206,7 +206,7 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
 /// An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
 fn attach_everything(state: &ClientJob) -> c_int {
     // SAFETY: the client promises it, which was compiled for this segment mode.
-    if let Err(error) = unsafe { state.rank.attach_everything() } {
+    if let Err(error) = unsafe { state.rank.segments().attach_everything() } {
         return complain(&error.to_string());
     }
     abi::set_peers(&peers(state));
@@ -302,7 +302,7 @@ pub unsafe extern "C" fn gasnet_attach(
 
 /// The error of a call that attaches a segment of this size; `None` if the size is valid.
 fn refuse_size(state: &ClientJob, call: &str, bytes: usize) -> Option<c_int> {
-    let most = state.rank.max_local_segment();
+    let most = state.rank.segments().max_local();
     if bytes.is_multiple_of(PAGE_BYTES) && bytes <= most {
         return None;
     }
@@ -378,12 +378,12 @@ fn peers(state: &ClientJob) -> Vec<Peer> {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_getMaxLocalSegmentSize() -> usize {
     let state = state::state("gasnet_getMaxLocalSegmentSize");
-    if state.everything { usize::MAX } else { state.rank.max_local_segment() }
+    if state.everything { usize::MAX } else { state.rank.segments().max_local() }
 }
 
 /// Largest segment that every rank can attach.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_getMaxGlobalSegmentSize() -> usize {
     let state = state::state("gasnet_getMaxGlobalSegmentSize");
-    if state.everything { usize::MAX } else { state.rank.max_global_segment() }
+    if state.everything { usize::MAX } else { state.rank.segments().max_global() }
 }

@@ -73,7 +73,7 @@ pub extern "C" fn gasnet_nic_attach(offset: usize, size: usize) -> c_int {
     if !fits || !offset.is_multiple_of(64) || !size.is_multiple_of(64) {
         return BAD_ARG;
     }
-    rank.allocate_from(offset as u64..(offset + size) as u64);
+    rank.segments().allocate_from(offset as u64..(offset + size) as u64);
     OK
 }
 

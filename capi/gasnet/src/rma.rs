@@ -129,9 +129,9 @@ pub unsafe extern "C" fn gasneti_put_nbi(
     // SAFETY: the caller's promise.
     unsafe {
         if bulk == 0 {
-            state.rank.put_nbi(to, offset, src.cast(), n);
+            state.rank.implicit().put(to, offset, src.cast(), n);
         } else {
-            state.rank.put_nbi_bulk(to, offset, src.cast(), n);
+            state.rank.implicit().put_bulk(to, offset, src.cast(), n);
         }
     }
 }
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn gasneti_get_nbi(dest: *mut c_void, node: u32, src: *con
     let (state, from, offset) = target("gasnet_get_nbi", node, src as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        state.rank.get_nbi(dest.cast(), from, offset, n);
+        state.rank.implicit().get(dest.cast(), from, offset, n);
     }
 }
 
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn gasneti_memset_nbi(node: u32, dest: *mut c_void, value:
     let (state, to, offset) = target("gasnet_memset_nbi", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        state.rank.memset_nbi(to, offset, value as u8, n);
+        state.rank.implicit().memset(to, offset, value as u8, n);
     }
 }
 
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
 
 /// Whether a handle's operation is complete; if so the handle is used up. Does not poll.
 fn is_complete(state: &ClientJob, handle: usize) -> bool {
-    handle == 0 || state.rank.test_quietly(Event::from_raw(handle as u64))
+    handle == 0 || state.rank.events().test_quietly(Event::from_raw(handle as u64))
 }
 
 /// Waits for one operation.
@@ -321,13 +321,13 @@ pub unsafe extern "C" fn gasnet_try_syncnb_some(handles: *mut usize, n: usize) -
 fn wait_implicit(call: &'static str, kinds: Categories) {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    state.rank.wait_implicit(kinds);
+    state.rank.implicit().wait(kinds);
 }
 
 fn try_implicit(call: &'static str, kinds: Categories) -> c_int {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    if state.rank.test_implicit(kinds) { OK } else { NOT_READY }
+    if state.rank.implicit().test(kinds) { OK } else { NOT_READY }
 }
 
 /// Waits for this thread's implicit gets.
@@ -371,7 +371,7 @@ pub extern "C" fn gasnet_try_syncnbi_all() -> c_int {
 pub extern "C" fn gasnet_begin_nbi_accessregion() {
     let state = state::attached("gasnet_begin_nbi_accessregion");
     context::unrestricted(state, "gasnet_begin_nbi_accessregion");
-    state.rank.begin_region()
+    state.rank.implicit().begin_access_region()
 }
 
 /// Closes this thread's access region; the handle covers all its operations.
@@ -379,5 +379,5 @@ pub extern "C" fn gasnet_begin_nbi_accessregion() {
 pub extern "C" fn gasnet_end_nbi_accessregion() -> usize {
     let state = state::attached("gasnet_end_nbi_accessregion");
     context::unrestricted(state, "gasnet_end_nbi_accessregion");
-    word(state.rank.end_region())
+    word(state.rank.implicit().end_access_region())
 }

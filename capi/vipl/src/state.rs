@@ -36,7 +36,7 @@ pub fn start() -> Result<&'static Provider, Return> {
     }
     let join = || {
         let rank = gasnet_conduits::init(&Default::default(), Threading::Parallel)?;
-        rank.attach(SEGMENT_BYTES.min(rank.max_global_segment()), None)?;
+        rank.attach(SEGMENT_BYTES.min(rank.segments().max_global()), None)?;
         Agent::start(rank)
     };
     let agent = join().map_err(|error| {

@@ -42,6 +42,7 @@ pub(crate) mod tree;
 mod typed;
 
 use crate::Rank;
+use crate::rma::EventCalls;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
@@ -231,34 +232,6 @@ impl Promise {
 }
 
 impl Rank {
-    /// A new event, and the promise to complete it.
-    pub fn promise(&'static self) -> Promise {
-        let op = self.wire.ops.start(1);
-        Promise { rank: self, op, event: self.wire.ops.event(op) }
-    }
-
-    /// Calls a function when an event is done, at once or in a call of the runtime; the event is used up. The
-    /// function must not wait.
-    pub fn after(&'static self, event: Event, then: impl FnOnce() + Send + 'static) {
-        if event == Event::DONE {
-            return then();
-        }
-        let task = async move {
-            poll_fn(|_| {
-                if self.test_quietly(event) {
-                    return Poll::Ready(());
-                }
-                // No message announces it.
-                self.coll.mail.bump();
-                Poll::Pending
-            })
-            .await;
-            then();
-        };
-        let op = self.wire.ops.start(1);
-        self.add_task(Box::pin(task), op);
-    }
-
     /// Gives every non-blocking collective operation a turn, if anything has arrived for one of them since
     /// the last time.
     #[inline]
@@ -358,5 +331,35 @@ impl Rank {
             Some(r) => r,
             None => self.fatal("a collective operation ended without a result"),
         }
+    }
+}
+
+impl EventCalls<'static> {
+    /// A new event, and the promise to complete it.
+    pub fn promise(self) -> Promise {
+        let op = self.rank.wire.ops.start(1);
+        Promise { rank: self.rank, op, event: self.rank.wire.ops.event(op) }
+    }
+
+    /// Calls a function when an event is done, at once or in a call of the runtime; the event is used up. The
+    /// function must not wait.
+    pub fn after(self, event: Event, then: impl FnOnce() + Send + 'static) {
+        if event == Event::DONE {
+            return then();
+        }
+        let task = async move {
+            poll_fn(|_| {
+                if self.test_quietly(event) {
+                    return Poll::Ready(());
+                }
+                // No message announces it.
+                self.rank.coll.mail.bump();
+                Poll::Pending
+            })
+            .await;
+            then();
+        };
+        let op = self.rank.wire.ops.start(1);
+        self.rank.add_task(Box::pin(task), op);
     }
 }

@@ -1,4 +1,5 @@
-//! Access to kept memory, which lies behind the segments ([`Rank::attach_and_keep`]).
+//! Access to kept memory, which lies behind the segments
+//! ([`SegmentCalls::attach_and_keep`](crate::SegmentCalls::attach_and_keep)).
 //!
 //! A segment is everybody's: any part of a program may read and write all of it by safe calls, at any time.
 //! So nobody may lend a `&[T]` or `&mut [T]` to memory of it. Kept memory is for those who do. Safe calls are
@@ -136,7 +137,7 @@ impl<'a> KeptCalls<'a> {
     }
 
     /// [`AtomicCalls::apply`](crate::AtomicCalls::apply) on a word that may lie in
-    /// [kept memory](Rank::attach_and_keep).
+    /// [kept memory](crate::SegmentCalls::attach_and_keep).
     ///
     /// # Safety
     /// 1. Who was given that memory ([`KeptCalls::allocate`]) permits it (owed by the caller).

@@ -32,9 +32,8 @@
 //! |---|---|
 //! | `rank/calls.rs` | calls of the wire: who is who, `poll`, waits, messages, the barrier, leaving |
 //! | `rank/start.rs` | `start`, `dismantle` |
-//! | `rank/segments.rs` | `attach`, `bind_segment`, `allocate` |
-//! | `rank/agreed.rs` | `allocate_agreed`, `allocate_kept` |
-//! | `rma.rs` | `put`, `get`, `memset` in all forms; `read`, `write`; events: `wait`, `test`; implicit operations |
+//! | `rank/segments.rs`, `rank/agreed.rs` | `attach`, `allocate`; `segments()`: other ways to attach, memory that ranks agree about |
+//! | `rma.rs` | `put`, `get`, `memset`, `read`, `write`; `wait`, `test`; `events()`; `implicit()`: without events |
 //! | `kept.rs` | `kept()`: the same in memory that no safe call reaches |
 //! | `vis.rs` | `shapes()`: puts and gets of many pieces; `notify` |
 //! | `atomics.rs` | `atomics()`: atomic operations on words of segments |
@@ -89,8 +88,8 @@ pub use gasnet_wire::{
     WaitPolicy, Waiter,
 };
 pub use kept::KeptCalls;
-pub use rank::Rank;
+pub use rank::{Rank, SegmentCalls};
 pub use region::{KeyedRegion, Modes, Region, RegionCalls, RegionError, RegionKey};
-pub use rma::Pending;
+pub use rma::{EventCalls, ImplicitCalls, Pending};
 pub use team::Team;
 pub use vis::ShapeCalls;

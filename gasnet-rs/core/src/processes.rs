@@ -1,5 +1,6 @@
 //! Puts and gets that the system carries out between processes of a host, where all of memory is the segment
-//! ([`Rank::attach_everything`]): nobody can map such a segment, and messages would need the target to poll.
+//! ([`SegmentCalls::attach_everything`](crate::SegmentCalls::attach_everything)): nobody can map such a
+//! segment, and messages would need the target to poll.
 //!
 //! Whether the system allows it is found out at the start, neighbour by neighbour: each reads a word of the
 //! other whose value it knows. The others, and neighbours that may not be read, are reached by messages.

@@ -5,6 +5,8 @@ mod calls;
 mod segments;
 mod start;
 
+pub use segments::SegmentCalls;
+
 use crate::coll::Collectives;
 use crate::coll::members::Members;
 use crate::coll::table::Tables;
@@ -40,7 +42,7 @@ pub struct Rank {
     /// Tables that teams of this host share, if there are neighbours.
     pub(crate) tables: Option<&'static Tables>,
     pub(crate) team_all: OnceLock<Arc<Members>>,
-    /// Set when the ranks have met: [`Rank::max_global_segment`].
+    /// Set when the ranks have met: [`SegmentCalls::max_global`].
     max_global_segment: OnceLock<usize>,
     heap: Mutex<Heap>,
     /// Held while the ranks agree on a place: proposals and agreements come in one order.

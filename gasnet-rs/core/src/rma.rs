@@ -5,16 +5,16 @@
 //! operations.
 //!
 //! **Completion.** A blocking call returns when the data is in place (put) or here (get). A non-blocking one
-//! returns an [`Event`], or counts among the *implicit* operations of the thread ([`Rank::wait_implicit`]) or
-//! of its open access region ([`Rank::begin_region`]). The destination of a get is undefined until then. When
-//! the source of a put may be written again is for the caller to choose ([`Local`]): on return, with the
-//! operation, or in between, which the event's *leaf* tells ([`Rank::query_leaf`]).
+//! returns an [`Event`], or counts among the *implicit* operations of the thread ([`ImplicitCalls::wait`]) or
+//! of its open access region ([`ImplicitCalls::begin_access_region`]). The destination of a get is undefined
+//! until then. When the source of a put may be written again is for the caller to choose ([`Local`]): on
+//! return, with the operation, or in between, which the event's *leaf* tells ([`EventCalls::leaf`]).
 //!
 //! | call | source may be written |
 //! |---|---|
-//! | [`put`](Rank::put), [`put_nb`](Rank::put_nb), [`put_nbi`](Rank::put_nbi) | on return |
-//! | [`put_nb_bulk`](Rank::put_nb_bulk), [`put_nbi_bulk`](Rank::put_nbi_bulk) | when the operation is complete |
-//! | [`start_put`](Rank::start_put), [`start_put_implicit`](Rank::start_put_implicit) | as [`Local`] says |
+//! | [`put`](Rank::put), [`put_nb`](Rank::put_nb), [`implicit().put`](ImplicitCalls::put) | on return |
+//! | [`put_nb_bulk`](Rank::put_nb_bulk), [`implicit().put_bulk`](ImplicitCalls::put_bulk) | when the operation is complete |
+//! | [`start_put`](Rank::start_put), [`implicit().start_put`](ImplicitCalls::start_put) | as [`Local`] says |
 //!
 //! **Immediate.** The calls whose names begin with `start` may be asked to do nothing where they would have
 //! to wait for room: they are [`Refused`] then. Of a transfer that is cut into pieces the first one decides;
@@ -33,7 +33,6 @@
 
 use crate::{Rank, RankId};
 use gasnet_wire::bytes;
-use gasnet_wire::conduit::Advice;
 use gasnet_wire::event::{Categories, Event, Implicit, Local, Refused};
 use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place, Shared};
@@ -47,7 +46,32 @@ pub(crate) fn granted<T>(started: Result<T, Refused>) -> T {
     started.unwrap_or_else(|Refused| unreachable!("only what is immediate is refused"))
 }
 
+/// Puts and gets without events, which are awaited together: [`Rank::implicit`].
+#[derive(Debug, Clone, Copy)]
+pub struct ImplicitCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
+
+/// Questions about events beside [`Rank::wait`] and [`Rank::test`]: [`Rank::events`].
+#[derive(Debug, Clone, Copy)]
+pub struct EventCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
+
 impl Rank {
+    /// Puts and gets without events: they count among the *implicit* operations of the calling thread, which
+    /// are awaited together, or in groups.
+    #[inline]
+    pub fn implicit(&self) -> ImplicitCalls<'_> {
+        ImplicitCalls { rank: self }
+    }
+
+    /// Leaves of events, lists of events, and events of the program's own.
+    #[inline]
+    pub fn events(&self) -> EventCalls<'_> {
+        EventCalls { rank: self }
+    }
+
     /// Copies `len` bytes from `src` to byte `offset` of a rank's segment.
     ///
     /// # One-sided
@@ -157,7 +181,7 @@ impl Rank {
     /// # One-sided
     /// # Completion
     /// The data is in place when the event is done. With [`Local::Leaf`] the source may be written when the
-    /// event's [leaf](Rank::query_leaf) is, which is no later.
+    /// event's [leaf](EventCalls::leaf) is, which is no later.
     ///
     /// # Errors
     /// `immediate`, and there is no room: nothing was done.
@@ -265,137 +289,6 @@ impl Rank {
         }
     }
 
-    /// Starts an implicit put: it counts in this thread's puts, or in its open access region.
-    ///
-    /// # Safety
-    /// As [`Rank::put`].
-    #[inline]
-    pub unsafe fn put_nbi(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        // SAFETY: owed by the caller.
-        granted(unsafe { self.start_put_implicit(rank, offset, src, len, Local::Now, false) });
-    }
-
-    /// [`Rank::put_nbi`] as [`Rank::put_nb_bulk`].
-    ///
-    /// # Safety
-    /// As [`Rank::put_nb_bulk`], until the implicit puts of this thread (or the region) are synchronised.
-    #[inline]
-    pub unsafe fn put_nbi_bulk(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        // SAFETY: owed by the caller.
-        granted(unsafe { self.start_put_implicit(rank, offset, src, len, Local::Defer, false) });
-    }
-
-    /// Starts an implicit put whose source may be written again as `local` says: [`Local::Now`],
-    /// [`Local::Defer`] or [`Local::Group`]. With `immediate` it may be refused.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// The data is in place when the implicit [puts](Categories::PUTS) of this thread are complete, or the
-    /// event of the access region is done. With [`Local::Group`] the source may be written when those of
-    /// [`Categories::LOCAL`] are, or the leaf of the region's event is.
-    ///
-    /// # Errors
-    /// `immediate`, and there is no room: nothing was done.
-    ///
-    /// # Safety
-    /// As [`Rank::put`], and `src` is valid, and not written, until `local` allows it (owed by the caller).
-    ///
-    /// # Panics
-    /// Ends the job with [`Local::Leaf`], which is for operations with an event, and when the range is
-    /// outside the segment.
-    #[inline]
-    pub unsafe fn start_put_implicit(
-        &self,
-        rank: RankId,
-        offset: u64,
-        src: *const u8,
-        len: usize,
-        local: Local,
-        immediate: bool,
-    ) -> Result<(), Refused> {
-        if local == Local::Leaf {
-            self.wrong_local("an implicit put", "in a leaf event");
-        }
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
-                // SAFETY: as in `put`.
-                unsafe { bytes::store(to, src, len) };
-                // ORDER: Release; as in `put`.
-                fence(Ordering::Release);
-                Ok(())
-            }
-            Some(Place::Away) => {
-                let op = self.wire.ops.implicit(Implicit::Puts);
-                // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
-            }
-            None => self.wire.fatal_outside("put", rank, offset, len),
-        }
-    }
-
-    /// Starts an implicit get.
-    ///
-    /// # Safety
-    /// As [`Rank::get_nb`], until the implicit gets of this thread (or the region) are synchronised.
-    #[inline]
-    pub unsafe fn get_nbi(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
-        // SAFETY: owed by the caller.
-        granted(unsafe { self.start_get_implicit(dst, rank, offset, len, false) });
-    }
-
-    /// [`Rank::get_nbi`], which with `immediate` may be refused.
-    ///
-    /// # Errors
-    /// `immediate`, and there is no room: nothing was done.
-    ///
-    /// # Safety
-    /// As [`Rank::get_nbi`].
-    #[inline]
-    pub unsafe fn start_get_implicit(
-        &self,
-        dst: *mut u8,
-        rank: RankId,
-        offset: u64,
-        len: usize,
-        immediate: bool,
-    ) -> Result<(), Refused> {
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(from)) => {
-                // ORDER: Acquire; as in `get`.
-                fence(Ordering::Acquire);
-                // SAFETY: as in `get`.
-                unsafe { bytes::load(dst, from, len) };
-                Ok(())
-            }
-            Some(Place::Away) => {
-                let op = self.wire.ops.implicit(Implicit::Gets);
-                // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
-            }
-            None => self.wire.fatal_outside("get", rank, offset, len),
-        }
-    }
-
-    /// Starts an implicit memset, which counts as a put.
-    ///
-    /// # Safety
-    /// As [`Rank::memset`].
-    pub unsafe fn memset_nbi(&self, rank: RankId, offset: u64, value: u8, len: usize) {
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
-                // SAFETY: inside a mapped segment.
-                unsafe { bytes::fill(to, value, len) };
-                // ORDER: Release; as in `put`.
-                fence(Ordering::Release);
-            }
-            Some(Place::Away) => {
-                let op = self.wire.ops.implicit(Implicit::Puts);
-                granted(self.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value));
-            }
-            None => self.wire.fatal_outside("memset", rank, offset, len),
-        }
-    }
-
     /// Starts an operation with an event.
     #[inline]
     pub(crate) fn explicit(
@@ -421,7 +314,7 @@ impl Rank {
         if event != Event::DONE {
             self.wire.check_context("wait for an operation");
             let peer = self.wire.ops.peer(event);
-            self.wire.wait_for_operation(EVENT_WAIT, peer, || self.test_quietly(event));
+            self.wire.wait_for_operation(EVENT_WAIT, peer, || self.events().test_quietly(event));
         }
     }
 
@@ -430,15 +323,7 @@ impl Rank {
     #[inline]
     pub fn test(&self, event: Event) -> bool {
         self.poll();
-        self.test_quietly(event)
-    }
-
-    /// [`Rank::test`] without polling.
-    pub fn test_quietly(&self, event: Event) -> bool {
-        match self.wire.ops.test(event) {
-            Some(done) => done,
-            None => self.stale_event(),
-        }
+        self.events().test_quietly(event)
     }
 
     #[cold]
@@ -446,72 +331,11 @@ impl Rank {
         self.fatal("an event was waited for twice, or is no event of this rank")
     }
 
-    /// The leaf of an event: done when the sources of its puts that were started with [`Local::Leaf`], or
-    /// with [`Local::Group`] inside its access region, may be written again. It may be asked for any number
-    /// of times, and ends with the event that it belongs to.
-    ///
-    /// # Panics
-    /// Ends the job when the event was used up before, is none of this rank's, or is a leaf.
-    pub fn query_leaf(&self, root: Event) -> Event {
-        match self.wire.ops.leaf(root) {
-            Some(leaf) => leaf,
-            None if root.is_leaf() => self.fatal("a leaf event has no leaf of its own"),
-            None => self.stale_event(),
-        }
-    }
-
-    /// Tests all events of a list, without polling, leaves together with the events that they belong to in
-    /// any order. Those that are done are used up and become [`Event::DONE`]. How many have become it, and
-    /// how many others there are.
-    ///
-    /// # Panics
-    /// Ends the job when an event was used up before, or is none of this rank's.
-    pub fn test_each(&self, events: &mut [Event]) -> (usize, usize) {
-        self.wire.ops.sweep(events).unwrap_or_else(|_| self.stale_event())
-    }
-
-    /// Waits for the implicit operations of this thread of some kinds.
-    pub fn wait_implicit(&self, kinds: Categories) {
-        self.check_no_region();
-        if self.all_mapped() {
-            return;
-        }
-        self.wait_until("implicit operations to complete", || self.wire.ops.implicit_done(kinds));
-    }
-
-    /// Polls once and says whether the implicit operations of this thread of some kinds are complete.
-    pub fn test_implicit(&self, kinds: Categories) -> bool {
-        self.poll();
-        self.test_implicit_quietly(kinds)
-    }
-
-    /// [`Rank::test_implicit`] without polling.
-    pub fn test_implicit_quietly(&self, kinds: Categories) -> bool {
-        self.check_no_region();
-        self.all_mapped() || self.wire.ops.implicit_done(kinds)
-    }
-
     fn check_no_region(&self) {
         if self.config().check && self.wire.ops.in_region() {
             self.fatal(
                 "implicit operations cannot be synchronised inside an access region: end the region first",
             );
-        }
-    }
-
-    /// Opens an access region: implicit operations of this thread belong to it until it ends.
-    pub fn begin_region(&self) {
-        if !self.wire.ops.begin_region() {
-            self.fatal("access regions do not nest: end the open one first");
-        }
-    }
-
-    /// Closes the access region; its event is done when all its operations are, and the event's
-    /// [leaf](Rank::query_leaf) when the sources with [`Local::Group`] may be written again.
-    pub fn end_region(&self) -> Event {
-        match self.wire.ops.end_region() {
-            Some(e) => e,
-            None => self.fatal("no access region is open"),
         }
     }
 
@@ -585,34 +409,6 @@ impl Rank {
         unsafe { self.get(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(values)) }
     }
 
-    /// Says how this rank will use `count` elements of its own segment next. Where segments are paged (netvm)
-    /// a block can so be brought in as a whole ahead of its use, or given up after it; elsewhere nothing
-    /// happens. Programs that stream through blocks name the next one `Coming`, or `Overwrite`, and the last
-    /// one `Leaving`; two blocks of 256 KiB are usual (Trapeze's mapped blocks).
-    ///
-    /// What there is no memory for stays out, and comes when it is used. `Coming` and `Leaving` change no
-    /// contents. After `Overwrite` the elements hold what they held or zeros until they are written, for
-    /// other ranks too; and so do those that others write while this call runs.
-    ///
-    /// # One-sided
-    /// # Completion
-    /// On return of `Overwrite` the elements may be written. `Coming` and `Leaving` do not wait.
-    ///
-    /// # Panics
-    /// Ends the job when the elements are not in this rank's segment.
-    pub fn advise<T: Shared>(&self, at: GlobalPtr<T>, count: usize, advice: Advice) {
-        let (owner, len) = (at.rank(), count.saturating_mul(size_of::<T>()));
-        if owner != self.id() {
-            self.fatal(&format!("advice on the segment of rank {owner}: a rank gives it on its own segment"));
-        }
-        if self.table().mapped_at(owner, at.offset(), len).is_none() {
-            self.wire.fatal_outside("advice", owner, at.offset(), len);
-        }
-        if let Some(conduit) = &self.wire.conduit {
-            conduit.advise(at.offset(), len as u64, advice);
-        }
-    }
-
     /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited
     /// for.
     ///
@@ -645,6 +441,210 @@ impl Rank {
             self.get_nb(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(&*values))
         };
         Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
+    }
+}
+
+impl ImplicitCalls<'_> {
+    /// Starts an implicit put: it counts in this thread's puts, or in its open access region.
+    ///
+    /// # Safety
+    /// As [`Rank::put`].
+    #[inline]
+    pub unsafe fn put(self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        granted(unsafe { self.start_put(rank, offset, src, len, Local::Now, false) });
+    }
+
+    /// [`ImplicitCalls::put`] as [`Rank::put_nb_bulk`].
+    ///
+    /// # Safety
+    /// As [`Rank::put_nb_bulk`], until the implicit puts of this thread (or the region) are synchronised.
+    #[inline]
+    pub unsafe fn put_bulk(self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        granted(unsafe { self.start_put(rank, offset, src, len, Local::Defer, false) });
+    }
+
+    /// Starts an implicit put whose source may be written again as `local` says: [`Local::Now`],
+    /// [`Local::Defer`] or [`Local::Group`]. With `immediate` it may be refused.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// The data is in place when the implicit [puts](Categories::PUTS) of this thread are complete, or the
+    /// event of the access region is done. With [`Local::Group`] the source may be written when those of
+    /// [`Categories::LOCAL`] are, or the leaf of the region's event is.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`Rank::put`], and `src` is valid, and not written, until `local` allows it (owed by the caller).
+    ///
+    /// # Panics
+    /// Ends the job with [`Local::Leaf`], which is for operations with an event, and when the range is
+    /// outside the segment.
+    #[inline]
+    pub unsafe fn start_put(
+        self,
+        rank: RankId,
+        offset: u64,
+        src: *const u8,
+        len: usize,
+        local: Local,
+        immediate: bool,
+    ) -> Result<(), Refused> {
+        if local == Local::Leaf {
+            self.rank.wrong_local("an implicit put", "in a leaf event");
+        }
+        match self.rank.wire.segments.mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: as in `put`.
+                unsafe { bytes::store(to, src, len) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+                Ok(())
+            }
+            Some(Place::Away) => {
+                let op = self.rank.wire.ops.implicit(Implicit::Puts);
+                // SAFETY: owed by the caller; the range was checked.
+                unsafe { self.rank.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
+            }
+            None => self.rank.wire.fatal_outside("put", rank, offset, len),
+        }
+    }
+
+    /// Starts an implicit get.
+    ///
+    /// # Safety
+    /// As [`Rank::get_nb`], until the implicit gets of this thread (or the region) are synchronised.
+    #[inline]
+    pub unsafe fn get(self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
+        // SAFETY: owed by the caller.
+        granted(unsafe { self.start_get(dst, rank, offset, len, false) });
+    }
+
+    /// [`ImplicitCalls::get`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`ImplicitCalls::get`].
+    #[inline]
+    pub unsafe fn start_get(
+        self,
+        dst: *mut u8,
+        rank: RankId,
+        offset: u64,
+        len: usize,
+        immediate: bool,
+    ) -> Result<(), Refused> {
+        match self.rank.wire.segments.mapped_at(rank, offset, len) {
+            Some(Place::Here(from)) => {
+                // ORDER: Acquire; as in `get`.
+                fence(Ordering::Acquire);
+                // SAFETY: as in `get`.
+                unsafe { bytes::load(dst, from, len) };
+                Ok(())
+            }
+            Some(Place::Away) => {
+                let op = self.rank.wire.ops.implicit(Implicit::Gets);
+                // SAFETY: owed by the caller; the range was checked.
+                unsafe { self.rank.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
+            }
+            None => self.rank.wire.fatal_outside("get", rank, offset, len),
+        }
+    }
+
+    /// Starts an implicit memset, which counts as a put.
+    ///
+    /// # Safety
+    /// As [`Rank::memset`].
+    pub unsafe fn memset(self, rank: RankId, offset: u64, value: u8, len: usize) {
+        match self.rank.wire.segments.mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: inside a mapped segment.
+                unsafe { bytes::fill(to, value, len) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+            }
+            Some(Place::Away) => {
+                let op = self.rank.wire.ops.implicit(Implicit::Puts);
+                granted(self.rank.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value));
+            }
+            None => self.rank.wire.fatal_outside("memset", rank, offset, len),
+        }
+    }
+
+    /// Waits for the implicit operations of this thread of some kinds.
+    pub fn wait(self, kinds: Categories) {
+        self.rank.check_no_region();
+        if self.rank.all_mapped() {
+            return;
+        }
+        self.rank.wait_until("implicit operations to complete", || self.rank.wire.ops.implicit_done(kinds));
+    }
+
+    /// Polls once and says whether the implicit operations of this thread of some kinds are complete.
+    pub fn test(self, kinds: Categories) -> bool {
+        self.rank.poll();
+        self.test_quietly(kinds)
+    }
+
+    /// [`ImplicitCalls::test`] without polling.
+    pub fn test_quietly(self, kinds: Categories) -> bool {
+        self.rank.check_no_region();
+        self.rank.all_mapped() || self.rank.wire.ops.implicit_done(kinds)
+    }
+
+    /// Opens an access region: implicit operations of this thread belong to it until it ends.
+    pub fn begin_access_region(self) {
+        if !self.rank.wire.ops.begin_region() {
+            self.rank.fatal("access regions do not nest: end the open one first");
+        }
+    }
+
+    /// Closes the access region; its event is done when all its operations are, and the event's
+    /// [leaf](EventCalls::leaf) when the sources with [`Local::Group`] may be written again.
+    pub fn end_access_region(self) -> Event {
+        match self.rank.wire.ops.end_region() {
+            Some(e) => e,
+            None => self.rank.fatal("no access region is open"),
+        }
+    }
+}
+
+impl EventCalls<'_> {
+    /// [`Rank::test`] without polling.
+    pub fn test_quietly(self, event: Event) -> bool {
+        match self.rank.wire.ops.test(event) {
+            Some(done) => done,
+            None => self.rank.stale_event(),
+        }
+    }
+
+    /// The leaf of an event: done when the sources of its puts that were started with [`Local::Leaf`], or
+    /// with [`Local::Group`] inside its access region, may be written again. It may be asked for any number
+    /// of times, and ends with the event that it belongs to.
+    ///
+    /// # Panics
+    /// Ends the job when the event was used up before, is none of this rank's, or is a leaf.
+    pub fn leaf(self, root: Event) -> Event {
+        match self.rank.wire.ops.leaf(root) {
+            Some(leaf) => leaf,
+            None if root.is_leaf() => self.rank.fatal("a leaf event has no leaf of its own"),
+            None => self.rank.stale_event(),
+        }
+    }
+
+    /// Tests all events of a list, without polling, leaves together with the events that they belong to in
+    /// any order. Those that are done are used up and become [`Event::DONE`]. How many have become it, and
+    /// how many others there are.
+    ///
+    /// # Panics
+    /// Ends the job when an event was used up before, or is none of this rank's.
+    pub fn test_each(self, events: &mut [Event]) -> (usize, usize) {
+        self.rank.wire.ops.sweep(events).unwrap_or_else(|_| self.rank.stale_event())
     }
 }
 

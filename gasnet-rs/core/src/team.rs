@@ -317,7 +317,7 @@ impl Team {
         let Some((event, words)) = barrier.open.take() else {
             rank.fatal("barrier of a team: a wait without a notify");
         };
-        if !rank.test_quietly(event) {
+        if !rank.events().test_quietly(event) {
             barrier.open = Some((event, words));
             return None;
         }

@@ -268,7 +268,7 @@ fn put(p: &Play) -> Awaited {
 }
 
 fn done(p: &Play, awaited: &Awaited) -> bool {
-    p.rank.test_quietly(awaited.event)
+    p.rank.events().test_quietly(awaited.event)
 }
 
 #[test]

@@ -108,10 +108,10 @@ fn everything(rank: &Rank, hosts: &[&[u32]]) {
     let kept = vec![9u8; PART];
     // SAFETY: the source stays to the end.
     unsafe {
-        rank.put_nbi_bulk(right, place(me), kept.as_ptr(), PART);
-        rank.put_nbi(right, place(me) + PART as u64, kept.as_ptr(), 64);
+        rank.implicit().put_bulk(right, place(me), kept.as_ptr(), PART);
+        rank.implicit().put(right, place(me) + PART as u64, kept.as_ptr(), 64);
     }
-    rank.wait_implicit(Categories::PUTS);
+    rank.implicit().wait(Categories::PUTS);
     rank.barrier();
     let left = RankId((me.0 + size - 1) % size);
     let mut got = vec![0u8; PART];
@@ -191,49 +191,49 @@ fn leaves_and_refusals(rank: &Rank, _: &[&[u32]]) {
         for len in [8, 100, 20 * 1000] {
             data.fill(3);
             let root = rank.start_put(to, 64, data.as_ptr(), len, Local::Leaf, false).unwrap();
-            let leaf = rank.query_leaf(root);
-            assert!(leaf.is_leaf() && rank.query_leaf(root) == leaf);
+            let leaf = rank.events().leaf(root);
+            assert!(leaf.is_leaf() && rank.events().leaf(root) == leaf);
             let mut list = [leaf, Event::DONE, root];
-            assert_eq!(rank.test_each(&mut list), (0, 2));
+            assert_eq!(rank.events().test_each(&mut list), (0, 2));
             rank.wait(leaf);
             data.fill(4);
-            assert_eq!(rank.test_each(&mut list), (1, 1), "the data is not there yet");
-            assert_eq!((list[0], rank.query_leaf(root)), (Event::DONE, Event::DONE));
+            assert_eq!(rank.events().test_each(&mut list), (1, 1), "the data is not there yet");
+            assert_eq!((list[0], rank.events().leaf(root)), (Event::DONE, Event::DONE));
             std::thread::scope(|s| s.spawn(|| rank.wait(root)).join().unwrap());
             rank.get(data.as_mut_ptr(), to, 64, len);
             assert!(data[..len].iter().all(|b| *b == 3));
         }
-        rank.begin_region();
-        rank.start_put_implicit(to, 64, data.as_ptr(), 5000, Local::Group, false).unwrap();
-        rank.put_nbi_bulk(to, 64 + 5000, data.as_ptr(), 5000);
-        rank.put_nbi(to, 64 + 10_000, data.as_ptr(), 5);
-        let root = rank.end_region();
-        rank.wait(rank.query_leaf(root));
-        assert!(!rank.test_quietly(root));
+        rank.implicit().begin_access_region();
+        rank.implicit().start_put(to, 64, data.as_ptr(), 5000, Local::Group, false).unwrap();
+        rank.implicit().put_bulk(to, 64 + 5000, data.as_ptr(), 5000);
+        rank.implicit().put(to, 64 + 10_000, data.as_ptr(), 5);
+        let root = rank.implicit().end_access_region();
+        rank.wait(rank.events().leaf(root));
+        assert!(!rank.events().test_quietly(root));
         rank.wait(root);
-        rank.start_put_implicit(to, 64, data.as_ptr(), 50, Local::Group, false).unwrap();
-        assert!(!rank.test_implicit_quietly(Categories::LOCAL));
-        rank.wait_implicit(Categories::LOCAL);
+        rank.implicit().start_put(to, 64, data.as_ptr(), 50, Local::Group, false).unwrap();
+        assert!(!rank.implicit().test_quietly(Categories::LOCAL));
+        rank.implicit().wait(Categories::LOCAL);
         assert!(
-            !rank.test_implicit_quietly(Categories::PUTS) && rank.test_implicit_quietly(Categories::GETS)
+            !rank.implicit().test_quietly(Categories::PUTS) && rank.implicit().test_quietly(Categories::GETS)
         );
-        rank.wait_implicit(Categories::ALL);
+        rank.implicit().wait(Categories::ALL);
         let (mut started, mut refused, mut got) = (0, 0, vec![0u8; 300]);
         for k in 0..300usize {
             let word: *mut u8 = got.as_mut_ptr().add(k);
             let asked = match k % 4 {
                 0 => rank.start_put(to, 64, data.as_ptr(), 1, Local::Leaf, true).map(|e| rank.wait(e)),
-                1 => rank.start_put_implicit(to, 64, data.as_ptr(), 100, Local::Now, true),
+                1 => rank.implicit().start_put(to, 64, data.as_ptr(), 100, Local::Now, true),
                 2 => rank.start_get(word, to, 64, 1, true).map(|e| rank.wait(e)),
-                _ => rank.start_get_implicit(word, to, 64, 1, true),
+                _ => rank.implicit().start_get(word, to, 64, 1, true),
             };
             started += u32::from(asked.is_ok());
             refused += u32::from(asked == Err(Refused));
             assert!(k % 4 != 2 || got[k] == 3 * u8::from(asked.is_ok()));
         }
         assert!(started >= 150 && refused >= 75, "{started} {refused}");
-        rank.wait_implicit(Categories::ALL);
-        assert!(rank.test_implicit(Categories::ALL));
+        rank.implicit().wait(Categories::ALL);
+        assert!(rank.implicit().test(Categories::ALL));
     }
     rank.barrier();
 }

@@ -81,7 +81,7 @@ fn random(rank: &Rank, _: &[&[u32]]) {
                 let mut got = vec![0u8; len];
                 // SAFETY: the buffer stays until the gets of this thread are synchronised.
                 unsafe { rank.region(&key).get_nbi(got.as_mut_ptr(), at as u64, len) };
-                rank.wait_implicit(gasnet::Categories::ALL);
+                rank.implicit().wait(gasnet::Categories::ALL);
                 assert!(got == oracle[at..at + len], "get of {len} at {at}");
             }
         }
@@ -345,16 +345,16 @@ fn bound(rank: &Rank, _: &[&[u32]]) {
     let base = memory.as_mut_ptr().cast::<u8>().wrapping_add(5);
     // SAFETY: the vector outlives all traffic, which ends with the last barrier, and is accessed by the
     // runtime alone.
-    unsafe { rank.bind_segment(base, BYTES) }.unwrap();
+    unsafe { rank.segments().bind(base, BYTES) }.unwrap();
     // SAFETY: as above; refused.
-    assert!(unsafe { rank.bind_segment(base, BYTES) }.is_err() && rank.attach(4096, None).is_err());
+    assert!(unsafe { rank.segments().bind(base, BYTES) }.is_err() && rank.attach(4096, None).is_err());
     for (r, addr) in (0..).zip(gather(rank, base as u64)) {
         if r != rank.id().0 {
-            rank.learn_segment(RankId(r), addr as usize, BYTES).unwrap();
+            rank.segments().learn(RankId(r), addr as usize, BYTES).unwrap();
         }
     }
-    assert!(rank.learn_segment(RankId(rank.size()), 0, 0).is_err());
-    assert!(rank.learn_segment(rank.id(), 0, 0).is_err());
+    assert!(rank.segments().learn(RankId(rank.size()), 0, 0).is_err());
+    assert!(rank.segments().learn(rank.id(), 0, 0).is_err());
     rank.barrier();
     let to = right(rank);
     assert_eq!(rank.address(GlobalPtr::<u8>::new(to, 0), 1).is_some(), to == rank.id());
@@ -363,9 +363,9 @@ fn bound(rank: &Rank, _: &[&[u32]]) {
     // SAFETY: the vectors are valid until the waits.
     unsafe {
         rank.put(to, 1, data.as_ptr(), 1000);
-        rank.put_nbi(to, 1001, data.as_ptr().add(1000), 70_000);
+        rank.implicit().put(to, 1001, data.as_ptr().add(1000), 70_000);
         rank.wait(rank.put_nb_bulk(to, 71_001, data.as_ptr().add(71_000), 129_000));
-        rank.wait_implicit(gasnet::Categories::ALL);
+        rank.implicit().wait(gasnet::Categories::ALL);
         rank.get(back.as_mut_ptr(), to, 1, 200_000);
         assert!(back == data);
         rank.memset(to, 0, 9, 1);

@@ -9,7 +9,7 @@
 //! **Local completion.** The word of an op counts two things: in its low half fragments that are not complete
 //! ([`REMOTE`]), in its high half sources that may not be written yet ([`LOCAL`]). The op is complete when
 //! both are zero. Its *leaf* is the event of the high half alone
-//! (`Rank::query_leaf`). A leaf can be tested any number of times, and ends with
+//! (`EventCalls::leaf`). A leaf can be tested any number of times, and ends with
 //! its op: waiting for the op's own event, the *root*, retires both. Which sources count there is the choice
 //! of whoever starts a put ([`Local`]).
 //!

@@ -66,7 +66,7 @@ impl<'r, T: Shared> Channel<'r, T> {
             return Err(Error::op("a channel has two slots at least, and two ranks"));
         }
         let ring = (len * size_of::<T>()) as u64 * u64::from(slots);
-        let at = rank.allocate_agreed(128 + ring, 64)?;
+        let at = rank.segments().allocate_agreed(128 + ring, 64)?;
         rank.write_slice(GlobalPtr::new(rank.id(), at), &[0u64; 16]);
         let ends = Ends {
             rank,

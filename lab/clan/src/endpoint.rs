@@ -95,7 +95,7 @@ impl<'r> Endpoints<'r> {
     /// No room in the segments.
     pub fn new(rank: &'r Rank) -> Result<Endpoints<'r>, Error> {
         let words = BLOCK_WORDS * rank.size() as usize;
-        let blocks = GlobalPtr::new(rank.id(), rank.allocate_agreed(8 * words as u64, 64)?);
+        let blocks = GlobalPtr::new(rank.id(), rank.segments().allocate_agreed(8 * words as u64, 64)?);
         rank.write_slice(blocks, &vec![0u64; words]);
         let process = Process::own();
         for peer in 0..rank.size() as usize {

@@ -133,7 +133,7 @@ impl<'r> EventQueue<'r> {
         }
         let places = u64::from(sources + 1).next_power_of_two();
         let words = 8 + u64::from(sources) + places;
-        let at = rank.allocate_agreed(8 * words, 64)?;
+        let at = rank.segments().allocate_agreed(8 * words, 64)?;
         if at >> 37 != 0 {
             return Err(Error::op("an event queue beyond the first 128 GiB of a segment"));
         }

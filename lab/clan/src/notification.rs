@@ -88,7 +88,7 @@ impl<'r> Notification<'r> {
             )));
         }
         let words = u64::from(events) + 2 + u64::from(places);
-        let bell = GlobalPtr::new(rank.id(), rank.allocate_agreed(words * 8, 64)?);
+        let bell = GlobalPtr::new(rank.id(), rank.segments().allocate_agreed(words * 8, 64)?);
         rank.write_slice(bell, &vec![0u64; words as usize]);
         rank.barrier();
         let counts = bell.add(1);

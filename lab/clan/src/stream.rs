@@ -169,8 +169,10 @@ impl<'r> Streams<'r> {
         let lines = LINE_WORDS * (rank.size() as usize + 1);
         let slot_bytes = 8 * SLOT_WORDS as u64 + u64::from(ring);
         let no_room = |e: gasnet::Error| io::Error::new(ErrorKind::OutOfMemory, e.to_string());
-        let at =
-            rank.allocate_agreed(8 * lines as u64 + u64::from(slots) * slot_bytes, 64).map_err(no_room)?;
+        let at = rank
+            .segments()
+            .allocate_agreed(8 * lines as u64 + u64::from(slots) * slot_bytes, 64)
+            .map_err(no_room)?;
         let requests = GlobalPtr::new(rank.id(), at);
         rank.write_slice(requests, &vec![0u64; lines]);
         Process::own().publish(rank, requests.add(lines - LINE_WORDS));

@@ -64,8 +64,8 @@ impl<'r> Watch<'r> {
     /// No room in the segments.
     pub fn new(rank: &'r Rank, bytes: u64, wires: u32) -> Result<Watch<'r>, Error> {
         let words = WORDS_PER_WIRE * (wires as usize + 1);
-        let table = GlobalPtr::new(rank.id(), rank.allocate_agreed(8 * words as u64, 64)?);
-        let memory = GlobalPtr::new(rank.id(), rank.allocate_agreed(bytes, 64)?);
+        let table = GlobalPtr::new(rank.id(), rank.segments().allocate_agreed(8 * words as u64, 64)?);
+        let memory = GlobalPtr::new(rank.id(), rank.segments().allocate_agreed(bytes, 64)?);
         rank.write_slice(table, &vec![0u64; words]);
         rank.write_slice(memory, &vec![0u8; bytes as usize]);
         rank.barrier();

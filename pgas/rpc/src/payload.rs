@@ -178,7 +178,7 @@ impl Payloads {
         }
         let mut under_way = lock(&self.under_way);
         let over = |record: &mut UnderWay| {
-            record.puts.retain(|&put| !rank.test_quietly(put));
+            record.puts.retain(|&put| !rank.events().test_quietly(put));
             record.puts.is_empty()
         };
         ended.extend(under_way.extract_if(.., over).map(|record| Ended::InPlace(record.held, record.keys)));

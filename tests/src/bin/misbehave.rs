@@ -25,7 +25,7 @@ const ROLES: &[Role] = &[
     ("put-nbi", |r| {
         let bytes = [0u8; 9];
         // SAFETY: see above.
-        unsafe { r.put_nbi(other(r), size(r) - 8, bytes.as_ptr(), 9) }
+        unsafe { r.implicit().put(other(r), size(r) - 8, bytes.as_ptr(), 9) }
     }),
     ("put-nowhere", |r| r.write(GlobalPtr::new(RankId(r.size()), 0), 1u8)),
     ("get", |r| drop(r.read_nb(GlobalPtr::<u8>::new(other(r), size(r)), 1))),
@@ -114,13 +114,13 @@ const ROLES: &[Role] = &[
     }),
     ("event-made-up", |r| r.wait(gasnet::Event::from_raw(0x1_0000_0001))),
     ("region-nested", |r| {
-        r.begin_region();
-        r.begin_region();
+        r.implicit().begin_access_region();
+        r.implicit().begin_access_region();
     }),
-    ("region-not-open", |r| _ = r.end_region()),
+    ("region-not-open", |r| _ = r.implicit().end_access_region()),
     ("wait-in-region", |r| {
-        r.begin_region();
-        r.wait_implicit(gasnet::Categories::ALL);
+        r.implicit().begin_access_region();
+        r.implicit().wait(gasnet::Categories::ALL);
     }),
     ("notify-twice", |r| {
         r.barrier_notify(0, ANONYMOUS);
@@ -211,8 +211,8 @@ const ROLES: &[Role] = &[
     ("gone-implicit", |r| {
         let mut bytes = [0u8; 9];
         // SAFETY: see above.
-        unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 9) }
-        r.wait_implicit(gasnet::Categories::ALL);
+        unsafe { r.implicit().get(bytes.as_mut_ptr(), other(r), 0, 9) }
+        r.implicit().wait(gasnet::Categories::ALL);
     }),
     ("gone-atomic", |r| _ = r.atomics().fetch_add(GlobalPtr::new(other(r), 0), 1)),
     ("gone-message", |r| r.request_short(other(r), 132, &[]).expect("nothing wrong with it")),
@@ -225,9 +225,9 @@ const ROLES: &[Role] = &[
     ("leaving-implicit", |r| {
         let mut bytes = [0u8; 8];
         // SAFETY: see above.
-        unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 8) }
+        unsafe { r.implicit().get(bytes.as_mut_ptr(), other(r), 0, 8) }
         set_mark("begun");
-        r.wait_implicit(gasnet::Categories::ALL);
+        r.implicit().wait(gasnet::Categories::ALL);
         println!("[{}]", u64::from_ne_bytes(bytes));
     }),
     ("leaving-message", |r| {

@@ -63,8 +63,8 @@ impl Core {
             match (how.implicit, how.reused) {
                 (false, false) => return self.handle(self.rank.put_nb_bulk(to, o, src, n)),
                 (false, true) => return self.handle(self.rank.put_nb(to, o, src, n)),
-                (true, false) => self.rank.put_nbi_bulk(to, o, src, n),
-                (true, true) => self.rank.put_nbi(to, o, src, n),
+                (true, false) => self.rank.implicit().put_bulk(to, o, src, n),
+                (true, true) => self.rank.implicit().put(to, o, src, n),
             }
         }
         0
@@ -99,7 +99,7 @@ impl Core {
             if !how.implicit {
                 return self.handle(self.rank.memset_nb(to, o, c, n));
             }
-            self.rank.memset_nbi(to, o, c, n);
+            self.rank.implicit().memset(to, o, c, n);
         }
         0
     }
@@ -126,7 +126,7 @@ impl Core {
         if self.near.mapped < self.rank.size() {
             // Inside an access region, implicit operations cannot be waited for.
             self.settle();
-            self.rank.begin_region();
+            self.rank.implicit().begin_access_region();
         }
     }
 
@@ -149,7 +149,11 @@ impl Core {
 
     /// The handle of all pieces.
     pub fn end_pieces(&self) -> u64 {
-        if self.near.mapped < self.rank.size() { self.handle(self.rank.end_region()) } else { 0 }
+        if self.near.mapped < self.rank.size() {
+            self.handle(self.rank.implicit().end_access_region())
+        } else {
+            0
+        }
     }
 
     fn handle(&self, event: Event) -> u64 {
@@ -186,7 +190,7 @@ impl Core {
         let mut ended = || {
             let (mut ended, mut left) = (0, 0);
             for handle in handles.iter_mut().filter(|h| **h != 0) {
-                if self.rank.test_quietly(Event::from_raw(*handle)) {
+                if self.rank.events().test_quietly(Event::from_raw(*handle)) {
                     *handle = 0;
                     ended += 1;
                 } else {
@@ -217,11 +221,11 @@ impl Core {
         if wait {
             self.send_batches();
             self.poll();
-            self.rank.wait_implicit(kinds);
+            self.rank.implicit().wait(kinds);
             return true;
         }
         self.begin_look(1);
-        let complete = self.rank.test_implicit(kinds);
+        let complete = self.rank.implicit().test(kinds);
         if !complete {
             self.looked(IMPLICIT_KEY, None);
         }

@@ -241,7 +241,7 @@ pub unsafe extern "C" fn gex_EP_BindSegment(
         }
         // SAFETY: the client promises that the memory of a segment stays as long as the segment, and one that
         // is bound cannot be destroyed.
-        if let Err(why) = unsafe { state.rank.bind_segment(what.address as *mut u8, what.size) } {
+        if let Err(why) = unsafe { state.rank.segments().bind(what.address as *mut u8, what.size) } {
             return refuse(BAD_ARG, CALL, &why.to_string());
         }
         state.attached.store(true, Ordering::Relaxed);
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn gex_EP_PublishBoundSegment(
 fn learn(state: &ClientJob, rank: RankId, record: &Record, key: RegionKey) -> Result<(), String> {
     let [index, address, size] = record.map(|word| word as usize);
     if index == 0 {
-        state.rank.learn_segment(rank, address, size).map_err(|why| why.to_string())?;
+        state.rank.segments().learn(rank, address, size).map_err(|why| why.to_string())?;
         state.attached.store(true, Ordering::Relaxed);
         return Ok(());
     }

@@ -87,7 +87,7 @@ fn ready(call: &str) -> &'static ClientJob {
 pub extern "C" fn gasneti_event_test(word: usize) -> c_int {
     const CALL: &str = "gex_Event_Test";
     let state = ready(CALL);
-    if state.rank.test_quietly(event(CALL, word)) { OK } else { in_vain(state) }
+    if state.rank.events().test_quietly(event(CALL, word)) { OK } else { in_vain(state) }
 }
 
 /// Waits for one operation.
@@ -126,7 +126,7 @@ unsafe fn sweep(state: &ClientJob, call: &str, events: *mut usize, n: usize) -> 
     for (to, word) in list.iter_mut().zip(words.iter()) {
         *to = event(call, *word);
     }
-    let result = state.rank.test_each(list);
+    let result = state.rank.events().test_each(list);
     for (word, from) in words.iter_mut().zip(list.iter()) {
         *word = from.into_raw() as usize;
     }
@@ -198,30 +198,30 @@ pub extern "C" fn gex_Event_QueryLeaf(root: usize, category: u32) -> usize {
     if root.is_leaf() {
         die(&format!("{CALL}: the event is a leaf itself: ask with the event that the operation returned"));
     }
-    state.rank.query_leaf(root).into_raw() as usize
+    state.rank.events().leaf(root).into_raw() as usize
 }
 
 /// Whether this thread's implicit operations of these categories are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gex_NBI_Test(categories: u32, _flags: u32) -> c_int {
     let state = ready("gex_NBI_Test");
-    if state.rank.test_implicit_quietly(Categories::from_bits(categories)) { OK } else { in_vain(state) }
+    if state.rank.implicit().test_quietly(Categories::from_bits(categories)) { OK } else { in_vain(state) }
 }
 
 /// Waits for this thread's implicit operations of these categories.
 #[unsafe(no_mangle)]
 pub extern "C" fn gex_NBI_Wait(categories: u32, _flags: u32) {
-    ready("gex_NBI_Wait").rank.wait_implicit(Categories::from_bits(categories));
+    ready("gex_NBI_Wait").rank.implicit().wait(Categories::from_bits(categories));
 }
 
 /// Opens an access region of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gex_NBI_BeginAccessRegion(_flags: u32) {
-    ready("gex_NBI_BeginAccessRegion").rank.begin_region();
+    ready("gex_NBI_BeginAccessRegion").rank.implicit().begin_access_region();
 }
 
 /// Closes the access region of this thread; its event is complete when all its operations are.
 #[unsafe(no_mangle)]
 pub extern "C" fn gex_NBI_EndAccessRegion(_flags: u32) -> usize {
-    ready("gex_NBI_EndAccessRegion").rank.end_region().into_raw() as usize
+    ready("gex_NBI_EndAccessRegion").rank.implicit().end_access_region().into_raw() as usize
 }

@@ -179,7 +179,7 @@ pub unsafe extern "C" fn gasneti_ex_put_nb(
             result = state.rank.start_put(to, offset, src.cast(), n, local, flags & IMMEDIATE != 0);
         }
         if let (Local::Leaf, Ok(root)) = (local, result) {
-            event::give_local(lc_opt, state.rank.query_leaf(root));
+            event::give_local(lc_opt, state.rank.events().leaf(root));
         }
     }
     word(result)
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn gasneti_ex_put_nbi(
         };
         if n > 0 {
             let immediate = flags & IMMEDIATE != 0;
-            let result = state.rank.start_put_implicit(to, offset, src.cast(), n, local, immediate);
+            let result = state.rank.implicit().start_put(to, offset, src.cast(), n, local, immediate);
             return result.map_or(NOT_DONE, |()| 0);
         }
     }
@@ -283,7 +283,8 @@ pub unsafe extern "C" fn gasneti_ex_get_nbi(
             }
         };
         if n > 0 {
-            let result = state.rank.start_get_implicit(dest.cast(), from, offset, n, flags & IMMEDIATE != 0);
+            let result =
+                state.rank.implicit().start_get(dest.cast(), from, offset, n, flags & IMMEDIATE != 0);
             return result.map_or(NOT_DONE, |()| 0);
         }
     }

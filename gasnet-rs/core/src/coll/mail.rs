@@ -474,7 +474,7 @@ impl Op {
     /// Waits for a transfer.
     async fn event(&self, event: Event) {
         poll_fn(|_| {
-            if self.rank().test_quietly(event) {
+            if self.rank().events().test_quietly(event) {
                 return Poll::Ready(());
             }
             // No message announces its end.

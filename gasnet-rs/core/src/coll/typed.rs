@@ -63,7 +63,7 @@ impl<T: Shared> PendingCollective<T> {
         let (rank, event) = (self.rank, self.event);
         // A function that is never called must not free what is still written to.
         let mut pending = ManuallyDrop::new(self);
-        rank.after(event, move || {
+        rank.events().after(event, move || {
             pending.event = Event::DONE;
             f(ManuallyDrop::into_inner(pending).wait());
         });

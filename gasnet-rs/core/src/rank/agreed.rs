@@ -4,7 +4,7 @@
 //! offsets, and what one writes at its own lands in something else on the others. Who trusts in equal offsets
 //! asks here instead.
 
-use super::segments::no_room;
+use super::segments::{SegmentCalls, no_room};
 use super::{Heap, Rank, lock};
 use crate::KeptCalls;
 use gasnet_wire::Error;
@@ -46,19 +46,6 @@ impl Zone {
 }
 
 impl Rank {
-    /// Takes `bytes` bytes of every rank's segment, aligned to `align` (a power of two), at one offset that
-    /// all ranks agree on. Ranks may have [allocated](Self::allocate) different amounts before.
-    ///
-    /// # Collective
-    /// All ranks call it, with the same arguments; each waits for the others.
-    ///
-    /// # Errors
-    /// The same on all ranks: some segment is too small, or the arguments differ. Or the segment is not
-    /// attached yet.
-    pub fn allocate_agreed(&self, bytes: u64, align: u64) -> Result<u64, Error> {
-        self.agree(Zone::Open, bytes, align)
-    }
-
     fn agree(&self, zone: Zone, bytes: u64, align: u64) -> Result<u64, Error> {
         let Some(own) = self.wire.segments.known().and_then(|t| t.get(self.id())) else {
             return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
@@ -95,20 +82,37 @@ impl Rank {
     }
 }
 
-impl KeptCalls<'_> {
-    /// [`allocate_agreed`](Self::allocate_agreed) of [kept memory](Self::attach_and_keep): zero at first, and
-    /// out of reach for everything but [`KeptCalls::address`] and the unsafe calls `*_kept`.
+impl SegmentCalls<'_> {
+    /// Takes `bytes` bytes of every rank's segment, aligned to `align` (a power of two), at one offset that
+    /// all ranks agree on. Ranks may have [allocated](Self::allocate) different amounts before.
     ///
     /// # Collective
-    /// As [`allocate_agreed`](Self::allocate_agreed).
+    /// All ranks call it, with the same arguments; each waits for the others.
     ///
     /// # Errors
-    /// As [`allocate_agreed`](Self::allocate_agreed), and if segments were attached without kept memory.
+    /// The same on all ranks: some segment is too small, or the arguments differ. Or the segment is not
+    /// attached yet.
+    pub fn allocate_agreed(self, bytes: u64, align: u64) -> Result<u64, Error> {
+        self.rank.agree(Zone::Open, bytes, align)
+    }
+}
+
+impl KeptCalls<'_> {
+    /// [`SegmentCalls::allocate_agreed`](crate::SegmentCalls::allocate_agreed) of
+    /// [kept memory](crate::SegmentCalls::attach_and_keep): zero at first, and out of reach for everything
+    /// but [`KeptCalls::address`] and the unsafe calls `*_kept`.
+    ///
+    /// # Collective
+    /// As [`SegmentCalls::allocate_agreed`](crate::SegmentCalls::allocate_agreed).
+    ///
+    /// # Errors
+    /// As [`SegmentCalls::allocate_agreed`](crate::SegmentCalls::allocate_agreed), and if segments were
+    /// attached without kept memory.
     pub fn allocate(self, bytes: u64, align: u64) -> Result<u64, Error> {
         let own = self.rank.wire.segments.known().and_then(|t| t.get(self.rank.id()));
         let Some(from) = own.and_then(SegmentEntry::kept_from) else {
             return Err(Error::op(
-                "the segments have no kept memory, in which arrays lie: Rank::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
+                "the segments have no kept memory, in which arrays lie: SegmentCalls::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
             ));
         };
         self.rank.agree(Zone::Kept(from), bytes, align)

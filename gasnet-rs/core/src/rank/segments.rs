@@ -8,7 +8,7 @@ use core::sync::atomic::AtomicBool;
 use gasnet_sys::process::Pid;
 use gasnet_wire::Error;
 use gasnet_wire::boot::MeetingPlace;
-use gasnet_wire::conduit::SegmentDesc;
+use gasnet_wire::conduit::{Advice, SegmentDesc};
 use gasnet_wire::prim::Ordering;
 use gasnet_wire::reach::{ATTACHED, BOUND};
 use gasnet_wire::segment::{EntryFile, GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
@@ -82,20 +82,17 @@ impl Heap {
     }
 }
 
-impl Rank {
-    /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`,
-    /// else this rank's share of physical memory.
-    pub fn max_local_segment(&self) -> usize {
-        let bytes = self
-            .config()
-            .max_segment
-            .unwrap_or(map::physical_memory() / self.wire.boot.host_ranks.len() as u64);
-        (bytes as usize & !(map::PAGE_BYTES - 1)).max(map::PAGE_BYTES)
-    }
+/// Rarer ways to segments than [`Rank::attach`] and [`Rank::allocate`]: [`Rank::segments`].
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentCalls<'a> {
+    pub(crate) rank: &'a Rank,
+}
 
-    /// Largest segment that every rank can attach: the smallest [`Rank::max_local_segment`] of the job.
-    pub fn max_global_segment(&self) -> usize {
-        self.max_global_segment.get().copied().unwrap_or_else(|| self.max_local_segment())
+impl Rank {
+    /// Sizes of segments, other ways to attach them, and memory of them that ranks agree about.
+    #[inline]
+    pub fn segments(&self) -> SegmentCalls<'_> {
+        SegmentCalls { rank: self }
     }
 
     /// Attaches a segment of `bytes` bytes, rounded up to pages; ranks may choose different sizes, 0 among
@@ -113,22 +110,6 @@ impl Rank {
     /// cannot go on: other ranks may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
         self.attach_memory(bytes, stride, false)
-    }
-
-    /// [`attach`](Self::attach) of a segment with *kept memory* behind it: as much as the largest segment of
-    /// the job has, at the same offsets on all ranks. Only
-    /// [`KeptCalls::allocate`](crate::KeptCalls::allocate) gives it out, and no safe call of the runtime
-    /// reaches it. So a crate may lend references to what it has there. Segment and kept memory together hold
-    /// no more than the segment does: what one has taken, the other has not. Pages that nobody touches cost
-    /// nothing.
-    ///
-    /// # Collective
-    /// As [`attach`](Self::attach), on all ranks alike.
-    ///
-    /// # Errors
-    /// As [`attach`](Self::attach), and if another rank attaches without.
-    pub fn attach_and_keep(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
-        self.attach_memory(bytes, stride, true)
     }
 
     fn attach_memory(&self, bytes: usize, stride: Option<u64>, keep: bool) -> Result<&SegmentTable, Error> {
@@ -310,102 +291,13 @@ impl Rank {
         Ok(Processes::meet(self, &probes))
     }
 
-    /// The processes of neighbours that this one may copy from and to, by
-    /// [`read_process`](gasnet_sys::memory::read_process) and its like, by rank; `None` for others, this rank
-    /// among them. Each was tried. It runs no handlers.
-    ///
-    /// # Collective
-    /// Over all ranks.
-    ///
-    /// # Errors
-    /// The launcher cannot be reached, or the job is ending.
-    pub fn meet_processes(&self) -> Result<Box<[Option<Pid>]>, Error> {
-        Ok(self.try_processes()?.into_list())
-    }
-
-    /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
-    /// Ranks that have learned of it ([`Rank::learn_segment`]) access it by messages.
-    ///
-    /// # Safety
-    /// 1. The bytes are valid for reads and writes as long as the rank lives, and are accessed by means only
-    ///    that may meet accesses of others: calls of the runtime, atomics, raw pointers where the program
-    ///    keeps them apart (owed by the caller).
-    ///
-    /// # Errors
-    /// This rank has a segment already.
-    #[expect(unsafe_code, reason = "declares and forwards the obligation")]
-    pub unsafe fn bind_segment(&self, at: *mut u8, len: usize) -> Result<(), Error> {
-        use Ordering::Relaxed;
-        if self.wire.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
-            return Err(Error::op("the segment is attached already"));
-        }
-        self.regions.goes_away();
-        let own = SegmentEntry { addr: at as usize, size: len, local: at, whole: len };
-        // SAFETY: (1).
-        unsafe { self.wire.segments.change(|all| all[self.id().0 as usize] = own) };
-        Ok(())
-    }
-
-    /// Makes all memory of every rank its segment, in place of [`Rank::attach`]: byte `a - e.addr`, which
-    /// wraps, of the segment `e` of a rank is the byte at address `a` of its process. Nobody maps it.
-    /// Neighbours copy from and to it by system calls, if the system allows that; all other accesses are
-    /// messages. [`Rank::allocate`] fails.
-    ///
-    /// # Collective
-    /// Once per job; acts as a barrier.
-    ///
-    /// # Safety
-    /// 1. No rank reaches for memory of another that is not there, or that its owner accesses by other means
-    ///    than may meet accesses of others (as for [`Rank::bind_segment`]; owed by the program).
-    ///
-    /// # Errors
-    /// This rank has a segment already.
-    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
-    pub unsafe fn attach_everything(&self) -> Result<&SegmentTable, Error> {
-        // Conduits carry messages once they have a segment. Their own puts and gets know only that segment,
-        // and are not used.
-        self.map_segments(0, None, false)?;
-        lock(&self.heap).end = 0;
-        self.regions.goes_away();
-        // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
-        let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
-        let local = |r: u32| if r == self.id().0 { base } else { core::ptr::null_mut() };
-        let entry =
-            |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
-        let processes = self.try_processes()?;
-        self.processes.get_or_init(|| processes);
-        self.enter_segments(Entries::Own((0..self.size()).map(entry).collect()))
-    }
-
-    /// Records the place of another rank's segment, which that rank bound by [`Rank::bind_segment`]. If the
-    /// place is wrong, that rank detects it.
-    ///
-    /// # Errors
-    /// There is no such rank, or its segment was attached.
-    pub fn learn_segment(&self, rank: RankId, addr: usize, len: usize) -> Result<(), Error> {
-        let known = self.wire.segments.get(rank).is_some_and(|e| !e.local.is_null());
-        if rank.0 >= self.size() || known || self.wire.has_attached() {
-            return Err(Error::op(format!(
-                "rank {rank} is not a rank of the job, or its segment was attached: only bound segments can be announced"
-            )));
-        }
-        self.regions.goes_away();
-        let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
-        #[expect(unsafe_code, reason = "enters a segment that is not mapped here")]
-        // SAFETY: it has no local address.
-        unsafe {
-            self.wire.segments.change(|all| all[rank.0 as usize] = entry);
-        }
-        Ok(())
-    }
-
     /// Takes `bytes` bytes of every rank's segment, at the same offset everywhere, aligned to `align` (a
     /// power of two), and returns the offset.
     ///
     /// # Collective
     /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits. It
     /// succeeds on all of them or on none: the smallest of the attached segments counts. Who trusts in equal
-    /// offsets calls [`allocate_agreed`](Self::allocate_agreed).
+    /// offsets calls [`SegmentCalls::allocate_agreed`].
     ///
     /// # Errors
     /// A segment is too small, or not attached yet.
@@ -461,15 +353,167 @@ impl Rank {
             Place::Away => None,
         }
     }
+}
+
+impl<'a> SegmentCalls<'a> {
+    /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`,
+    /// else this rank's share of physical memory.
+    pub fn max_local(self) -> usize {
+        let bytes = self
+            .rank
+            .config()
+            .max_segment
+            .unwrap_or(map::physical_memory() / self.rank.wire.boot.host_ranks.len() as u64);
+        (bytes as usize & !(map::PAGE_BYTES - 1)).max(map::PAGE_BYTES)
+    }
+
+    /// Largest segment that every rank can attach: the smallest [`SegmentCalls::max_local`] of the job.
+    pub fn max_global(self) -> usize {
+        self.rank.max_global_segment.get().copied().unwrap_or_else(|| self.max_local())
+    }
+
+    /// [`attach`](Self::attach) of a segment with *kept memory* behind it: as much as the largest segment of
+    /// the job has, at the same offsets on all ranks. Only
+    /// [`KeptCalls::allocate`](crate::KeptCalls::allocate) gives it out, and no safe call of the runtime
+    /// reaches it. So a crate may lend references to what it has there. Segment and kept memory together hold
+    /// no more than the segment does: what one has taken, the other has not. Pages that nobody touches cost
+    /// nothing.
+    ///
+    /// # Collective
+    /// As [`attach`](Self::attach), on all ranks alike.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach), and if another rank attaches without.
+    pub fn attach_and_keep(self, bytes: usize, stride: Option<u64>) -> Result<&'a SegmentTable, Error> {
+        self.rank.attach_memory(bytes, stride, true)
+    }
+
+    /// The processes of neighbours that this one may copy from and to, by
+    /// [`read_process`](gasnet_sys::memory::read_process) and its like, by rank; `None` for others, this rank
+    /// among them. Each was tried. It runs no handlers.
+    ///
+    /// # Collective
+    /// Over all ranks.
+    ///
+    /// # Errors
+    /// The launcher cannot be reached, or the job is ending.
+    pub fn meet_processes(self) -> Result<Box<[Option<Pid>]>, Error> {
+        Ok(self.rank.try_processes()?.into_list())
+    }
+
+    /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
+    /// Ranks that have learned of it ([`SegmentCalls::learn`]) access it by messages.
+    ///
+    /// # Safety
+    /// 1. The bytes are valid for reads and writes as long as the rank lives, and are accessed by means only
+    ///    that may meet accesses of others: calls of the runtime, atomics, raw pointers where the program
+    ///    keeps them apart (owed by the caller).
+    ///
+    /// # Errors
+    /// This rank has a segment already.
+    #[expect(unsafe_code, reason = "declares and forwards the obligation")]
+    pub unsafe fn bind(self, at: *mut u8, len: usize) -> Result<(), Error> {
+        use Ordering::Relaxed;
+        if self.rank.wire.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
+            return Err(Error::op("the segment is attached already"));
+        }
+        self.rank.regions.goes_away();
+        let own = SegmentEntry { addr: at as usize, size: len, local: at, whole: len };
+        // SAFETY: (1).
+        unsafe { self.rank.wire.segments.change(|all| all[self.rank.id().0 as usize] = own) };
+        Ok(())
+    }
+
+    /// Makes all memory of every rank its segment, in place of [`Rank::attach`]: byte `a - e.addr`, which
+    /// wraps, of the segment `e` of a rank is the byte at address `a` of its process. Nobody maps it.
+    /// Neighbours copy from and to it by system calls, if the system allows that; all other accesses are
+    /// messages. [`Rank::allocate`] fails.
+    ///
+    /// # Collective
+    /// Once per job; acts as a barrier.
+    ///
+    /// # Safety
+    /// 1. No rank reaches for memory of another that is not there, or that its owner accesses by other means
+    ///    than may meet accesses of others (as for [`SegmentCalls::bind`]; owed by the program).
+    ///
+    /// # Errors
+    /// This rank has a segment already.
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn attach_everything(self) -> Result<&'a SegmentTable, Error> {
+        // Conduits carry messages once they have a segment. Their own puts and gets know only that segment,
+        // and are not used.
+        self.rank.map_segments(0, None, false)?;
+        lock(&self.rank.heap).end = 0;
+        self.rank.regions.goes_away();
+        // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
+        let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
+        let local = |r: u32| if r == self.rank.id().0 { base } else { core::ptr::null_mut() };
+        let entry =
+            |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
+        let processes = self.rank.try_processes()?;
+        self.rank.processes.get_or_init(|| processes);
+        self.rank.enter_segments(Entries::Own((0..self.rank.size()).map(entry).collect()))
+    }
+
+    /// Records the place of another rank's segment, which that rank bound by [`SegmentCalls::bind`]. If the
+    /// place is wrong, that rank detects it.
+    ///
+    /// # Errors
+    /// There is no such rank, or its segment was attached.
+    pub fn learn(self, rank: RankId, addr: usize, len: usize) -> Result<(), Error> {
+        let known = self.rank.wire.segments.get(rank).is_some_and(|e| !e.local.is_null());
+        if rank.0 >= self.rank.size() || known || self.rank.wire.has_attached() {
+            return Err(Error::op(format!(
+                "rank {rank} is not a rank of the job, or its segment was attached: only bound segments can be announced"
+            )));
+        }
+        self.rank.regions.goes_away();
+        let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
+        #[expect(unsafe_code, reason = "enters a segment that is not mapped here")]
+        // SAFETY: it has no local address.
+        unsafe {
+            self.rank.wire.segments.change(|all| all[rank.0 as usize] = entry);
+        }
+        Ok(())
+    }
 
     /// Has [`allocate`](Self::allocate) take from this part of the segments from now on: for programs that
     /// use the rest as they like.
     ///
     /// # Collective
     /// As [`allocate`](Self::allocate).
-    pub fn allocate_from(&self, part: core::ops::Range<u64>) {
-        let mut heap = lock(&self.heap);
+    pub fn allocate_from(self, part: core::ops::Range<u64>) {
+        let mut heap = lock(&self.rank.heap);
         (heap.used, heap.end) = (part.start, part.end);
+    }
+
+    /// Says how this rank will use `count` elements of its own segment next. Where segments are paged (netvm)
+    /// a block can so be brought in as a whole ahead of its use, or given up after it; elsewhere nothing
+    /// happens. Programs that stream through blocks name the next one `Coming`, or `Overwrite`, and the last
+    /// one `Leaving`; two blocks of 256 KiB are usual (Trapeze's mapped blocks).
+    ///
+    /// What there is no memory for stays out, and comes when it is used. `Coming` and `Leaving` change no
+    /// contents. After `Overwrite` the elements hold what they held or zeros until they are written, for
+    /// other ranks too; and so do those that others write while this call runs.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return of `Overwrite` the elements may be written. `Coming` and `Leaving` do not wait.
+    ///
+    /// # Panics
+    /// Ends the job when the elements are not in this rank's segment.
+    pub fn advise<T: Shared>(self, at: GlobalPtr<T>, count: usize, advice: Advice) {
+        let (owner, len) = (at.rank(), count.saturating_mul(size_of::<T>()));
+        if owner != self.rank.id() {
+            self.rank
+                .fatal(&format!("advice on the segment of rank {owner}: a rank gives it on its own segment"));
+        }
+        if self.rank.table().mapped_at(owner, at.offset(), len).is_none() {
+            self.rank.wire.fatal_outside("advice", owner, at.offset(), len);
+        }
+        if let Some(conduit) = &self.rank.wire.conduit {
+            conduit.advise(at.offset(), len as u64, advice);
+        }
     }
 }
 

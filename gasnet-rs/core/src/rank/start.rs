@@ -96,7 +96,7 @@ impl Rank {
     /// Meets the others, and starts what runs beside the program. `threads_before`: those of the process
     /// before the rank was made.
     fn begin(&'static self, threads_before: &[u32]) -> Result<(), Error> {
-        let mine = self.max_local_segment();
+        let mine = self.segments().max_local();
         let limits = self.wire.gather_number(mine as u64)?;
         self.max_global_segment.get_or_init(|| limits.iter().fold(mine, |least, n| least.min(*n as usize)));
         self.wire.begin();

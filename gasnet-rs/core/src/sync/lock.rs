@@ -91,7 +91,7 @@ impl<'r> McsLock<'r> {
     /// # Errors
     /// No room in the segments.
     pub fn new(rank: &'r Rank, home: RankId) -> Result<McsLock<'r>, Error> {
-        let at = rank.allocate_agreed(OBJECT, HOME)?;
+        let at = rank.segments().allocate_agreed(OBJECT, HOME)?;
         rank.write_slice(GlobalPtr::new(rank.id(), at), &[0u64; OBJECT as usize / 8]);
         rank.barrier();
         let cells = Cells::single(at);

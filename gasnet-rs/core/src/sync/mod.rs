@@ -4,9 +4,10 @@
 //! and no processor but the callers' takes part.
 //!
 //! Objects are *collective* to make: all ranks make the same ones in the same order
-//! ([`Rank::allocate_agreed`] gives each a place at the same offset everywhere). One rank is an object's
-//! *home*: the word that decides lies there. Every rank has a *cell* of it in its own segment, and waits by
-//! looking at that only. A rank's object is for one thread at a time (`&mut`); share it under a mutex.
+//! ([`SegmentCalls::allocate_agreed`](crate::SegmentCalls::allocate_agreed) gives each a place at the same
+//! offset everywhere). One rank is an object's *home*: the word that decides lies there. Every rank has a
+//! *cell* of it in its own segment, and waits by looking at that only. A rank's object is for one thread at a
+//! time (`&mut`); share it under a mutex.
 //!
 //! What a rank did before it releases, signals, sends or notifies is visible to whoever that lets go on.
 //!

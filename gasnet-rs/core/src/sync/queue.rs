@@ -30,7 +30,7 @@ impl<'r> Waiters<'r> {
         if value > VALUE {
             return Err(Error::op(format!("a semaphore's value is at most {VALUE}; {value} was asked for")));
         }
-        let at = rank.allocate_agreed(OBJECT, HOME)?;
+        let at = rank.segments().allocate_agreed(OBJECT, HOME)?;
         let mut words = [0u64; OBJECT as usize / 8];
         words[HOME as usize / 8..][..8].copy_from_slice(&Home::first(rank, value));
         rank.write_slice(GlobalPtr::new(rank.id(), at), &words);

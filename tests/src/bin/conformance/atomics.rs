@@ -343,7 +343,7 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
         let mut at = old.as_mut_ptr();
         let to = cx.right(round);
         if region {
-            cx.rank.begin_region();
+            cx.rank.implicit().begin_access_region();
         }
         // SAFETY: `old` is looked at after the operations have been waited for.
         unsafe {
@@ -353,14 +353,14 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
             }
         }
         if region {
-            let event = cx.rank.end_region();
+            let event = cx.rank.implicit().end_access_region();
             cx.rank.wait(event);
         } else {
-            cx.rank.wait_implicit(gasnet::Categories::ALL);
+            cx.rank.implicit().wait(gasnet::Categories::ALL);
         }
         assert_eq!(cx.rank.atomics().apply(to, base, op(Function::Inc), 0, 0), one);
         if region {
-            cx.rank.begin_region();
+            cx.rank.implicit().begin_access_region();
         }
         // SAFETY: as above.
         unsafe {
@@ -368,10 +368,10 @@ fn implicit(cx: &Cx, word: WordType, base: u64) {
             cx.rank.atomics().apply_nbi(to, base + 8, op(Function::Get), [0; 2], std::ptr::null_mut());
         }
         if region {
-            let event = cx.rank.end_region();
+            let event = cx.rank.implicit().end_access_region();
             cx.rank.wait(event);
         } else {
-            cx.rank.wait_implicit(gasnet::Categories::ALL);
+            cx.rank.implicit().wait(gasnet::Categories::ALL);
         }
         let two = expected(op(Function::Inc), one, 0, 0);
         let mask = if word.width() == 8 { u64::MAX } else { u64::from(u32::MAX) };

@@ -140,10 +140,10 @@ fn start_one_sided(cx: &Cx, at: u64, go_on: impl FnOnce()) -> u32 {
             }
             puts += 1;
         }
-        refusals += u32::from(r.start_put_implicit(to, words + 64, src, 8, Local::Group, true).is_err());
+        refusals += u32::from(r.implicit().start_put(to, words + 64, src, 8, Local::Group, true).is_err());
         let words = got.as_mut_ptr();
         while gets < MANY
-            && r.start_get_implicit(words.add(gets as usize).cast(), to, at + 32, 8, true).is_ok()
+            && r.implicit().start_get(words.add(gets as usize).cast(), to, at + 32, 8, true).is_ok()
         {
             gets += 1;
         }
@@ -157,10 +157,10 @@ fn start_one_sided(cx: &Cx, at: u64, go_on: impl FnOnce()) -> u32 {
     }
     go_on();
     for event in events {
-        r.wait(r.query_leaf(event));
+        r.wait(r.events().leaf(event));
         r.wait(event);
     }
-    r.wait_implicit(Categories::ALL);
+    r.implicit().wait(Categories::ALL);
     assert!(got.iter().enumerate().all(|(i, word)| *word == u64::from(i as u64 >= gets)), "{gets} gets");
     assert_eq!(r.read(GlobalPtr::<u64>::new(to, counter)), adds);
     assert_eq!(r.read(GlobalPtr::<u64>::new(to, words)), if puts > 0 { source } else { 0 });

@@ -96,17 +96,17 @@ pub fn put(cx: &Cx, way: Way, to: RankId, at: u64, data: &[u8]) {
             Way::Blocking => r.put(to, at, p, n),
             Way::Event | Way::TestedEvent => complete(cx, way, r.put_nb(to, at, p, n)),
             Way::Implicit => {
-                r.put_nbi(to, at, p, n);
-                r.wait_implicit(Categories::PUTS);
+                r.implicit().put(to, at, p, n);
+                r.implicit().wait(Categories::PUTS);
             }
             Way::TestedImplicit => {
-                r.put_nbi(to, at, p, n);
-                until(cx, || r.test_implicit(Categories::ALL));
+                r.implicit().put(to, at, p, n);
+                until(cx, || r.implicit().test(Categories::ALL));
             }
             Way::Region => {
-                r.begin_region();
-                r.put_nbi(to, at, p, n);
-                let event = r.end_region();
+                r.implicit().begin_access_region();
+                r.implicit().put(to, at, p, n);
+                let event = r.implicit().end_access_region();
                 r.wait(event);
             }
             Way::Slice => r.write_slice(GlobalPtr::new(to, at), data),
@@ -128,9 +128,9 @@ fn put_and_reuse(cx: &Cx, way: Way, to: RankId, at: u64, mut data: Vec<u8>) {
         match way {
             Way::Leaf => {
                 let event = r.start_put(to, at, p, n, Local::Leaf, false).expect("not immediate");
-                let leaf = r.query_leaf(event);
+                let leaf = r.events().leaf(event);
                 if leaf == Event::DONE {
-                    assert_eq!(r.query_leaf(event), Event::DONE);
+                    assert_eq!(r.events().leaf(event), Event::DONE);
                 }
                 r.wait(leaf);
                 r.wait(leaf);
@@ -138,19 +138,19 @@ fn put_and_reuse(cx: &Cx, way: Way, to: RankId, at: u64, mut data: Vec<u8>) {
                 r.wait(event);
             }
             Way::Group => {
-                r.start_put_implicit(to, at, p, n, Local::Group, false).expect("not immediate");
-                r.wait_implicit(Categories::LOCAL);
+                r.implicit().start_put(to, at, p, n, Local::Group, false).expect("not immediate");
+                r.implicit().wait(Categories::LOCAL);
                 data.fill(0xBB);
-                r.wait_implicit(Categories::PUTS);
+                r.implicit().wait(Categories::PUTS);
             }
             Way::RegionGroup => {
-                r.begin_region();
-                r.start_put_implicit(to, at, p, n, Local::Group, false).expect("not immediate");
-                let event = r.end_region();
-                let mut list = [event, r.query_leaf(event)];
+                r.implicit().begin_access_region();
+                r.implicit().start_put(to, at, p, n, Local::Group, false).expect("not immediate");
+                let event = r.implicit().end_access_region();
+                let mut list = [event, r.events().leaf(event)];
                 while list[1] != Event::DONE {
                     r.poll();
-                    r.test_each(&mut list);
+                    r.events().test_each(&mut list);
                 }
                 data.fill(0xBB);
                 r.wait(list[0]);
@@ -180,13 +180,13 @@ pub fn get(cx: &Cx, way: Way, from: RankId, at: u64, len: usize, skew: usize) ->
             Way::Blocking => r.get(p, from, at, len),
             Way::Event | Way::TestedEvent => complete(cx, way, r.get_nb(p, from, at, len)),
             Way::Implicit | Way::Group => {
-                r.get_nbi(p, from, at, len);
-                r.wait_implicit(Categories::GETS);
+                r.implicit().get(p, from, at, len);
+                r.implicit().wait(Categories::GETS);
             }
             Way::Leaf => {
                 let event = r.get_nb(p, from, at, len);
                 // A get has no source of this rank's.
-                assert_eq!(r.query_leaf(event), Event::DONE);
+                assert_eq!(r.events().leaf(event), Event::DONE);
                 r.wait(event);
             }
             Way::Immediate => {
@@ -199,13 +199,13 @@ pub fn get(cx: &Cx, way: Way, from: RankId, at: u64, len: usize, skew: usize) ->
                 r.wait(event);
             }
             Way::TestedImplicit => {
-                r.get_nbi(p, from, at, len);
-                until(cx, || r.test_implicit(Categories::GETS));
+                r.implicit().get(p, from, at, len);
+                until(cx, || r.implicit().test(Categories::GETS));
             }
             Way::Region | Way::RegionGroup => {
-                r.begin_region();
-                r.get_nbi(p, from, at, len);
-                let event = r.end_region();
+                r.implicit().begin_access_region();
+                r.implicit().get(p, from, at, len);
+                let event = r.implicit().end_access_region();
                 r.wait(event);
             }
             Way::Slice => {
@@ -232,13 +232,13 @@ fn memset(cx: &Cx, way: Way, to: RankId, at: u64, value: u8, len: usize) {
                 complete(cx, way, r.memset_nb(to, at, value, len))
             }
             Way::Implicit | Way::TestedImplicit | Way::Group => {
-                r.memset_nbi(to, at, value, len);
-                r.wait_implicit(Categories::ALL);
+                r.implicit().memset(to, at, value, len);
+                r.implicit().wait(Categories::ALL);
             }
             Way::Region | Way::RegionGroup => {
-                r.begin_region();
-                r.memset_nbi(to, at, value, len);
-                let event = r.end_region();
+                r.implicit().begin_access_region();
+                r.implicit().memset(to, at, value, len);
+                let event = r.implicit().end_access_region();
                 r.wait(event);
             }
             Way::Blocking | Way::Slice => r.memset(to, at, value, len),
@@ -375,18 +375,18 @@ pub fn advice(cx: &Cx) {
     let (left, right) = (cx.right(cx.size() - 1), cx.right(1));
     let theirs = cx.rng_of("advice", right.0).bytes(len);
     for advice in [Advice::Leaving, Advice::Coming, Advice::Leaving] {
-        cx.rank.advise(part(0), len, advice);
+        cx.rank.segments().advise(part(0), len, advice);
         same(&get(cx, Way::Event, right, at, len, 0), &theirs, "what a peer has advised on");
-        cx.rank.advise(part(2), 100, advice);
-        cx.rank.advise(part(1), 0, advice);
+        cx.rank.segments().advise(part(2), 100, advice);
+        cx.rank.segments().advise(part(1), 0, advice);
     }
     cx.rank.barrier();
     // The second third is overwritten; a peer writes to the last one meanwhile.
-    cx.rank.advise(part(1), third, Advice::Overwrite);
+    cx.rank.segments().advise(part(1), third, Advice::Overwrite);
     let news = cx.rng_of("advice", me.0 + 1000).bytes(third);
     put(cx, Way::Blocking, me, at + third as u64, &news);
     put(cx, Way::Event, right, at + 2 * third as u64, &vec![7; third]);
-    cx.rank.advise(part(0), len, Advice::Leaving);
+    cx.rank.segments().advise(part(0), len, Advice::Leaving);
     cx.rank.barrier();
     data[third..2 * third].copy_from_slice(&news);
     data[2 * third..].fill(7);
@@ -440,30 +440,30 @@ pub fn regions(cx: &Cx) {
     let mut back = vec![vec![0u8; 1 << 12]; 16];
     // SAFETY: sources and destinations live and are left alone until the region's event is done.
     unsafe {
-        r.put_nbi(to, base + (1 << 17), data.as_ptr(), 1000);
+        r.implicit().put(to, base + (1 << 17), data.as_ptr(), 1000);
         let mut open = Vec::new();
         for k in 0..16usize {
-            r.begin_region();
-            r.put_nbi(to, base + (k as u64) * 4096, data.as_ptr().add(k * 4096), 4096);
-            r.memset_nbi(to, base + (1 << 18) + k as u64, k as u8, 1);
-            open.push(r.end_region());
+            r.implicit().begin_access_region();
+            r.implicit().put(to, base + (k as u64) * 4096, data.as_ptr().add(k * 4096), 4096);
+            r.implicit().memset(to, base + (1 << 18) + k as u64, k as u8, 1);
+            open.push(r.implicit().end_access_region());
         }
-        r.begin_region();
-        let empty = r.end_region();
+        r.implicit().begin_access_region();
+        let empty = r.implicit().end_access_region();
         r.wait(empty);
         while let Some(e) = open.pop() {
             r.wait(e);
         }
         let mut open = Vec::new();
         for (k, b) in back.iter_mut().enumerate() {
-            r.begin_region();
-            r.get_nbi(b.as_mut_ptr(), to, base + (k as u64) * 4096, 4096);
-            open.push(r.end_region());
+            r.implicit().begin_access_region();
+            r.implicit().get(b.as_mut_ptr(), to, base + (k as u64) * 4096, 4096);
+            open.push(r.implicit().end_access_region());
         }
         while !open.is_empty() {
             open.retain(|e| !r.test(*e));
         }
-        r.wait_implicit(Categories::ALL);
+        r.implicit().wait(Categories::ALL);
     }
     for (k, b) in back.iter().enumerate() {
         same(b, &data[k * 4096..(k + 1) * 4096], "region");
@@ -472,9 +472,9 @@ pub fn regions(cx: &Cx) {
     }
     same(&get(cx, Way::Blocking, to, base + (1 << 17), 1000, 0), &data[..1000], "outside the region");
     // Nothing outstanding: all of these return at once.
-    r.wait_implicit(Categories::PUTS);
-    r.wait_implicit(Categories::GETS);
-    assert!(r.test_implicit(Categories::ALL));
+    r.implicit().wait(Categories::PUTS);
+    r.implicit().wait(Categories::GETS);
+    assert!(r.implicit().test(Categories::ALL));
     r.wait(Event::DONE);
     assert!(r.test(Event::DONE));
 }

@@ -188,13 +188,13 @@ pub fn shapes(cx: &Cx) {
                     Event::DONE
                 }
                 (2, _) => {
-                    rank.begin_region();
+                    rank.implicit().begin_access_region();
                     if put {
                         rank.shapes().put_nbi(to, r, origin, l, *rng.pick(&[Local::Defer, Local::Group]))
                     } else {
                         rank.shapes().get_nbi(l, to, r, origin)
                     }
-                    rank.end_region()
+                    rank.implicit().end_access_region()
                 }
                 (_, true) => {
                     rank.shapes().put(to, r, origin, l);
@@ -206,7 +206,7 @@ pub fn shapes(cx: &Cx) {
                 }
             };
             rank.wait(event);
-            rank.wait_implicit(gasnet::Categories::ALL);
+            rank.implicit().wait(gasnet::Categories::ALL);
         }
         let mut got = vec![0; far];
         rank.read_slice(GlobalPtr::new(to, mine as u64), &mut got);

@@ -83,7 +83,7 @@ fn all(net: &Net, program: &Path) -> Result<(), String> {
 pub(crate) fn rank() -> ! {
     let started = gasnet_conduits::init(&Default::default(), Threading::Parallel);
     let rank = started.expect("the job starts");
-    let (own, least) = (rank.max_local_segment(), rank.max_global_segment());
+    let (own, least) = (rank.segments().max_local(), rank.segments().max_global());
     rank.attach(own, None).expect("a segment of this size");
     let sizes: Vec<usize> = rank.ranks().map(|r| rank.segment_of(r).expect("attached").size).collect();
     assert!(sizes.iter().min() == Some(&least) && sizes[rank.id().0 as usize] == own, "{sizes:?}");

@@ -270,14 +270,16 @@ pub fn unequal(rank: &'static Rank) {
         few.read(|few| assert!((0..16).all(|i| few.get(i) == 1 + all)));
         many.read(|many| assert!((0..128).all(|i| many.get(i) == 2)));
         // So have the objects of other crates.
-        let mine = rank.allocate_agreed(8, 8).unwrap();
+        let mine = rank.segments().allocate_agreed(8, 8).unwrap();
         assert_eq!(world.gather_all(mine), vec![mine; world.size() as usize]);
-        let next = rank.allocate_agreed(8, 8).unwrap();
+        let next = rank.segments().allocate_agreed(8, 8).unwrap();
         assert!(next >= mine + 8 && rank.allocate(8, 8).unwrap() >= next + 8);
         let bytes = 8 << world.rank();
-        let refused = rank.allocate_agreed(bytes, 8).map(drop);
+        let refused = rank.segments().allocate_agreed(bytes, 8).map(drop);
         assert!(world.size() == 1 || refused.unwrap_err().to_string().contains("different memory"));
-        assert!(rank.allocate_agreed(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
+        assert!(
+            rank.segments().allocate_agreed(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room")
+        );
         assert!(rank.kept().allocate(u64::MAX - 100, 64).unwrap_err().to_string().contains("no room"));
         if world.rank() == 0 {
             println!("pgas: passed");
@@ -331,7 +333,7 @@ pub fn send_to_array(rank: &'static Rank) {
 pub fn allocate_again(rank: &'static Rank) {
     pgas::run_on(rank, |world| {
         let make = || {
-            rank.allocate_from(0..1 << 20);
+            rank.segments().allocate_from(0..1 << 20);
             world.array::<u64>(8 * world.size() as usize, Layout::Block)
         };
         let (mut first, mut second) = (make(), make());
