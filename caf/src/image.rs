@@ -165,7 +165,8 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
     // Programs with OpenMP access coarrays from several threads.
     let rank = gasnet_conduits::init(&options, Threading::Parallel).map_err(|e| e.to_string())?;
     // By the job, in which one image says it.
-    let refuse = |text: String| -> ! { rank.fatal_line(&text, &format!("Fortran runtime error: {text}")) };
+    let refuse =
+        |text: String| -> ! { rank.ending().fatal_line(&text, &format!("Fortran runtime error: {text}")) };
     let fail = |e: Error| -> ! { refuse(e.to_string()) };
     let settings = Settings::from_env().unwrap_or_else(|text| refuse(text));
     rank.say_collectives(words);
@@ -204,8 +205,8 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
 
 /// Whether the images of this host outnumber its processors.
 fn is_crowded(rank: &gasnet::Rank) -> bool {
-    let host = rank.host_of(rank.id());
-    let images = rank.ranks().filter(|r| rank.host_of(*r) == host).count();
+    let host = rank.topology().host_of(rank.id());
+    let images = rank.ranks().filter(|r| rank.topology().host_of(*r) == host).count();
     // SAFETY: plain query.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     images as i64 > processors

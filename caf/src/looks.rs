@@ -44,7 +44,7 @@ impl Image {
         // Odd constants, so that neighbouring places and values make different keys.
         let place = (offset ^ u64::from(rank.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let key = place ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
-        SPINS.with_borrow_mut(|spins| self.rank.looked(spins, key, None));
+        SPINS.with_borrow_mut(|spins| self.rank.waits().looked(spins, key, None));
         // A loop over several places finds another key each time, and never waits.
         self.count_look();
     }

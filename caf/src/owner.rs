@@ -208,7 +208,7 @@ impl Image {
     /// What the other image found wrong.
     pub fn await_answer(&self, call: u64, rank: RankId) -> Result<Vec<u8>, Failure> {
         let mut answer = None;
-        self.rank.wait_for("an answer of the image that has a component", Some(rank), || {
+        self.rank.waits().wait_for("an answer of the image that has a component", Some(rank), || {
             answer = lock(&self.calls).answers.get_mut(&call).and_then(Option::take);
             answer.is_some()
         });

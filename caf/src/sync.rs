@@ -76,7 +76,7 @@ impl Image {
             let count = self.peers.pairs[other.0 as usize].load(Relaxed);
             let here = || self.read_word(word) >= count;
             let mut watch = Watch::default();
-            self.rank.wait_for("sync images", Some(other), || {
+            self.rank.waits().wait_for("sync images", Some(other), || {
                 self.watch(other, &mut watch);
                 here() || self.has_stopped(other)
             });

@@ -233,9 +233,9 @@ fn counted(count: usize) -> Report<u64> {
             // The job's own, by names that agree or do not.
             let differ = i % 3 == 2;
             check(&mut || {
-                rank.barrier_notify(if differ { me as i32 } else { i as i32 - 1 }, 0);
+                rank.split_barrier().notify(if differ { me as i32 } else { i as i32 - 1 }, 0);
                 let want = if differ && size > 1 { Outcome::Mismatched } else { Outcome::Agreed };
-                Box::new(move || assert_eq!(rank.barrier_wait(i as i32 - 1, 0), want))
+                Box::new(move || assert_eq!(rank.split_barrier().wait(i as i32 - 1, 0), want))
             });
             let before = nic.posted();
             rank.barrier();

@@ -536,7 +536,7 @@ impl Core {
     /// this thread has polled and yielded.
     #[inline]
     pub fn looked(&self, key: u64, polled: Option<usize>) -> bool {
-        SPINS.with(|s| s.try_borrow_mut().is_ok_and(|mut s| self.rank.looked(&mut s, key, polled)))
+        SPINS.with(|s| s.try_borrow_mut().is_ok_and(|mut s| self.rank.waits().looked(&mut s, key, polled)))
     }
 
     /// [`looked`](Self::looked) if some threads are far, for loops in which programs wait: near memory
@@ -557,25 +557,25 @@ impl Core {
     /// [`Core::wait_until`] in a barrier. It handles messages even if `condition` holds at once.
     pub fn meet_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.send_batches();
-        self.rank.meet_until(Some(MeetingPlace::Barrier), what, condition);
+        self.rank.waits().meet_until(Some(MeetingPlace::Barrier), what, condition);
     }
 
     /// Joins the barrier, with or without a name.
     pub fn barrier_notify(&self, name: Option<i32>) {
         self.settle();
         let (id, flags) = named(name);
-        self.rank.barrier_notify(id, flags);
+        self.rank.split_barrier().notify(id, flags);
     }
 
     /// Once polls show that all threads have joined: whether their names and this wait's agree.
     pub fn barrier_test(&self, name: Option<i32>) -> Option<bool> {
         let (id, flags) = named(name);
-        Some(self.rank.barrier_test(id, flags)? == Outcome::Agreed)
+        Some(self.rank.split_barrier().test(id, flags)? == Outcome::Agreed)
     }
 
     /// The name that all threads gave to the last barrier, if they agreed on one.
     pub fn barrier_name(&self) -> Option<i32> {
-        match self.rank.barrier_result() {
+        match self.rank.split_barrier().result() {
             Some(Consensus::Named(id)) => Some(id),
             _ => None,
         }
@@ -609,13 +609,13 @@ impl Core {
 
     /// Ends the job because of an error.
     pub fn abort(&self, text: &str) -> ! {
-        self.rank.fatal_with("UPC Runtime error: ", text)
+        self.rank.ending().fatal_with("UPC Runtime error: ", text)
     }
 
     /// Ends the job because of an error that threads meet together: only one of those with the same `subject`
     /// prints its text.
     pub fn abort_about(&self, subject: &str, text: &str) -> ! {
-        self.rank.fatal_about("UPC Runtime error: ", subject, text)
+        self.rank.ending().fatal_about("UPC Runtime error: ", subject, text)
     }
 }
 

@@ -104,7 +104,7 @@ pub fn check_same(rank: &Rank, all: &[(&str, u64)]) {
                 // One message is enough; thread 0 ends the job.
                 rank.wait_until("thread 0", || false);
             }
-            rank.fatal_with(
+            rank.ending().fatal_with(
                 "UPC Runtime error: ",
                 &format!(
                     "threads 0 and {other} run different builds of the program, or have different settings: {what}. Copy one executable to \
@@ -204,7 +204,7 @@ pub fn check_threads(rank: &Rank, CompiledFor { wide, threads: compiled }: Compi
             // One message is enough; thread 0 ends the job.
             rank.wait_until("thread 0", || false);
         }
-        rank.fatal_with("UPC Runtime error: ", &text)
+        rank.ending().fatal_with("UPC Runtime error: ", &text)
     };
     if let Some(n) = compiled.filter(|n| *n != threads) {
         refuse(format!(
@@ -223,7 +223,7 @@ pub fn check_threads(rank: &Rank, CompiledFor { wide, threads: compiled }: Compi
 pub fn attach(rank: &'static Rank, variables: &AtStart, asked: Asked, settings: Settings) -> &'static Upc {
     let packed = !variables.kind.wide;
     let limit = if packed { 1 << PACKED_OFFSET_BITS } else { 1 << 44 };
-    let fail = |text: String| -> ! { rank.fatal_with("UPC Runtime error: ", &text) };
+    let fail = |text: String| -> ! { rank.ending().fatal_with("UPC Runtime error: ", &text) };
     // Hosts differ in memory and in ranks, and all segments have one layout.
     let share = rank.segments().max_global() as u64;
     let Some(bare) = variables.bytes().and_then(|statics| Layout::new(statics, 0, limit)) else {

@@ -124,7 +124,9 @@ impl Upc {
             control,
             barrier: BarrierState::default(),
             locks: LockState::new(
-                rank.ranks().filter(|r| rank.host_of(*r) == rank.host_of(rank.id())).count() as u32,
+                rank.ranks()
+                    .filter(|r| rank.topology().host_of(*r) == rank.topology().host_of(rank.id()))
+                    .count() as u32,
             ),
             partials: AtomicU64::new(0),
             io: IoState::default(),

@@ -129,10 +129,15 @@ pub unsafe extern "C" fn gasneti_am_request(
     let result = unsafe {
         match kind {
             SHORT => rank.request_short(RankId(to), handler, args),
-            MEDIUM => rank.request_medium_raw(RankId(to), handler, args, src, len),
-            LONG | LONG_ASYNC => {
-                rank.request_long_raw(RankId(to), handler, args, src, len, offset(state, to, &message))
-            }
+            MEDIUM => rank.messages().request_medium_raw(RankId(to), handler, args, src, len),
+            LONG | LONG_ASYNC => rank.messages().request_long_raw(
+                RankId(to),
+                handler,
+                args,
+                src,
+                len,
+                offset(state, to, &message),
+            ),
             _ => Err(Error::op(format!("unknown kind of message {kind}"))),
         }
     };
@@ -244,9 +249,9 @@ pub extern "C" fn gasnet_AMMaxMedium() -> usize {
 /// Largest payload of a long message, to anyone.
 fn max_long() -> usize {
     match state::get() {
-        Some(state) => *state
-            .max_long
-            .get_or_init(|| state.rank.ranks().map(|to| state.rank.max_long(to)).min().unwrap_or(0)),
+        Some(state) => *state.max_long.get_or_init(|| {
+            state.rank.ranks().map(|to| state.rank.messages().max_long(to)).min().unwrap_or(0)
+        }),
         None => 0,
     }
 }

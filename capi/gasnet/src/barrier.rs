@@ -26,7 +26,7 @@ fn code(outcome: Outcome) -> c_int {
 pub extern "C" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
     let state = state::ready("gasnet_barrier_notify");
     context::unrestricted(state, "gasnet_barrier_notify");
-    state.rank.barrier_notify(id, core_flags(flags));
+    state.rank.split_barrier().notify(id, core_flags(flags));
 }
 
 /// Waits for the end of the phase.
@@ -34,7 +34,7 @@ pub extern "C" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
 pub extern "C" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
     let state = state::ready("gasnet_barrier_wait");
     context::unrestricted(state, "gasnet_barrier_wait");
-    code(state.rank.barrier_wait(id, core_flags(flags)))
+    code(state.rank.split_barrier().wait(id, core_flags(flags)))
 }
 
 /// Polls, and ends the phase if everybody has entered it.
@@ -42,7 +42,7 @@ pub extern "C" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
 pub extern "C" fn gasnet_barrier_try(id: c_int, flags: c_int) -> c_int {
     let state = state::ready("gasnet_barrier_try");
     context::unrestricted(state, "gasnet_barrier_try");
-    state.rank.barrier_try(id, core_flags(flags)).map_or(NOT_READY, code)
+    state.rank.split_barrier().try_wait(id, core_flags(flags)).map_or(NOT_READY, code)
 }
 
 /// Notify and wait in one.
@@ -50,8 +50,8 @@ pub extern "C" fn gasnet_barrier_try(id: c_int, flags: c_int) -> c_int {
 pub extern "C" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
     let state = state::ready("gasnet_barrier");
     context::unrestricted(state, "gasnet_barrier");
-    state.rank.barrier_notify(id, core_flags(flags));
-    code(state.rank.barrier_wait(id, core_flags(flags)))
+    state.rank.split_barrier().notify(id, core_flags(flags));
+    code(state.rank.split_barrier().wait(id, core_flags(flags)))
 }
 
 /// The name that the last phase agreed on: 0 and the name, or not 0 when nobody gave one.
@@ -61,7 +61,7 @@ pub extern "C" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_barrier_result(id: *mut c_int) -> c_int {
     let state = state::ready("gasnet_barrier_result");
-    let (result, name) = match state.rank.barrier_result() {
+    let (result, name) = match state.rank.split_barrier().result() {
         Some(Consensus::Named(name)) => (0, name),
         Some(Consensus::Anonymous | Consensus::Mismatch) => (1, 0),
         None if state.check => crate::fatal::die(

@@ -548,7 +548,7 @@ unsafe fn sweep(state: &ClientJob, handles: *mut usize, n: usize, all: bool) -> 
 pub unsafe extern "C" fn gasneti_coll_wait_list(handles: *mut usize, n: usize, all: c_int) {
     let state = enter("gasnet_coll_wait_sync_all");
     // SAFETY: the caller's promise.
-    state.rank.poll_until("collective operations", || unsafe { sweep(state, handles, n, all != 0) });
+    state.rank.waits().poll_until("collective operations", || unsafe { sweep(state, handles, n, all != 0) });
 }
 
 /// `gasnet_coll_try_sync_all`, or `_some`.

@@ -71,7 +71,7 @@ fn flush_all(code: c_int) {
         libc::fflush(std::ptr::null_mut());
         // The code that a signal has interrupted may hold the lock of the counters.
         if let Some(state) = state::get() {
-            state.rank.say_counted_early();
+            state.rank.ending().say_counted_early();
         }
         libc::alarm(0);
     }
@@ -80,7 +80,7 @@ fn flush_all(code: c_int) {
 /// Tells the monitor, and ends this process.
 fn end(code: c_int) -> ! {
     match state::get() {
-        Some(state) => state.rank.exit_together(code),
+        Some(state) => state.rank.ending().exit_together(code),
         // SAFETY: no job was joined; ends the process.
         None => unsafe { libc::_exit(code) },
     }

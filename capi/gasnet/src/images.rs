@@ -627,7 +627,7 @@ impl Images {
     /// Waits for it.
     pub fn barrier_wait(&self, team: &Team, local: usize, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        team.rank().poll_until("the barrier of a team", || {
+        team.rank().waits().poll_until("the barrier of a team", || {
             outcome = self.barrier_test(team, local, id, flags);
             outcome.is_some()
         });

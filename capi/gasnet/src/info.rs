@@ -160,8 +160,8 @@ pub unsafe extern "C" fn gasnet_getNodeInfo(table: *mut NodeInfo, n: c_int) -> c
         let entry = segments.and_then(|table| table.get(RankId(rank)));
         let offset = entry.filter(|e| !e.local.is_null());
         let info = NodeInfo {
-            host: state.rank.host_of(RankId(rank)),
-            supernode: state.rank.neighbourhood_of(RankId(rank)),
+            host: state.rank.topology().host_of(RankId(rank)),
+            supernode: state.rank.topology().neighbourhood_of(RankId(rank)),
             offset: offset.map_or(0, |e| (e.local as usize).wrapping_sub(e.addr)),
         };
         // SAFETY: rank < n, and the caller's table has n entries.

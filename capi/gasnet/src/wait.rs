@@ -41,7 +41,7 @@ const BLOCK: u32 = 1;
 pub const SPINBLOCK: u32 = 2;
 
 fn policy(state: &state::ClientJob) -> WaitPolicy {
-    let usual = state.rank.wait_policy();
+    let usual = state.rank.waits().policy();
     match state.wait_mode.load(Relaxed) {
         SPIN => WaitPolicy { spins: u32::MAX, ..usual },
         BLOCK => WaitPolicy { spins: 0, yields: usual.yields.min(100), ..usual },
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
     // SAFETY: the caller's promise.
     let this = unsafe { &mut *waiter };
     if this.stage == FRESH {
-        this.waiter.write(state.rank.begin_wait(policy(state)));
+        this.waiter.write(state.rank.waits().begin(policy(state)));
         this.stage = WAITING;
         return;
     }
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
         waiter.progressed();
         return;
     }
-    state.rank.pause(waiter, CALL);
+    state.rank.waits().pause(waiter, CALL);
 }
 
 /// One in this many looks at what is complete polls.
@@ -115,7 +115,7 @@ fn attend() {
         let Ok(mut spins) = spins.try_borrow_mut() else { return };
         spins.begin(LOOKS_PER_POLL);
         let done = state.rank.poll();
-        state.rank.looked(&mut spins, ANY_LOOK_KEY, Some(done));
+        state.rank.waits().looked(&mut spins, ANY_LOOK_KEY, Some(done));
     });
 }
 

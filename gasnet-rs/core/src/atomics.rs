@@ -73,7 +73,7 @@ impl Rank {
         });
         // Not immediate, and so not refused.
         let event = event.unwrap_or(Event::DONE);
-        self.wait_for("a remote atomic", Some(rank), || self.events().test_quietly(event));
+        self.waits().wait_for("a remote atomic", Some(rank), || self.events().test_quietly(event));
         // SAFETY: nobody writes it any more.
         unsafe { (&raw const old).read_volatile() }
     }

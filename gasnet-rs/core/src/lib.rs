@@ -30,7 +30,7 @@
 //!
 //! | File | Methods |
 //! |---|---|
-//! | `rank/calls.rs` | calls of the wire: who is who, `poll`, waits, messages, the barrier, leaving |
+//! | `rank/calls.rs` | calls of the wire: who is who, `poll`, `request_short`, `barrier`, `done`; its parts: `messages()`, `waits()`, `split_barrier()`, `ending()`, `reports()`, `topology()` |
 //! | `rank/start.rs` | `start`, `dismantle` |
 //! | `rank/segments.rs`, `rank/agreed.rs` | `attach`, `allocate`; `segments()`: other ways to attach, memory that ranks agree about |
 //! | `rma.rs` | `put`, `get`, `memset`, `read`, `write`; `wait`, `test`; `events()`; `implicit()`: without events |
@@ -87,6 +87,7 @@ pub use gasnet_wire::{
     OpenConduit, RankId, Refused, SegmentEntry, SegmentTable, Shared, Spins, Threading, Turn, Turns,
     WaitPolicy, Waiter,
 };
+pub use gasnet_wire::{BarrierCalls, EndCalls, MessageCalls, ReportCalls, Topology, WaitCalls};
 pub use kept::KeptCalls;
 pub use rank::{Rank, SegmentCalls};
 pub use region::{KeyedRegion, Modes, Region, RegionCalls, RegionError, RegionKey};

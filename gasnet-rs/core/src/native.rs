@@ -274,7 +274,8 @@ impl Rank {
             (counted, move || start(at, from, n, token))
         })?;
         if waited {
-            self.wait_for("the source of a put", Some(put.peer), || self.wire.ops.sources_free(put.op));
+            self.waits()
+                .wait_for("the source of a put", Some(put.peer), || self.wire.ops.sources_free(put.op));
         }
         Ok(())
     }

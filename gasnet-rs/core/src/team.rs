@@ -75,7 +75,7 @@ impl Rank {
     }
 
     fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
-        let names: Vec<u32> = ranks.iter().map(|&r| self.neighbourhood_of(r)).collect();
+        let names: Vec<u32> = ranks.iter().map(|&r| self.topology().neighbourhood_of(r)).collect();
         let members = Arc::new(Members {
             rank: self,
             id,
@@ -283,13 +283,13 @@ impl Team {
     }
 
     /// Enters the team's split-phase barrier, by name or with [`gasnet_wire::barrier::ANONYMOUS`]:
-    /// [`Rank::barrier_notify`](crate::Rank::barrier_notify) for teams.
+    /// [`BarrierCalls::notify`](crate::BarrierCalls::notify) for teams.
     ///
     /// # Panics
     /// Ends the job on a second notify in one phase.
     pub fn barrier_notify(&self, id: i32, flags: u32) {
         if self.members.id == 0 {
-            return self.members.rank.barrier_notify(id, flags);
+            return self.members.rank.split_barrier().notify(id, flags);
         }
         let words = Words::new(Consensus::of(id, flags).bounds());
         let at = words.at();
@@ -304,14 +304,14 @@ impl Team {
         barrier.open = Some((event, words));
     }
 
-    /// [`Rank::barrier_test`](crate::Rank::barrier_test) for teams: does not poll.
+    /// [`BarrierCalls::test`](crate::BarrierCalls::test) for teams: does not poll.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
     pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
         let rank = self.members.rank;
         if self.members.id == 0 {
-            return rank.barrier_test(id, flags);
+            return rank.split_barrier().test(id, flags);
         }
         let mut barrier = lock(&self.members.barrier);
         let Some((event, words)) = barrier.open.take() else {
@@ -327,23 +327,23 @@ impl Team {
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }
 
-    /// [`Rank::barrier_wait`](crate::Rank::barrier_wait) for teams.
+    /// [`BarrierCalls::wait`](crate::BarrierCalls::wait) for teams.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
     pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        self.members.rank.poll_until("the barrier of a team", || {
+        self.members.rank.waits().poll_until("the barrier of a team", || {
             outcome = self.barrier_test(id, flags);
             outcome.is_some()
         });
         outcome.unwrap_or(Outcome::Mismatched)
     }
 
-    /// [`Rank::barrier_result`](crate::Rank::barrier_result) for teams.
+    /// [`BarrierCalls::result`](crate::BarrierCalls::result) for teams.
     pub fn barrier_result(&self) -> Option<Consensus> {
         if self.members.id == 0 {
-            return self.members.rank.barrier_result();
+            return self.members.rank.split_barrier().result();
         }
         let barrier = lock(&self.members.barrier);
         if barrier.open.is_some() { None } else { barrier.result }

@@ -56,7 +56,10 @@ fn everything(rank: &Rank, hosts: &[&[u32]]) {
     if rank.config().neighborhood > size {
         assert_eq!(rank.neighbours(), *own_host);
     }
-    assert!(rank.ranks().all(|r| own_host.contains(&r.0) == (rank.host_of(r) == rank.host_of(me))));
+    assert!(
+        rank.ranks()
+            .all(|r| own_host.contains(&r.0) == (rank.topology().host_of(r) == rank.topology().host_of(me)))
+    );
     rank.register(200, Handler::new(|token, m| token.reply_medium(201, m.args, m.bytes()).unwrap())).unwrap();
     let answers = Arc::new(AtomicU64::new(0));
     let count = answers.clone();
@@ -136,12 +139,12 @@ fn everything(rank: &Rank, hosts: &[&[u32]]) {
     );
     for phase in 0..if cfg!(miri) { 10 } else { 30 } {
         let odd_one = phase % 5 == 4 && me.0 == size - 1;
-        rank.barrier_notify(if odd_one { -1 } else { phase }, 0);
-        let end = rank.barrier_wait(phase, 0);
+        rank.split_barrier().notify(if odd_one { -1 } else { phase }, 0);
+        let end = rank.split_barrier().wait(phase, 0);
         assert_eq!(end == Outcome::Mismatched, phase % 5 == 4, "phase {phase}");
     }
-    rank.barrier_notify(0, ANONYMOUS);
-    while rank.barrier_try(0, ANONYMOUS).is_none() {
+    rank.split_barrier().notify(0, ANONYMOUS);
+    while rank.split_barrier().try_wait(0, ANONYMOUS).is_none() {
         std::thread::yield_now();
     }
     assert!(rank.now() < Duration::from_secs(60), "the network's clock, which has hardly run");
@@ -160,7 +163,7 @@ fn always_last(rank: &Rank, _: &[&[u32]]) {
     for phase in 1..=20 {
         if rank.id().0 == 0 {
             rank.request_short(RankId(1), 200, &[]).unwrap();
-            rank.barrier_notify(0, ANONYMOUS);
+            rank.split_barrier().notify(0, ANONYMOUS);
             // ORDER: Release, with the Acquire below.
             NOTIFIED.store(phase, Release);
         } else {
@@ -168,9 +171,9 @@ fn always_last(rank: &Rank, _: &[&[u32]]) {
             while NOTIFIED.load(Acquire) < phase {
                 std::thread::yield_now();
             }
-            rank.barrier_notify(0, ANONYMOUS);
+            rank.split_barrier().notify(0, ANONYMOUS);
         }
-        rank.barrier_wait(0, ANONYMOUS);
+        rank.split_barrier().wait(0, ANONYMOUS);
         if rank.id().0 == 1 && HEARD.load(Relaxed) < phase {
             // ORDER: Relaxed; a count, read when the threads have ended.
             DEAF.fetch_add(1, Relaxed);
@@ -355,9 +358,9 @@ fn prepared(rank: &Rank, _: &[&[u32]]) {
             for more in [0, 100] {
                 let round = (sent + long) as u32;
                 let room = (len + more).min(gasnet::am::MAX_MEDIUM);
-                drop(rank.prepare_medium(to, room, 1, false).unwrap());
+                drop(rank.messages().prepare_medium(to, room, 1, false).unwrap());
                 let mut m = loop {
-                    match rank.prepare_medium(to, room, 1, more > 0).unwrap() {
+                    match rank.messages().prepare_medium(to, room, 1, more > 0).unwrap() {
                         Some(m) => break m,
                         None => drop(rank.poll()),
                     }
@@ -367,7 +370,7 @@ fn prepared(rank: &Rank, _: &[&[u32]]) {
                 m.commit(200, &[round], len, 0).unwrap();
                 sent += 1;
                 rank.wait_until("an answer", || answers.load(Relaxed) == sent);
-                let mut m = rank.prepare_long(to, len + more, 2, false).unwrap().unwrap();
+                let mut m = rank.messages().prepare_long(to, len + more, 2, false).unwrap().unwrap();
                 fill(&mut m.payload()[..len], round);
                 m.commit(202, &[round, len as u32], len, place).unwrap();
                 long += 1;
@@ -380,12 +383,12 @@ fn prepared(rank: &Rank, _: &[&[u32]]) {
     }
     let refused =
         |m: gasnet::am::Prepared<'_>, handler, args: &[u32], len| m.commit(handler, args, len, 0).is_err();
-    let one = || rank.prepare_medium(rank.id(), 8, 1, false).unwrap().unwrap();
+    let one = || rank.messages().prepare_medium(rank.id(), 8, 1, false).unwrap().unwrap();
     assert!(refused(one(), 200, &[1], 9) && refused(one(), 200, &[], 8) && refused(one(), 3, &[1], 8));
-    let outside = rank.prepare_long(rank.id(), 8, 0, false).unwrap().unwrap();
+    let outside = rank.messages().prepare_long(rank.id(), 8, 0, false).unwrap().unwrap();
     assert!(outside.commit(202, &[], 8, u64::MAX).is_err());
-    assert!(rank.prepare_medium(RankId(rank.size()), 0, 0, false).is_err());
-    assert!(rank.prepare_medium(rank.id(), gasnet::am::MAX_MEDIUM + 1, 0, false).is_err());
+    assert!(rank.messages().prepare_medium(RankId(rank.size()), 0, 0, false).is_err());
+    assert!(rank.messages().prepare_medium(rank.id(), gasnet::am::MAX_MEDIUM + 1, 0, false).is_err());
     rank.barrier();
 }
 

@@ -18,8 +18,8 @@
 //! and the network: it is in a ring, in the conduit's memory, or in place. So every choice of when the source
 //! may be written again is kept at once, and there is nothing to wait for.
 //!
-//! **Immediate.** A request may be refused instead of waiting for room ([`Wire::request_short_immediate`] and
-//! its like).
+//! **Immediate.** A request may be refused instead of waiting for room
+//! ([`MessageCalls::request_short_immediate`] and its like).
 //!
 //! **Prepared messages** ([`Prepared`]) are made where they are sent from, without a copy.
 //!
@@ -89,7 +89,20 @@ pub(crate) enum Route {
     Conduit,
 }
 
+/// Rarer forms of messages: from raw memory, without waiting for room, prepared in place. It comes from
+/// `Rank::messages`.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageCalls<'a> {
+    pub(crate) wire: &'a Wire,
+}
+
 impl Wire {
+    /// Rarer forms of messages: from raw memory, without waiting for room, prepared in place.
+    #[inline]
+    pub fn messages(&self) -> MessageCalls<'_> {
+        MessageCalls { wire: self }
+    }
+
     /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it:
     /// register, then `Rank::attach` or a barrier.
     pub fn register(&self, index: u8, handler: Handler) -> Result<(), Error> {
@@ -99,11 +112,6 @@ impl Wire {
             )));
         }
         self.set_handler(index, handler)
-    }
-
-    /// Whether a handler has that index.
-    pub fn is_registered(&self, index: u8) -> bool {
-        self.handler(index).is_some_and(|handler| handler.get().is_some())
     }
 
     /// [`Wire::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
@@ -128,14 +136,6 @@ impl Wire {
             .map_err(|_| Error::op(format!("handler index {index} is registered already")))
     }
 
-    /// Largest payload of a long request or reply to this rank.
-    pub fn max_long(&self, to: RankId) -> usize {
-        match self.route(to) {
-            Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.max_frame(to, MAX_ARGUMENTS)),
-            _ => MAX_MAPPED_LONG_BYTES,
-        }
-    }
-
     /// Largest payload of a frame to this rank that carries `nargs` arguments.
     #[inline]
     pub fn max_frame(&self, to: RankId, nargs: usize) -> usize {
@@ -155,30 +155,11 @@ impl Wire {
     #[inline]
     pub fn request_medium(&self, to: RankId, handler: u8, args: &[u32], payload: &[u8]) -> Result<(), Error> {
         // SAFETY: a slice is valid for its length.
-        unsafe { self.request_medium_raw(to, handler, args, payload.as_ptr(), payload.len()) }
+        unsafe { self.messages().request_medium_raw(to, handler, args, payload.as_ptr(), payload.len()) }
     }
 
-    /// [`Wire::request_medium`] from raw memory.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    #[inline]
-    pub unsafe fn request_medium_raw(
-        &self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-    ) -> Result<(), Error> {
-        // SAFETY: (1).
-        unsafe {
-            self.send_from_outside(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
-        }
-    }
-
-    /// Sends a long request: the payload, up to [`Wire::max_long`] bytes, is placed at byte `dst` of the
-    /// target's segment, then the handler runs. The payload may be reused on return.
+    /// Sends a long request: the payload, up to [`MessageCalls::max_long`] bytes, is placed at byte `dst` of
+    /// the target's segment, then the handler runs. The payload may be reused on return.
     pub fn request_long(
         &self,
         to: RankId,
@@ -188,72 +169,7 @@ impl Wire {
         dst: u64,
     ) -> Result<(), Error> {
         // SAFETY: a slice is valid for its length.
-        unsafe { self.request_long_raw(to, handler, args, payload.as_ptr(), payload.len(), dst) }
-    }
-
-    /// [`Wire::request_long`] from raw memory.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    pub unsafe fn request_long_raw(
-        &self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-        dst: u64,
-    ) -> Result<(), Error> {
-        // SAFETY: (1).
-        unsafe { self.send_from_outside(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
-    }
-
-    /// [`Wire::request_short`], or nothing at all where it would have to wait for room; it runs no handlers
-    /// but those of a message to oneself.
-    pub fn request_short_immediate(
-        &self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-    ) -> Result<Result<(), Refused>, Error> {
-        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
-        // SAFETY: no payload.
-        unsafe { self.send_immediately(to, out) }
-    }
-
-    /// [`Wire::request_medium_raw`], or nothing at all, as [`Wire::request_short_immediate`].
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    pub unsafe fn request_medium_immediate(
-        &self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-    ) -> Result<Result<(), Refused>, Error> {
-        // SAFETY: (1).
-        unsafe { self.send_immediately(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
-    }
-
-    /// [`Wire::request_long_raw`], or nothing at all, as [`Wire::request_short_immediate`]: no byte of the
-    /// payload is placed then. One that is longer than the conduit's frames waits for the room of all parts
-    /// but the first.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    pub unsafe fn request_long_immediate(
-        &self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-        dst: u64,
-    ) -> Result<Result<(), Refused>, Error> {
-        // SAFETY: (1).
-        unsafe { self.send_immediately(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
+        unsafe { self.messages().request_long_raw(to, handler, args, payload.as_ptr(), payload.len(), dst) }
     }
 
     /// Sends a request of a program or a library.
@@ -364,7 +280,7 @@ impl Wire {
                 out.args.len()
             )));
         }
-        let max = if out.kind == Kind::Long { self.max_long(to) } else { MAX_MEDIUM };
+        let max = if out.kind == Kind::Long { self.messages().max_long(to) } else { MAX_MEDIUM };
         if out.len > max {
             return Err(Error::op(format!(
                 "message with {} bytes of payload: at most {max} to {to}",
@@ -534,7 +450,7 @@ impl Wire {
     #[cold]
     #[must_use]
     pub fn make_room(&self, channel: Channel, to: RankId, waiter: &mut Option<Waiter>) -> bool {
-        let waiter = waiter.get_or_insert_with(|| self.begin_wait(self.policy));
+        let waiter = waiter.get_or_insert_with(|| self.waits().begin(self.policy));
         waiter.for_others = true;
         let done = match channel {
             Channel::Request => self.poll_messages() + self.poll_rest(),
@@ -680,5 +596,126 @@ impl Wire {
                  before the job's first barrier"
             )),
         }
+    }
+}
+
+impl MessageCalls<'_> {
+    /// Whether a handler has that index.
+    pub fn is_registered(self, index: u8) -> bool {
+        self.wire.handler(index).is_some_and(|handler| handler.get().is_some())
+    }
+
+    /// Largest payload of a long request or reply to this rank.
+    pub fn max_long(self, to: RankId) -> usize {
+        match self.wire.route(to) {
+            Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.wire.max_frame(to, MAX_ARGUMENTS)),
+            _ => MAX_MAPPED_LONG_BYTES,
+        }
+    }
+
+    /// `Rank::request_medium` from raw memory.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As `Rank::request_medium`.
+    #[inline]
+    pub unsafe fn request_medium_raw(
+        self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: (1).
+        unsafe {
+            self.wire.send_from_outside(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
+        }
+    }
+
+    /// `Rank::request_long` from raw memory.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As `Rank::request_long`.
+    pub unsafe fn request_long_raw(
+        self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+        dst: u64,
+    ) -> Result<(), Error> {
+        // SAFETY: (1).
+        unsafe {
+            self.wire.send_from_outside(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst })
+        }
+    }
+
+    /// `Rank::request_short`, or nothing at all where it would have to wait for room; it runs no
+    /// handlers but those of a message to oneself.
+    ///
+    /// # One-sided
+    /// Returns when the message is on its way, or refused.
+    ///
+    /// # Errors
+    /// As `Rank::request_short`.
+    pub fn request_short_immediate(
+        self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+    ) -> Result<Result<(), Refused>, Error> {
+        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
+        // SAFETY: no payload.
+        unsafe { self.wire.send_immediately(to, out) }
+    }
+
+    /// [`MessageCalls::request_medium_raw`], or nothing at all, as [`MessageCalls::request_short_immediate`].
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As `Rank::request_medium`.
+    pub unsafe fn request_medium_immediate(
+        self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<Result<(), Refused>, Error> {
+        // SAFETY: (1).
+        unsafe {
+            self.wire.send_immediately(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
+        }
+    }
+
+    /// [`MessageCalls::request_long_raw`], or nothing at all, as [`MessageCalls::request_short_immediate`]:
+    /// no byte of the payload is placed then. One that is longer than the conduit's frames waits for the room
+    /// of all parts but the first.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As `Rank::request_long`.
+    pub unsafe fn request_long_immediate(
+        self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+        dst: u64,
+    ) -> Result<Result<(), Refused>, Error> {
+        // SAFETY: (1).
+        unsafe { self.wire.send_immediately(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
 }

@@ -30,19 +30,54 @@ pub enum Outcome {
     Mismatched,
 }
 
+/// The barrier in two phases, between which a program may compute. It comes from `Rank::split_barrier`.
+#[derive(Debug, Clone, Copy)]
+pub struct BarrierCalls<'a> {
+    pub(crate) wire: &'a Wire,
+}
+
 impl Wire {
+    /// The barrier in two phases, between which a program may compute.
+    #[inline]
+    pub fn split_barrier(&self) -> BarrierCalls<'_> {
+        BarrierCalls { wire: self }
+    }
+
     /// Set in `barrier_look` from a notify to the end of its phase, which is in the low half.
     const LOOKS: u64 = 1 << 32;
 
-    /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
+    /// An anonymous barrier: returns when every rank is in it.
+    ///
+    /// # Collective
     #[inline]
-    pub fn barrier_notify(&self, id: i32, flags: u32) {
-        self.check_context("enter a barrier");
-        let nics = self.barrier_by_nics();
+    pub fn barrier(&self) {
+        self.split_barrier().notify(0, ANONYMOUS);
+        self.split_barrier().wait(0, ANONYMOUS);
+    }
+
+    /// The barrier of the job's NICs as soon as they can be used: of a phase, all ranks say the same.
+    fn barrier_by_nics(&self) -> Option<&dyn BarrierByNics> {
+        self.nic_barrier.get().filter(|_| self.has_attached()).map(|nics| nics.as_ref())
+    }
+}
+
+impl BarrierCalls<'_> {
+    /// Enters a barrier phase. `flags`: [`ANONYMOUS`](crate::barrier::ANONYMOUS),
+    /// [`MISMATCH`](crate::barrier::MISMATCH) or 0.
+    ///
+    /// # Collective
+    /// Once per rank and phase, then [`BarrierCalls::wait`] or [`BarrierCalls::try_wait`] until it is over.
+    ///
+    /// # Panics
+    /// Ends the job on a second notify in one phase.
+    #[inline]
+    pub fn notify(self, id: i32, flags: u32) {
+        self.wire.check_context("enter a barrier");
+        let nics = self.wire.barrier_by_nics();
         let phase = {
-            let mut p = self.phases.take();
+            let mut p = self.wire.phases.take();
             if p.notified {
-                self.fatal("barrier: two notifies without a wait between them");
+                self.wire.fatal("barrier: two notifies without a wait between them");
             }
             p.notified = true;
             p.by_nics = nics.is_some();
@@ -52,38 +87,41 @@ impl Wire {
             return nics.notify(id, flags);
         }
         // Relaxed: a hint; that it is there tells that a phase goes on, in which nobody else changes it.
-        self.barrier_look.store(Self::LOOKS | u64::from(phase), Ordering::Relaxed);
-        if let Some(presence) = self.presence {
+        self.wire.barrier_look.store(Wire::LOOKS | u64::from(phase), Ordering::Relaxed);
+        if let Some(presence) = self.wire.presence {
             presence.watch_nobody();
         }
-        let (barrier, mine) = (&self.leader_block().barrier, Consensus::of(id, flags));
-        if self.neighbourhood.is_whole_job() {
-            barrier.notify(phase, self.neighbourhood.len(), mine);
-        } else if let Some(all) = barrier.arrive(phase, self.neighbourhood.len(), mine) {
-            self.rounds_begin(all);
+        let (barrier, mine) = (&self.wire.leader_block().barrier, Consensus::of(id, flags));
+        if self.wire.neighbourhood.is_whole_job() {
+            barrier.notify(phase, self.wire.neighbourhood.len(), mine);
+        } else if let Some(all) = barrier.arrive(phase, self.wire.neighbourhood.len(), mine) {
+            self.wire.rounds_begin(all);
         }
     }
 
-    /// [`Wire::barrier_try`] without polling.
+    /// [`BarrierCalls::try_wait`] without polling.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
     #[inline]
-    pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
+    pub fn test(self, id: i32, flags: u32) -> Option<Outcome> {
         // Waits test after each poll, and most tests find nothing: they take no lock.
         // Relaxed: a hint.
-        let look = self.barrier_look.load(Ordering::Relaxed);
-        if look & Self::LOOKS != 0 && self.leader_block().barrier.goes_on(look as u32) {
+        let look = self.wire.barrier_look.load(Ordering::Relaxed);
+        if look & Wire::LOOKS != 0 && self.wire.leader_block().barrier.goes_on(look as u32) {
             return None;
         }
-        let mut p = self.phases.take();
+        let mut p = self.wire.phases.take();
         if !p.notified {
-            self.fatal("barrier: a wait without a notify");
+            self.wire.fatal("barrier: a wait without a notify");
         }
-        let result = match self.barrier_by_nics().filter(|_| p.by_nics) {
+        let result = match self.wire.barrier_by_nics().filter(|_| p.by_nics) {
             Some(nics) => nics.test(id, flags)?,
             None => {
-                let result = self.leader_block().barrier.done(p.phase)?;
+                let result = self.wire.leader_block().barrier.done(p.phase)?;
                 p.phase = p.phase.wrapping_add(1);
                 // Relaxed: as where it is read.
-                self.barrier_look.store(0, Ordering::Relaxed);
+                self.wire.barrier_look.store(0, Ordering::Relaxed);
                 result
             }
         };
@@ -93,44 +131,36 @@ impl Wire {
     }
 
     /// Polls once; if all ranks have entered the phase it ends, and the result says how.
-    pub fn barrier_try(&self, id: i32, flags: u32) -> Option<Outcome> {
-        self.poll();
-        let outcome = self.barrier_test(id, flags);
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    pub fn try_wait(self, id: i32, flags: u32) -> Option<Outcome> {
+        self.wire.poll();
+        let outcome = self.test(id, flags);
         if outcome.is_some() {
-            self.poll_arrived();
+            self.wire.poll_arrived();
         }
         outcome
     }
 
     /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on
     /// return.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
     #[inline]
-    pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
+    pub fn wait(self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        self.meet_until(Some(MeetingPlace::Barrier), "a barrier", || {
-            outcome = self.barrier_test(id, flags);
+        self.wire.waits().meet_until(Some(MeetingPlace::Barrier), "a barrier", || {
+            outcome = self.test(id, flags);
             outcome.is_some()
         });
         outcome.unwrap_or(Outcome::Mismatched)
     }
 
     /// The consensus of the last phase that ended; `None` before the first, or between notify and wait.
-    pub fn barrier_result(&self) -> Option<Consensus> {
-        let p = self.phases.take();
+    pub fn result(self) -> Option<Consensus> {
+        let p = self.wire.phases.take();
         if p.notified { None } else { p.result }
-    }
-
-    /// An anonymous barrier: returns when every rank is in it.
-    ///
-    /// # Collective
-    #[inline]
-    pub fn barrier(&self) {
-        self.barrier_notify(0, ANONYMOUS);
-        self.barrier_wait(0, ANONYMOUS);
-    }
-
-    /// The barrier of the job's NICs as soon as they can be used: of a phase, all ranks say the same.
-    fn barrier_by_nics(&self) -> Option<&dyn BarrierByNics> {
-        self.nic_barrier.get().filter(|_| self.has_attached()).map(|nics| nics.as_ref())
     }
 }

@@ -14,7 +14,20 @@ use std::os::fd::AsRawFd;
 /// Time after which a rank does not believe any more that another one is printing.
 const PRINTING: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// Other ways to end a rank or the job than `Rank::done`, `Rank::global_exit` and `Rank::fatal`. It comes
+/// from `Rank::ending`.
+#[derive(Debug, Clone, Copy)]
+pub struct EndCalls<'a> {
+    pub(crate) wire: &'a Wire,
+}
+
 impl Wire {
+    /// Other ways to end a rank or the job than `Rank::done`, `Rank::global_exit` and `Rank::fatal`.
+    #[inline]
+    pub fn ending(&self) -> EndCalls<'_> {
+        EndCalls { wire: self }
+    }
+
     pub(crate) fn tell(&self, packet: &ToMonitor) {
         // A child of this rank that inherited the object by fork is not the rank.
         if std::process::id() == self.pid {
@@ -29,15 +42,8 @@ impl Wire {
     /// Ends the whole job at once with this code; the first such call of the job decides. Flush standard
     /// output first: nothing else of this process runs after it.
     pub fn global_exit(&self, code: i32) -> ! {
-        self.say_counted_early();
+        self.ending().say_counted_early();
         self.end_job(code, &ToMonitor::GlobalExit(code))
-    }
-
-    /// Ends the job with this code where all ranks are expected to end it, each by itself: with 0, the others
-    /// are given time to come to their own end. From anywhere, as from a signal handler that has interrupted
-    /// anything: it waits for no lock.
-    pub fn exit_together(&self, code: i32) -> ! {
-        self.end_job(code, &ToMonitor::Leaves(code))
     }
 
     fn end_job(&self, code: i32, packet: &ToMonitor) -> ! {
@@ -47,15 +53,6 @@ impl Wire {
             self.tell(packet);
         }
         self.leave(code)
-    }
-
-    /// Before [`Wire::exit_together`]: prints what the conduit has counted, if `GASNET_STATS` asks for
-    /// it. Waits for a call of the conduit that is under way.
-    pub fn say_counted_early(&self) {
-        // Else it is said when all leave together.
-        if self.boot.overseer.is_none() {
-            self.say_counted();
-        }
     }
 
     fn say_counted(&self) {
@@ -100,29 +97,7 @@ impl Wire {
 
     /// Ends the whole job because of an error: prints `text` with the rank and leaves with code 1.
     pub fn fatal(&self, text: &str) -> ! {
-        self.fatal_with("gasnet: ", text)
-    }
-
-    /// [`Wire::fatal`] with another prefix than `gasnet: `.
-    #[cold]
-    pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
-        self.fatal_about(prefix, text, text)
-    }
-
-    /// [`Wire::fatal_with`] for an error that ranks meet together and see differently: one of those with the
-    /// same `subject` prints its text.
-    #[cold]
-    pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
-        let line = format!("{prefix}rank {} of {}: {text}", self.boot.rank, self.boot.size);
-        self.fatal_line(subject, &line)
-    }
-
-    /// [`Wire::fatal_about`] in the words of a language: prints this line, as it is.
-    #[cold]
-    pub fn fatal_line(&self, subject: &str, line: &str) -> ! {
-        say_once(self.header, subject, line);
-        self.tell(&ToMonitor::Abort(1, line.to_string()));
-        self.leave(1)
+        self.ending().fatal_with("gasnet: ", text)
     }
 
     /// Ends the job when a function that the runtime has called does what only the program may.
@@ -145,6 +120,46 @@ impl Wire {
             Some(overseer) if self.is_own_process() => overseer.leave(code),
             _ => leave(code),
         }
+    }
+}
+
+impl EndCalls<'_> {
+    /// Ends the job with this code where all ranks are expected to end it, each by itself: with 0, the
+    /// others are given time to come to their own end. From anywhere, as from a signal handler that has
+    /// interrupted anything: it waits for no lock.
+    pub fn exit_together(self, code: i32) -> ! {
+        self.wire.end_job(code, &ToMonitor::Leaves(code))
+    }
+
+    /// Before [`EndCalls::exit_together`]: prints what the conduit has counted, if `GASNET_STATS` asks for
+    /// it. Waits for a call of the conduit that is under way.
+    pub fn say_counted_early(self) {
+        // Else it is said when all leave together.
+        if self.wire.boot.overseer.is_none() {
+            self.wire.say_counted();
+        }
+    }
+
+    /// `Rank::fatal` with another prefix than `gasnet: `.
+    #[cold]
+    pub fn fatal_with(self, prefix: &str, text: &str) -> ! {
+        self.fatal_about(prefix, text, text)
+    }
+
+    /// [`EndCalls::fatal_with`] for an error that ranks meet together and see differently: one of those with
+    /// the same `subject` prints its text.
+    #[cold]
+    pub fn fatal_about(self, prefix: &str, subject: &str, text: &str) -> ! {
+        let line = format!("{prefix}rank {} of {}: {text}", self.wire.boot.rank, self.wire.boot.size);
+        self.fatal_line(subject, &line)
+    }
+
+    /// [`EndCalls::fatal_about`] in the words of a language: prints this line, as it is.
+    #[cold]
+    pub fn fatal_line(self, subject: &str, line: &str) -> ! {
+        say_once(self.wire.header, subject, line);
+        self.wire.tell(&ToMonitor::Abort(1, line.to_string()));
+        self.wire.leave(1)
     }
 }
 

@@ -9,20 +9,26 @@ use std::time::Duration;
 /// Longest sleep of a wait that only the conduit can end.
 const MAX_SLEEP_ON_CONDUIT: Duration = Duration::from_millis(50);
 
+/// Waits of special kinds, and loops of the program's own that wait. It comes from `Rank::waits`.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitCalls<'a> {
+    pub(crate) wire: &'a Wire,
+}
+
 impl Wire {
+    /// Waits of special kinds, and loops of the program's own that wait.
+    #[inline]
+    pub fn waits(&self) -> WaitCalls<'_> {
+        WaitCalls { wire: self }
+    }
+
     /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
     #[inline]
     pub(crate) fn idle(&self, what: &'static str) -> bool {
         self.conduit.as_ref().is_some_and(|c| c.idle(what))
     }
 
-    /// One step of a wait for `what` that found nothing to do.
-    #[inline]
-    pub fn pause(&self, waiter: &mut Waiter, what: &'static str) {
-        self.pause_for(waiter, what, None);
-    }
-
-    /// [`Wire::pause`] of a wait for a known peer.
+    /// [`WaitCalls::pause`] of a wait for a known peer.
     #[inline]
     pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
@@ -55,18 +61,6 @@ impl Wire {
         }
     }
 
-    /// The policy of this rank's waits.
-    #[inline]
-    pub fn wait_policy(&self) -> WaitPolicy {
-        self.policy
-    }
-
-    /// A wait of this rank that begins now, with the given policy.
-    #[inline]
-    pub fn begin_wait(&self, policy: WaitPolicy) -> Waiter {
-        Waiter::new(policy, self.presence)
-    }
-
     /// Sleeps in a wait for a while. With very many ranks for each processor one that has entered a barrier
     /// sleeps until that is over: if all of them looked again and again, nobody else would get anywhere.
     #[cold]
@@ -82,5 +76,25 @@ impl Wire {
         if !slept {
             std::thread::sleep(length);
         }
+    }
+}
+
+impl WaitCalls<'_> {
+    /// One step of a wait for `what` that found nothing to do.
+    #[inline]
+    pub fn pause(self, waiter: &mut Waiter, what: &'static str) {
+        self.wire.pause_for(waiter, what, None);
+    }
+
+    /// The policy of this rank's waits.
+    #[inline]
+    pub fn policy(self) -> WaitPolicy {
+        self.wire.policy
+    }
+
+    /// A wait of this rank that begins now, with the given policy.
+    #[inline]
+    pub fn begin(self, policy: WaitPolicy) -> Waiter {
+        Waiter::new(policy, self.wire.presence)
     }
 }

@@ -103,12 +103,24 @@ pub fn place_in_program() -> Option<String> {
     place(&std::backtrace::Backtrace::force_capture().to_string())
 }
 
+/// What the program adds to reports of what ranks wait for. It comes from `Rank::reports`.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportCalls<'a> {
+    pub(crate) wire: &'a Wire,
+}
+
 impl Wire {
+    /// What the program adds to reports of what ranks wait for.
+    #[inline]
+    pub fn reports(&self) -> ReportCalls<'_> {
+        ReportCalls { wire: self }
+    }
+
     /// Called at steps of a wait that sleeps: reports if the monitor asks, or if the wait takes too long.
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         self.tell_wait(waiter, what, peer);
-        self.answer_monitor();
+        self.reports().answer();
         if waiter.asked == asked() && (waiter.reported || self.config.wait_report.is_none()) {
             return;
         }
@@ -126,23 +138,6 @@ impl Wire {
             crate::last_words::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
         }
         self.tell(&ToMonitor::Blocked(overdue, blocked));
-    }
-
-    /// Has reports say what `awaited` returns, beside what threads wait for in the runtime. Once; it must not
-    /// call the runtime.
-    pub fn report_awaited(&self, awaited: impl Fn() -> Vec<Awaited> + Send + Sync + 'static) {
-        let _ = self.beside.awaited.set(Box::new(awaited));
-    }
-
-    /// Tells the monitor what the program waits for outside of the runtime, if the monitor has asked and no
-    /// other thread of the rank has told. For threads that neither are the program's nor wait; those that
-    /// wait do it.
-    #[inline]
-    pub fn answer_monitor(&self) {
-        let question = asked();
-        if self.beside.answered.load(Relaxed) != question {
-            self.tell_awaited(question);
-        }
     }
 
     #[cold]
@@ -201,6 +196,25 @@ impl Wire {
         }
         let number = told.number;
         self.tell(&ToMonitor::Waits(number, self.blocked(waiter, what, peer)));
+    }
+}
+
+impl ReportCalls<'_> {
+    /// Has reports say what `awaited` returns, beside what threads wait for in the runtime. Once; it must
+    /// not call the runtime.
+    pub fn awaited(self, awaited: impl Fn() -> Vec<Awaited> + Send + Sync + 'static) {
+        let _ = self.wire.beside.awaited.set(Box::new(awaited));
+    }
+
+    /// Tells the monitor what the program waits for outside of the runtime, if the monitor has asked and
+    /// no other thread of the rank has told. For threads that neither are the program's nor wait; those
+    /// that wait do it.
+    #[inline]
+    pub fn answer(self) {
+        let question = asked();
+        if self.wire.beside.answered.load(Relaxed) != question {
+            self.wire.tell_awaited(question);
+        }
     }
 }
 

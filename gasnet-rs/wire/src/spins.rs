@@ -13,6 +13,7 @@
 //! each time pays nothing more.
 
 use crate::Wire;
+use crate::pause::WaitCalls;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use std::time::Duration;
@@ -125,22 +126,14 @@ impl Wait {
 }
 
 impl Wire {
-    /// Called when a look of the program found `key`. Returns whether the look was in vain. If it was, this
-    /// call polls, unless the caller has polled (and did as much as it says), and gives up the processor if
-    /// it is time to do so.
-    #[inline]
-    pub fn looked(&self, spins: &mut Spins, key: u64, polled: Option<usize>) -> bool {
-        spins.again(key) && self.looked_again(spins, polled)
-    }
-
     #[cold]
     fn looked_again(&self, spins: &mut Spins, polled: Option<usize>) -> bool {
         let in_vain = spins.in_vain();
         if in_vain {
             let done = polled.unwrap_or_else(|| self.poll());
-            let policy = WaitPolicy { yields: u32::MAX, ..self.wait_policy() };
+            let policy = WaitPolicy { yields: u32::MAX, ..self.waits().policy() };
             let wait = spins.wait.get_or_insert_with(|| Wait {
-                waiter: self.begin_wait(policy),
+                waiter: self.waits().begin(policy),
                 since: spins.ended,
                 slept: Duration::ZERO,
             });
@@ -164,7 +157,7 @@ impl Wire {
         let mut slept = false;
         let mut woken = false;
         wait.waiter.step_or(|span| {
-            if share < self.wait_policy().sleep {
+            if share < self.waits().policy().sleep {
                 return;
             }
             let span = span.min(share);
@@ -180,6 +173,16 @@ impl Wire {
         if woken {
             wait.waiter.progressed();
         }
+    }
+}
+
+impl WaitCalls<'_> {
+    /// Called when a look of the program found `key`. Returns whether the look was in vain. If it was,
+    /// this call polls, unless the caller has polled (and did as much as it says), and gives up the
+    /// processor if it is time to do so.
+    #[inline]
+    pub fn looked(self, spins: &mut Spins, key: u64, polled: Option<usize>) -> bool {
+        spins.again(key) && self.wire.looked_again(spins, polled)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::am::POLL_BUDGET;
 use crate::boot::MeetingPlace;
+use crate::pause::WaitCalls;
 use crate::shm::link::MAX_SLOTS;
 use crate::{RankId, Wire};
 use core::sync::atomic::Ordering::Relaxed;
@@ -63,31 +64,10 @@ impl Wire {
     /// Polls until `condition` holds. `what` names the wait in reports.
     #[inline]
     pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
-        self.wait_for(what, None, condition);
+        self.waits().wait_for(what, None, condition);
     }
 
-    /// [`Wire::wait_until`] for conditions that only other ranks can fulfil, such as the end of a meeting. It
-    /// handles messages even if the condition holds already; otherwise a rank that is last in every meeting
-    /// would never answer.
-    #[inline]
-    pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
-        self.meet_until(None, what, condition);
-    }
-
-    /// [`Wire::poll_until`] for conditions that hold when every rank of the job has reached this place of the
-    /// program. If two ranks wait at places of different kinds and neither can reach the other's, the job
-    /// ends with a message instead of hanging. With `None` it is [`Wire::poll_until`].
-    #[inline]
-    pub fn meet_until(
-        &self,
-        place: Option<MeetingPlace>,
-        what: &'static str,
-        condition: impl FnMut() -> bool,
-    ) {
-        self.meet_because(Cause { meeting: place, ..Cause::new(what) }, condition);
-    }
-
-    /// [`Wire::meet_until`] in a collective operation.
+    /// [`WaitCalls::meet_until`] in a collective operation.
     #[inline]
     pub fn meet_collectively(
         &self,
@@ -121,15 +101,7 @@ impl Wire {
         }
     }
 
-    /// [`Wire::wait_until`] with a known peer that will end the wait.
-    #[inline]
-    pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
-        if !condition() {
-            self.wait_in(Cause { peer, for_others: peer.is_some(), ..Cause::new(what) }, condition);
-        }
-    }
-
-    /// [`Wire::wait_for`] for an operation that may be a collective one.
+    /// [`WaitCalls::wait_for`] for an operation that may be a collective one.
     #[inline]
     pub fn wait_for_operation(
         &self,
@@ -149,7 +121,7 @@ impl Wire {
     #[inline]
     fn wait_in(&self, cause: Cause, mut condition: impl FnMut() -> bool) {
         self.check_context("wait");
-        let mut waiter = self.begin_wait(self.policy);
+        let mut waiter = self.waits().begin(self.policy);
         (waiter.for_others, waiter.meeting) = (cause.for_others, cause.meeting);
         waiter.collective = cause.collective;
         // Usually a message ends the wait. So messages are polled last, and only the condition is checked
@@ -181,6 +153,37 @@ impl Wire {
             if done > 0 && condition() {
                 return;
             }
+        }
+    }
+}
+
+impl WaitCalls<'_> {
+    /// `Rank::wait_until` for conditions that only other ranks can fulfil, such as the end of a
+    /// meeting. It handles messages even if the condition holds already; otherwise a rank that is last in
+    /// every meeting would never answer.
+    #[inline]
+    pub fn poll_until(self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.meet_until(None, what, condition);
+    }
+
+    /// [`WaitCalls::poll_until`] for conditions that hold when every rank of the job has reached this place
+    /// of the program. If two ranks wait at places of different kinds and neither can reach the other's, the
+    /// job ends with a message instead of hanging. With `None` it is [`WaitCalls::poll_until`].
+    #[inline]
+    pub fn meet_until(
+        self,
+        place: Option<MeetingPlace>,
+        what: &'static str,
+        condition: impl FnMut() -> bool,
+    ) {
+        self.wire.meet_because(Cause { meeting: place, ..Cause::new(what) }, condition);
+    }
+
+    /// `Rank::wait_until` with a known peer that will end the wait.
+    #[inline]
+    pub fn wait_for(self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
+        if !condition() {
+            self.wire.wait_in(Cause { peer, for_others: peer.is_some(), ..Cause::new(what) }, condition);
         }
     }
 }

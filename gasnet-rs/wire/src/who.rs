@@ -6,7 +6,19 @@ use crate::shm::{RankBlock, map};
 use crate::{RankId, Wire};
 use std::time::Duration;
 
+/// Which ranks share memory, or a host. It comes from `Rank::topology`.
+#[derive(Debug, Clone, Copy)]
+pub struct Topology<'a> {
+    pub(crate) wire: &'a Wire,
+}
+
 impl Wire {
+    /// Which ranks share memory, or a host.
+    #[inline]
+    pub fn topology(&self) -> Topology<'_> {
+        Topology { wire: self }
+    }
+
     /// This rank's number.
     #[inline]
     pub fn id(&self) -> RankId {
@@ -65,25 +77,6 @@ impl Wire {
         self.neighbourhood.index(rank).is_some()
     }
 
-    /// Number of the neighbourhood of a rank, from 0: ranks with the same number share memory. As for the
-    /// highest rank if there is no such rank.
-    #[inline]
-    pub fn neighbourhood_of(&self, rank: RankId) -> u32 {
-        self.neighbourhood.of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
-    }
-
-    /// The lowest rank that shares memory with a rank; the same on all ranks. As [`Wire::neighbourhood_of`].
-    #[inline]
-    pub fn leader_of(&self, rank: RankId) -> RankId {
-        RankId(self.neighbourhood.leaders().0[self.neighbourhood_of(rank) as usize])
-    }
-
-    /// Number of the host of a rank, from 0. As [`Wire::neighbourhood_of`].
-    #[inline]
-    pub fn host_of(&self, rank: RankId) -> u32 {
-        self.neighbourhood.host_of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
-    }
-
     /// The job's time: the host's monotonic clock, or that of a conduit that has its own.
     pub fn now(&self) -> Duration {
         self.conduit.as_ref().and_then(|c| c.clock()).unwrap_or_else(map::monotonic)
@@ -104,5 +97,27 @@ impl Wire {
     #[inline]
     pub fn nic_port(&self) -> Option<&dyn NicPort> {
         self.conduit.as_ref()?.nic()
+    }
+}
+
+impl Topology<'_> {
+    /// Number of the neighbourhood of a rank, from 0: ranks with the same number share memory. As for the
+    /// highest rank if there is no such rank.
+    #[inline]
+    pub fn neighbourhood_of(self, rank: RankId) -> u32 {
+        self.wire.neighbourhood.of(RankId(rank.0.min(self.wire.size - 1))).unwrap_or(0)
+    }
+
+    /// The lowest rank that shares memory with a rank; the same on all ranks. As
+    /// [`Topology::neighbourhood_of`].
+    #[inline]
+    pub fn leader_of(self, rank: RankId) -> RankId {
+        RankId(self.wire.neighbourhood.leaders().0[self.neighbourhood_of(rank) as usize])
+    }
+
+    /// Number of the host of a rank, from 0. As [`Topology::neighbourhood_of`].
+    #[inline]
+    pub fn host_of(self, rank: RankId) -> u32 {
+        self.wire.neighbourhood.host_of(RankId(rank.0.min(self.wire.size - 1))).unwrap_or(0)
     }
 }

@@ -81,7 +81,7 @@ pub struct Wire {
     pub transfers: Transfers,
     pub(crate) parts: am::parts::Parts,
     pub(crate) phases: Turns<Phases>,
-    /// A hint for waits in a barrier: [`Wire::barrier_test`].
+    /// A hint for waits in a barrier: [`BarrierCalls::test`].
     pub(crate) barrier_look: AtomicU64,
     pub(crate) rounds: Rounds,
     /// The job's barrier, if NICs carry it out.

@@ -239,7 +239,7 @@ impl core::fmt::Debug for Engine {
 impl Engine {
     /// Whether this rank has an engine.
     pub fn has_started(rank: &Rank) -> bool {
-        rank.is_registered(BATCH)
+        rank.messages().is_registered(BATCH)
     }
 
     /// Starts the engine of this rank.
@@ -281,7 +281,7 @@ impl Engine {
                 engine.servers.work();
             }),
         )?;
-        rank.report_awaited(|| engine.calls.awaited());
+        rank.reports().awaited(|| engine.calls.awaited());
         engine.meet()?;
         if rank.config().progress_thread {
             engine.serve_by_threads(1)?;
@@ -534,7 +534,7 @@ impl Engine {
     #[cold]
     fn wait_for_room(&'static self, to: RankId) {
         self.flush_to(to);
-        self.rank.wait_for("a rank that is to serve remote calls", Some(to), || {
+        self.rank.waits().wait_for("a rank that is to serve remote calls", Some(to), || {
             self.serve();
             self.outbox.has_room(to)
         });
@@ -649,13 +649,13 @@ impl Engine {
         // Who waits for one rank goes on as soon as it can. Who waits for all would be the last that others
         // wait for: what they have asked for comes first.
         let serves_first = peer.is_none();
-        self.rank.wait_for(what, peer, || {
+        self.rank.waits().wait_for(what, peer, || {
             !(serves_first && hand::has(self.own)) && condition() || here.serve() > 0 && condition()
         });
     }
 
     /// [`Engine::wait_until`] at a place of the program that all ranks have to reach
-    /// ([`Rank::meet_until`](gasnet::Rank::meet_until)).
+    /// ([`WaitCalls::meet_until`](gasnet::WaitCalls::meet_until)).
     ///
     /// # Panics
     /// As [`Engine::wait_until`].
@@ -667,7 +667,7 @@ impl Engine {
         mut condition: impl FnMut() -> bool,
     ) {
         let here = self.begin_wait(what);
-        self.rank.meet_until(place, what, || {
+        self.rank.waits().meet_until(place, what, || {
             !hand::has(self.own) && condition() || here.serve() > 0 && condition()
         });
     }
@@ -681,7 +681,7 @@ impl Engine {
     /// the program.
     pub fn barrier(&'static self, name: i32, what: &'static str) {
         assert!(!context::serving(), "a function that another rank has called may not enter a barrier");
-        self.rank.barrier_notify(name, 0);
+        self.rank.split_barrier().notify(name, 0);
         self.end_barrier(name, what);
     }
 
@@ -689,7 +689,7 @@ impl Engine {
     fn end_barrier(&'static self, name: i32, what: &'static str) {
         let mut outcome = None;
         self.meet_until(Some(MeetingPlace::Barrier), what, || {
-            outcome = outcome.take().or_else(|| self.rank.barrier_test(name, 0));
+            outcome = outcome.take().or_else(|| self.rank.split_barrier().test(name, 0));
             outcome.is_some()
         });
         if outcome == Some(gasnet::barrier::Outcome::Mismatched) {

@@ -43,7 +43,7 @@ impl Engine {
     /// program.
     pub fn finish(&'static self, name: i32, what: &'static str) {
         assert!(!Engine::is_serving(), "a function that another rank has called may not end the program");
-        self.rank().barrier_notify(name, 0);
+        self.rank().split_barrier().notify(name, 0);
         self.settle_in_waves(true);
         self.end_barrier(name, what);
         self.calls.close();

@@ -250,7 +250,7 @@ impl Engine {
         let looks = !self.rank.config().progress_thread;
         let longest = if looks { LOOK } else { FLUSH };
         let look = || {
-            self.rank.answer_monitor();
+            self.rank.reports().answer();
             if looks { self.rank.poll() } else { 0 }
         };
         self.servers.serve(longest, look, || Engine::serve(self), || self.has_work());

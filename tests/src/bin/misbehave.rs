@@ -123,10 +123,10 @@ const ROLES: &[Role] = &[
         r.implicit().wait(gasnet::Categories::ALL);
     }),
     ("notify-twice", |r| {
-        r.barrier_notify(0, ANONYMOUS);
-        r.barrier_notify(0, ANONYMOUS);
+        r.split_barrier().notify(0, ANONYMOUS);
+        r.split_barrier().notify(0, ANONYMOUS);
     }),
-    ("wait-without-notify", |r| _ = r.barrier_wait(0, ANONYMOUS)),
+    ("wait-without-notify", |r| _ = r.split_barrier().wait(0, ANONYMOUS)),
     ("panic", |_| panic!("this rank gives up")),
     ("panic-in-handler", |r| {
         r.request_short(other(r), 128, &[7]).expect("a request");
@@ -409,7 +409,7 @@ fn leave(r: &Rank) -> ! {
 /// The actions of handlers 129 and up.
 const IN_HANDLERS: [fn(&Rank); 3] = [
     |r| r.request_short(r.id(), 128, &[]).expect("a request"),
-    |r| r.barrier_notify(0, ANONYMOUS),
+    |r| r.split_barrier().notify(0, ANONYMOUS),
     |r| r.wait(gasnet::Event::from_raw(0x1_0000_0001)),
 ];
 
@@ -523,7 +523,7 @@ fn stuck() -> ! {
     let rank = start();
     rank.attach(4096, None).expect("memory");
     match rank.id().0 {
-        me @ 0..2 => rank.wait_for("an answer", Some(RankId(1 - me)), || false),
+        me @ 0..2 => rank.waits().wait_for("an answer", Some(RankId(1 - me)), || false),
         2 => rank.barrier(),
         _ => {
             let told = std::env::args().nth(2).unwrap_or_default();

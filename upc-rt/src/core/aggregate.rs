@@ -298,7 +298,7 @@ impl Core {
         let lane = all.lane(t);
         let has_room = || lane.sent.load(Relaxed) - lane.applied.load(Relaxed) < MOST_UNDER_WAY;
         if !has_room() {
-            self.rank.wait_for("a thread that is to apply relaxed writes", Some(RankId(t)), has_room);
+            self.rank.waits().wait_for("a thread that is to apply relaxed writes", Some(RankId(t)), has_room);
         }
         let empty = std::mem::take(&mut *lock(&all.spare));
         match all.batches.take(RankId(t), empty) {
@@ -308,7 +308,7 @@ impl Core {
                 all.messages.fetch_add(1, Relaxed);
                 // SAFETY: a vector is valid for its length.
                 let sent = unsafe {
-                    self.rank.request_medium_raw(
+                    self.rank.messages().request_medium_raw(
                         RankId(t),
                         BATCH,
                         &args,
@@ -353,7 +353,7 @@ impl Core {
             // comes after the writes.
             let is_applied = || lane.applied.load(Acquire) == lane.sent.load(Relaxed);
             if !is_applied() {
-                self.rank.wait_for("relaxed writes to be applied", Some(RankId(t)), is_applied);
+                self.rank.waits().wait_for("relaxed writes to be applied", Some(RankId(t)), is_applied);
             }
         }
         all.settled.store(made, Relaxed);

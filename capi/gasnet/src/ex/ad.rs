@@ -180,7 +180,8 @@ fn target_rank(call: &str, state: &ClientJob, ad: &Ad, target: u32, flags: u32) 
                 "{call}: GEX_FLAG_AD_MY_RANK, but the target is rank {rank} of the job, not this one"
             ));
         }
-        let near = state.rank.neighbourhood_of(rank) == state.rank.neighbourhood_of(own);
+        let near =
+            state.rank.topology().neighbourhood_of(rank) == state.rank.topology().neighbourhood_of(own);
         if flags & AD_MY_NBRHD != 0 && !near {
             die(&format!(
                 "{call}: GEX_FLAG_AD_MY_NBRHD, but rank {rank} of the job is in another neighbourhood"

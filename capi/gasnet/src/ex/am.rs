@@ -190,9 +190,16 @@ pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>
         }
         if immediate {
             let sent = match out.kind {
-                SHORT => rank.request_short_immediate(id, handler, args),
-                MEDIUM => rank.request_medium_immediate(id, handler, args, src, len),
-                _ => rank.request_long_immediate(id, handler, args, src, len, offset(state, to, out.dst)),
+                SHORT => rank.messages().request_short_immediate(id, handler, args),
+                MEDIUM => rank.messages().request_medium_immediate(id, handler, args, src, len),
+                _ => rank.messages().request_long_immediate(
+                    id,
+                    handler,
+                    args,
+                    src,
+                    len,
+                    offset(state, to, out.dst),
+                ),
             };
             return must(call, sent).is_ok();
         }
@@ -200,8 +207,10 @@ pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>
             call,
             match out.kind {
                 SHORT => rank.request_short(id, handler, args),
-                MEDIUM => rank.request_medium_raw(id, handler, args, src, len),
-                _ => rank.request_long_raw(id, handler, args, src, len, offset(state, to, out.dst)),
+                MEDIUM => rank.messages().request_medium_raw(id, handler, args, src, len),
+                _ => {
+                    rank.messages().request_long_raw(id, handler, args, src, len, offset(state, to, out.dst))
+                }
             },
         );
     }
@@ -346,7 +355,7 @@ pub fn max(call: &str, kind: c_int, to: Option<u32>, nargs: c_uint) -> usize {
     }
     match (kind, to, state::get()) {
         (MEDIUM, ..) => am::gasnet_AMMaxMedium(),
-        (_, Some(to), Some(state)) => state.rank.max_long(RankId(to)),
+        (_, Some(to), Some(state)) => state.rank.messages().max_long(RankId(to)),
         _ => am::gasnet_AMMaxLongRequest(),
     }
 }

@@ -131,8 +131,8 @@ unsafe fn prepare(
     } else {
         let prepared = if token.is_null() {
             match kind {
-                MEDIUM => state.rank.prepare_medium(RankId(to), size, nargs, immediate),
-                _ => state.rank.prepare_long(RankId(to), size, nargs, immediate),
+                MEDIUM => state.rank.messages().prepare_medium(RankId(to), size, nargs, immediate),
+                _ => state.rank.messages().prepare_long(RankId(to), size, nargs, immediate),
             }
         } else {
             // SAFETY: the caller's promise.

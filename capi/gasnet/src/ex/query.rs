@@ -43,13 +43,13 @@ impl Group {
 fn neighbourhood(call: &str) -> &'static Group {
     static GROUP: OnceLock<Group> = OnceLock::new();
     let state = state::state(call);
-    GROUP.get_or_init(|| Group::new(state, |rank| state.rank.neighbourhood_of(rank)))
+    GROUP.get_or_init(|| Group::new(state, |rank| state.rank.topology().neighbourhood_of(rank)))
 }
 
 fn host(call: &str) -> &'static Group {
     static GROUP: OnceLock<Group> = OnceLock::new();
     let state = state::state(call);
-    GROUP.get_or_init(|| Group::new(state, |rank| state.rank.host_of(rank)))
+    GROUP.get_or_init(|| Group::new(state, |rank| state.rank.topology().host_of(rank)))
 }
 
 /// The ranks that share memory with this one, itself among them. The list is the library's.

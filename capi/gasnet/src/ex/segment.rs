@@ -50,8 +50,8 @@ pub unsafe extern "C" fn gex_Segment_Attach(
 
 /// Attaches the segments of an EVERYTHING program: a barrier, and nothing else.
 fn meet(state: &ClientJob) -> c_int {
-    state.rank.barrier_notify(0, gasnet::barrier::ANONYMOUS);
-    let _ = state.rank.barrier_wait(0, gasnet::barrier::ANONYMOUS);
+    state.rank.split_barrier().notify(0, gasnet::barrier::ANONYMOUS);
+    let _ = state.rank.split_barrier().wait(0, gasnet::barrier::ANONYMOUS);
     OK
 }
 

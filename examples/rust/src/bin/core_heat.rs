@@ -70,12 +70,12 @@ fn main() {
                 );
             }
             sent.into_iter().for_each(|pending| drop(pending.wait()));
-            rank.barrier_notify(0, ANONYMOUS);
+            rank.split_barrier().notify(0, ANONYMOUS);
             // Rows that need no neighbour, while the others' edges arrive.
             for i in 2..count {
                 relax(&mut next, &now, i, width);
             }
-            rank.barrier_wait(0, ANONYMOUS);
+            rank.split_barrier().wait(0, ANONYMOUS);
             if count > 0 {
                 rank.read_slice(slot(set, ABOVE), &mut now[1..1 + cols]);
                 let below = (count + 1) * width + 1;

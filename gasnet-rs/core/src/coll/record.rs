@@ -271,7 +271,7 @@ impl Record {
         let (before, after) = if a.0 < b.0 { (a, b) } else { (b, a) };
         if let Some(words) = rank.coll.words.get() {
             let line = words(&before.1.of(before.0), &after.1.of(after.0));
-            rank.fatal_line("collective operations do not match", &line);
+            rank.ending().fatal_line("collective operations do not match", &line);
         }
         rank.fatal(&format!(
             "collective operations do not match: operation {} of {team} is {} on rank {}, and {} on rank {}: all members must call the \

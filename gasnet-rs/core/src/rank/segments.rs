@@ -165,7 +165,7 @@ impl Rank {
             // Without a thread, ranks meet all the same, unless one of them waits as above.
             let Ok(beside) = beside else { return meet() };
             let mut nap = SHORTEST_NAP;
-            let mut waiter = self.begin_wait(self.wire.policy);
+            let mut waiter = self.waits().begin(self.wire.policy);
             (waiter.for_others, waiter.meeting) = (true, Some(MeetingPlace::Attach));
             while !met.load(Ordering::Relaxed) {
                 self.wire.tell_wait(&mut waiter, "all ranks to attach their segments", None);

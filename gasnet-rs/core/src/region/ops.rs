@@ -90,7 +90,7 @@ impl Rank {
         self.wire.check_context("wait for an operation");
         let event = self.region_op(peer, LENIENT, start);
         let mut result = None;
-        self.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
+        self.waits().wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
             result = self.region_result(event);
             result.is_some()
         });
@@ -458,7 +458,7 @@ impl<'a> KeyedRegion<'a, '_> {
             let _ = self.rank.wire.message(peer, ATOMIC, &args, false);
         });
         let mut result = None;
-        self.rank.wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
+        self.rank.waits().wait_for(crate::rma::EVENT_WAIT, Some(peer), || {
             result = self.rank.region_result(event);
             result.is_some()
         });
@@ -500,7 +500,7 @@ impl RegionCalls<'_> {
             let _ = self.rank.wire.message(of, NAME, &args, false);
         });
         let mut ended = None;
-        self.rank.wait_for(crate::rma::EVENT_WAIT, Some(of), || {
+        self.rank.waits().wait_for(crate::rma::EVENT_WAIT, Some(of), || {
             ended = self.rank.wire.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
             ended.is_some()
         });
@@ -677,7 +677,7 @@ impl<T: Shared> RegionOp<'_, T> {
         if self.event.is_some() {
             self.rank.wire.check_context("wait for an operation");
             let (rank, peer) = (self.rank, self.peer);
-            rank.wait_for(crate::rma::EVENT_WAIT, Some(peer), || self.look());
+            rank.waits().wait_for(crate::rma::EVENT_WAIT, Some(peer), || self.look());
         }
     }
 

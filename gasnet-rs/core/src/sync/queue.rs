@@ -208,7 +208,7 @@ pub struct Monitor<'r> {
 
 impl<'r> Monitor<'r> {
     /// A monitor at home on a rank. For more conditions, make more [`WaitQueue`]s and use
-    /// [`wait_for`](Self::wait_for).
+    /// [`WaitCalls::wait_for`](crate::WaitCalls::wait_for).
     ///
     /// # Collective
     /// # Errors

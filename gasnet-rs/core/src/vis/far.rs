@@ -451,7 +451,7 @@ impl Rank {
         let [name, generation] = self.transfer(&plan).piece(0);
         let args = [name, generation, form, entries, n as u32];
         let len = head.len() + data;
-        let sent = self.prepare_medium(all.rank, len, args.len(), false).and_then(|prepared| {
+        let sent = self.messages().prepare_medium(all.rank, len, args.len(), false).and_then(|prepared| {
             let mut message = prepared.expect("it waits for room");
             let (places, bytes) = message.payload().split_at_mut(head.len());
             places.copy_from_slice(head);

@@ -10,6 +10,7 @@
 
 use super::frame::{FrameHead, MAX_ARGUMENTS, MAX_MEDIUM, payload_at};
 use super::{Kind, Message, Outgoing, Route, Token};
+use crate::am::MessageCalls;
 use crate::conduit::{Channel, RawSlot};
 use crate::context::{self, Entered, Inside};
 use crate::shm::link::{Body, INLINE_BYTES};
@@ -56,31 +57,6 @@ impl core::fmt::Debug for Prepared<'_> {
 }
 
 impl Wire {
-    /// Prepares a medium request of up to `len` bytes with `nargs` arguments. With `immediate`, `Ok(None)`
-    /// where it would have to wait for room. May run handlers here otherwise.
-    pub fn prepare_medium(
-        &self,
-        to: RankId,
-        len: usize,
-        nargs: usize,
-        immediate: bool,
-    ) -> Result<Option<Prepared<'_>>, Error> {
-        self.check_context("prepare a request");
-        self.prepare(Channel::Request, Kind::Medium, to, (len, nargs), immediate)
-    }
-
-    /// [`Wire::prepare_medium`] of a long request.
-    pub fn prepare_long(
-        &self,
-        to: RankId,
-        len: usize,
-        nargs: usize,
-        immediate: bool,
-    ) -> Result<Option<Prepared<'_>>, Error> {
-        self.check_context("prepare a request");
-        self.prepare(Channel::Request, Kind::Long, to, (len, nargs), immediate)
-    }
-
     fn prepare(
         &self,
         channel: Channel,
@@ -89,7 +65,8 @@ impl Wire {
         (len, nargs): (usize, usize),
         immediate: bool,
     ) -> Result<Option<Prepared<'_>>, Error> {
-        let most = if kind == Kind::Long && to.0 < self.size() { self.max_long(to) } else { MAX_MEDIUM };
+        let most =
+            if kind == Kind::Long && to.0 < self.size() { self.messages().max_long(to) } else { MAX_MEDIUM };
         if to.0 >= self.size() || nargs > MAX_ARGUMENTS || len > most {
             return Err(Error::op(format!(
                 "a message of {len} bytes and {nargs} arguments to rank {to} cannot be prepared: the job has {} ranks, and a message \
@@ -208,6 +185,45 @@ impl Wire {
             }
             _ => Ok(Some(Room::own(len))),
         }
+    }
+}
+
+impl<'a> MessageCalls<'a> {
+    /// Prepares a medium request of up to `len` bytes with `nargs` arguments. With `immediate`,
+    /// `Ok(None)` where it would have to wait for room. May run handlers here otherwise.
+    ///
+    /// # One-sided
+    /// Nothing is sent before [`Prepared::commit`].
+    ///
+    /// # Errors
+    /// A rank, a length or a number of arguments out of range.
+    ///
+    /// # Panics
+    /// Ends the job when this thread has prepared a message already.
+    pub fn prepare_medium(
+        self,
+        to: RankId,
+        len: usize,
+        nargs: usize,
+        immediate: bool,
+    ) -> Result<Option<Prepared<'a>>, Error> {
+        self.wire.check_context("prepare a request");
+        self.wire.prepare(Channel::Request, Kind::Medium, to, (len, nargs), immediate)
+    }
+
+    /// [`MessageCalls::prepare_medium`] of a long request.
+    ///
+    /// # Errors
+    /// As [`MessageCalls::prepare_medium`].
+    pub fn prepare_long(
+        self,
+        to: RankId,
+        len: usize,
+        nargs: usize,
+        immediate: bool,
+    ) -> Result<Option<Prepared<'a>>, Error> {
+        self.wire.check_context("prepare a request");
+        self.wire.prepare(Channel::Request, Kind::Long, to, (len, nargs), immediate)
     }
 }
 

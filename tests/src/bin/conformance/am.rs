@@ -174,7 +174,7 @@ pub fn all_shapes(cx: &Cx) {
     cx.rank.barrier();
     let mut sent = 0;
     for to in cx.targets() {
-        let longest = cx.rank.max_long(to).min(200_000);
+        let longest = cx.rank.messages().max_long(to).min(200_000);
         assert!(longest >= MAX_MEDIUM);
         for nargs in 0..=MAX_ARGUMENTS {
             for (kind, lengths) in [
@@ -204,7 +204,7 @@ pub fn long(cx: &Cx) {
     cx.state.replies.store(0, Ordering::Relaxed);
     cx.rank.barrier();
     let to = RankId((cx.me() + 1) % cx.size());
-    let most = cx.rank.max_long(to);
+    let most = cx.rank.messages().max_long(to);
     assert!(most >= LONGEST);
     let longest = most.min(LONGEST);
     let mut sent = 0;
@@ -240,7 +240,8 @@ pub fn own_requests_serve_others(cx: &Cx) {
     let (own, begun) = (cx.rank.id(), Instant::now());
     let copied = || cx.rank.request_short(own, OWN, &[]).expect("a request");
     let prepared = || {
-        let request = cx.rank.prepare_medium(own, 8, 0, false).expect("a request").expect("it may wait");
+        let request =
+            cx.rank.messages().prepare_medium(own, 8, 0, false).expect("a request").expect("it may wait");
         request.commit(OWN, &[], 8, 0).expect("a request");
     };
     for ask in [&copied as &dyn Fn(), &prepared] {

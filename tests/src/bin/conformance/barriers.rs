@@ -28,7 +28,7 @@ fn says(rng: &mut Rng, name: i32) -> Says {
 
 /// Random names in random places: every rank can compute what all said, and so how each phase must end.
 pub fn consensus(cx: &Cx) {
-    assert!(cx.rank.barrier_result().is_some(), "a barrier has been");
+    assert!(cx.rank.split_barrier().result().is_some(), "a barrier has been");
     let mut names = cx.rng_of("names", 0);
     let mut rngs: Vec<Rng> = (0..cx.size()).map(|r| cx.rng_of("says", r)).collect();
     for phase in 0..if cx.quick { 50 } else { 400 } {
@@ -42,13 +42,13 @@ pub fn consensus(cx: &Cx) {
         };
         let want = expected(&all);
         let mine = all[cx.me() as usize];
-        cx.rank.barrier_notify(mine.id, mine.flags);
-        assert_eq!(cx.rank.barrier_result(), None, "between notify and wait");
+        cx.rank.split_barrier().notify(mine.id, mine.flags);
+        assert_eq!(cx.rank.split_barrier().result(), None, "between notify and wait");
         let outcome = if phase % 2 == 0 {
-            cx.rank.barrier_wait(mine.wait_id, mine.wait_flags)
+            cx.rank.split_barrier().wait(mine.wait_id, mine.wait_flags)
         } else {
             loop {
-                if let Some(o) = cx.rank.barrier_try(mine.wait_id, mine.wait_flags) {
+                if let Some(o) = cx.rank.split_barrier().try_wait(mine.wait_id, mine.wait_flags) {
                     break o;
                 }
                 std::thread::yield_now();
@@ -60,7 +60,11 @@ pub fn consensus(cx: &Cx) {
             Consensus::Mismatch => false,
         };
         let want_outcome = if agrees { Outcome::Agreed } else { Outcome::Mismatched };
-        assert_eq!((cx.rank.barrier_result(), outcome), (Some(want), want_outcome), "phase {phase}: {all:?}");
+        assert_eq!(
+            (cx.rank.split_barrier().result(), outcome),
+            (Some(want), want_outcome),
+            "phase {phase}: {all:?}"
+        );
     }
 }
 
@@ -88,13 +92,13 @@ pub fn split_phase(cx: &Cx) {
         let mine = cells + 8 * (u64::from(cx.me()) * 2 + phase % 2);
         let to = cx.right(1 + (phase % n) as u32);
         r.write(GlobalPtr::new(to, mine), phase);
-        r.barrier_notify(phase as i32, 0);
+        r.split_barrier().notify(phase as i32, 0);
         for _ in 0..rng.below(4) {
             let far = cx.right(rng.below(n as usize) as u32);
             r.atomics().fetch_add(GlobalPtr::new(far, noise), 1);
             r.poll();
         }
-        assert_eq!(r.barrier_wait(phase as i32, 0), Outcome::Agreed);
+        assert_eq!(r.split_barrier().wait(phase as i32, 0), Outcome::Agreed);
         // Who wrote to us in this phase: the rank `1 + phase % n` places to the left.
         let from = (u64::from(cx.me()) + 2 * n - 1 - phase % n) % n;
         let cell = GlobalPtr::<u64>::new(r.id(), cells + 8 * (from * 2 + phase % 2));

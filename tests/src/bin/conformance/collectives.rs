@@ -727,9 +727,9 @@ pub fn by_nics(cx: &Cx) {
         });
         // The job's own barrier, by name.
         let (name, differ) = (i as i32 - 7, i % 5 == 4);
-        cx.rank.barrier_notify(if differ { me as i32 } else { name }, 0);
+        cx.rank.split_barrier().notify(if differ { me as i32 } else { name }, 0);
         idle("the job's barrier", &mut || {
-            let outcome = cx.rank.barrier_wait(name, 0);
+            let outcome = cx.rank.split_barrier().wait(name, 0);
             assert_eq!(outcome == gasnet::barrier::Outcome::Mismatched, differ);
         });
     }

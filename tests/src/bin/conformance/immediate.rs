@@ -92,16 +92,19 @@ fn start_all(cx: &Cx, at: u64) {
     let (r, to) = (cx.rank, cx.right(1));
     let mut sent = Sent::default();
     let answered = |sent: Result<Result<(), Refused>, gasnet::Error>| sent.expect("a message like others");
-    while sent.messages < MANY && sent.count(answered(r.request_short_immediate(to, IMMEDIATE, &[1, 2]))) {}
+    while sent.messages < MANY
+        && sent.count(answered(r.messages().request_short_immediate(to, IMMEDIATE, &[1, 2])))
+    {}
     let payload = vec![7u8; LEN];
     let (src, len) = (payload.as_ptr(), payload.len());
     // SAFETY: the payload has as many bytes.
-    let medium = || answered(unsafe { r.request_medium_immediate(to, IMMEDIATE, &[], src, len) });
+    let medium = || answered(unsafe { r.messages().request_medium_immediate(to, IMMEDIATE, &[], src, len) });
     for _ in 0..1000 {
         sent.count(medium());
     }
     // SAFETY: as above.
-    let long = || answered(unsafe { r.request_long_immediate(to, IMMEDIATE, &[], src, len, at + 4096) });
+    let long =
+        || answered(unsafe { r.messages().request_long_immediate(to, IMMEDIATE, &[], src, len, at + 4096) });
     for _ in 0..10 {
         sent.long += u64::from(sent.count(long()));
     }

@@ -166,7 +166,7 @@ fn wholeness(cx: &Cx) {
     if peer.0 < cx.size() && cx.me().is_multiple_of(2) {
         let own = GlobalPtr::<u64>::new(r.id(), word);
         // It computes for longer than a NIC leaves its work to it.
-        r.poll_until("a reader", || {
+        r.waits().poll_until("a reader", || {
             for value in [u64::MAX, 0].repeat(5_000) {
                 r.write(own, value);
             }

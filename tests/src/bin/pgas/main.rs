@@ -94,7 +94,7 @@ fn forget(rank: &'static Rank, reply: bool) {
         }
         rank.wait_until("the end of the job", || false);
     }
-    std::mem::forget(rank.prepare_medium(peer, 1000, 0, false));
+    std::mem::forget(rank.messages().prepare_medium(peer, 1000, 0, false));
     rank.request_short(peer, NOTHING, &[]).unwrap();
 }
 
@@ -103,7 +103,9 @@ fn forget_elsewhere(rank: &'static Rank) {
     rank.register(NOTHING, Handler::new(|_, _| ())).unwrap();
     rank.barrier();
     let peer = RankId(1 - rank.id().0);
-    std::thread::spawn(move || std::mem::forget(rank.prepare_medium(peer, 1000, 0, false))).join().unwrap();
+    std::thread::spawn(move || std::mem::forget(rank.messages().prepare_medium(peer, 1000, 0, false)))
+        .join()
+        .unwrap();
     rank.request_short(peer, NOTHING, &[]).unwrap();
 }
 
@@ -112,7 +114,8 @@ fn forget_all_elsewhere(rank: &'static Rank) {
     rank.register(NOTHING, Handler::new(|_, _| ())).unwrap();
     rank.barrier();
     let peer = RankId(1 - rank.id().0);
-    let forget = move || rank.prepare_medium(peer, 1000, 0, true).unwrap().map(std::mem::forget).is_some();
+    let forget =
+        move || rank.messages().prepare_medium(peer, 1000, 0, true).unwrap().map(std::mem::forget).is_some();
     while std::thread::spawn(forget).join().unwrap() {}
     rank.request_medium(peer, NOTHING, &[], &[0; 1000]).unwrap();
 }
