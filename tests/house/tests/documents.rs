@@ -222,6 +222,32 @@ fn files_with_methods_of_rank_are_on_the_front_page() {
     assert!(found > 10);
 }
 
+/// `Rank` has what a program writes every day; everything else is a method of one of its parts.
+#[test]
+fn a_rank_is_what_programs_write_every_day() {
+    const MOST: usize = 69;
+    let mut files = Vec::new();
+    sources(&root().join("gasnet-rs/core/src"), &mut files);
+    let mut methods = BTreeSet::new();
+    for file in files {
+        let mut inside = false;
+        for line in std::fs::read_to_string(&file).expect("readable").lines() {
+            if line.starts_with("impl") {
+                inside = line == "impl Rank {";
+            }
+            if inside && line.starts_with("    pub ") {
+                methods.extend(function(line).map(String::from));
+            }
+        }
+    }
+    assert!(methods.contains("put") && methods.contains("atomics"), "{methods:?}");
+    let count = methods.len();
+    assert!(
+        count <= MOST,
+        "Rank has {count} methods, at most {MOST}: which belong to a part (docs/decisions/0016-a-rank-has-parts.md)? {methods:?}"
+    );
+}
+
 /// The page on conduits knows every method of the trait.
 #[test]
 fn the_page_on_conduits_knows_the_trait() {
