@@ -173,7 +173,10 @@ pub fn parse(
                 let hosts = place::parse_list(&found.text());
                 command.hosts = Some(hosts.map_err(|e| format!("--hosts: {e}"))?);
             }
-            LaunchOption::HostFile => command.hosts = Some(hosts_of(Path::new(&found.value()))?),
+            LaunchOption::HostFile => {
+                let hosts = hosts_of(Path::new(&found.value()));
+                command.hosts = Some(hosts.map_err(|e| format!("--hostfile: {e}"))?);
+            }
             LaunchOption::Nodes => nodes = Some(number_of_hosts(&found)?),
             LaunchOption::Label => command.label = true,
             LaunchOption::DryRun => dry_run = true,
@@ -320,7 +323,8 @@ fn hosts_from_settings() -> Result<Option<Vec<Host>>, String> {
     if let Some(list) = setting("GASNET_HOSTS") {
         return place::parse_list(&list).map(Some).map_err(|e| format!("GASNET_HOSTS: {e}"));
     }
-    setting("GASNET_HOSTFILE").map(|file| hosts_of(Path::new(&file))).transpose()
+    let file = setting("GASNET_HOSTFILE").map(|file| hosts_of(Path::new(&file)));
+    file.transpose().map_err(|e| format!("GASNET_HOSTFILE: {e}"))
 }
 
 /// The main function of `gasnetrun`: returns its exit status.
@@ -524,6 +528,7 @@ mod tests {
             ("--bind=socket p", "use 'none' or 'core'"),
             ("-t 0 -n 1 p", "above 0"),
             ("-e A -n 1 p", "NAME=VALUE"),
+            ("--hostfile /no/such -n 1 p", "--hostfile: /no/such: "),
             ("--nodes 0 -n 1 p", "not a number of hosts"),
             ("--nodes 2 -n 2 p", "1 host is named"),
             ("--nodes 3 -H a,b -n 2 p", "2 hosts are named"),

@@ -200,6 +200,8 @@ fn options_and_pragmas_decide() {
         assert!(!ok && lines == [5] && !dir.join("out.o").exists(), "{said}");
     }
     assert!(at(&["-Wall", "-Werror", "-Wno-error=unused-variable"]).0);
+    let (ok, _, said) = at(&["-Wfrobnicate"]);
+    assert!(!ok && said.contains("unknown option '-Wfrobnicate'"), "{said}");
 }
 
 /// A mistake that both upcc and the C compiler see gives one message.

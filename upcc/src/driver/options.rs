@@ -307,20 +307,23 @@ pub fn kind_of(path: &Path) -> InputKind {
     }
 }
 
-/// `64`, `64MB`, `1GB`, `512k`: megabytes unless a unit is given.
-pub fn parse_size(s: &str) -> Result<u64, String> {
+/// The bytes of a size such as `64`, `64MB`, `1GB`, `512k`: megabytes unless a unit is given.
+///
+/// # Errors
+/// A message that begins with the option.
+pub fn parse_size(option: &str, s: &str) -> Result<u64, String> {
     let digits = s.find(|c: char| !c.is_ascii_digit()).unwrap_or(s.len());
-    let n: u64 =
-        s[..digits].parse().map_err(|_| format!("'{s}' is not a size (examples: 64, 512KB, 2GB)"))?;
+    let no_size = || format!("'{option}': '{s}' is not a size (examples: 64, 512KB, 2GB)");
+    let n: u64 = s[..digits].parse().map_err(|_| no_size())?;
     let shift = match s[digits..].trim().to_ascii_uppercase().as_str() {
         "B" => 0,
         "K" | "KB" => 10,
         "" | "M" | "MB" => 20,
         "G" | "GB" => 30,
         "T" | "TB" => 40,
-        _ => return Err(format!("'{s}' is not a size (examples: 64, 512KB, 2GB)")),
+        _ => return Err(no_size()),
     };
-    n.checked_mul(1 << shift).ok_or_else(|| format!("'{s}' is too large"))
+    n.checked_mul(1 << shift).ok_or_else(|| format!("'{option}': '{s}' is too large"))
 }
 
 #[cfg(test)]
@@ -346,6 +349,8 @@ mod tests {
             &["-fupc-threads-4"],
             &["-fupc-threads=4"],
             &["-fthreads-4"],
+            &["--threads=4"],
+            &["--threads", "4"],
         ] {
             assert_eq!(p(a).unwrap().threads, Some(4), "{a:?}");
         }
@@ -353,6 +358,7 @@ mod tests {
         assert!(p(&["-Tx"]).unwrap_err().contains("not a number"));
         assert!(p(&["-T", "2147483647"]).unwrap_err().contains("at most"));
         assert!(p(&["-T"]).unwrap_err().contains("needs an argument"));
+        assert!(p(&["--thread", "4"]).unwrap_err().contains("did you mean '-threads'"));
         assert_eq!(p(&["-fupc-pts=struct", "-T4096"]).unwrap().threads, Some(4096));
     }
 

@@ -225,8 +225,8 @@ impl Run {
                 self.set("GASNET_NEIGHBORHOOD", &width.to_string());
             }
             RunOption::Count => _ = count(written, &value)?,
-            RunOption::Heap => self.heap = Some(options::parse_size(&value)?),
-            RunOption::Size => _ = options::parse_size(&value)?,
+            RunOption::Heap => self.heap = Some(options::parse_size(written, &value)?),
+            RunOption::Size => _ = options::parse_size(written, &value)?,
             RunOption::Conf => self.conf = Some(value.into()),
             RunOption::NoConf => self.norc = true,
             RunOption::Trace => _ = self.trace.get_or_insert_with(|| "upc_trace".into()),

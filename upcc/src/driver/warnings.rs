@@ -55,7 +55,17 @@ pub(super) fn ask(d: &Driver<'_>, text: &str, said: &[Diagnostic]) -> Result<Sai
     a.push("-Wno-vla-parameter".into());
     a.push(source.into());
     let Some(r) = d.cc.run_in_english(&a)? else { return Ok(Said { text: String::new(), errors: false }) };
-    Ok(sift(&String::from_utf8_lossy(&r.stderr), said))
+    let printed = String::from_utf8_lossy(&r.stderr);
+    match unknown_option(&printed).filter(|option| o.warnings.iter().any(|w| w == option)) {
+        Some(option) => Err(format!("unknown option '{option}', also to the C compiler")),
+        None => Ok(sift(&printed, said)),
+    }
+}
+
+/// The `-W` option that the C compiler does not know. It reads no text then.
+fn unknown_option(printed: &str) -> Option<&str> {
+    let (_, rest) = printed.split_once("error: unrecognized command-line option ")?;
+    rest.trim_start_matches(['\'', '\u{2018}', '"']).split(['\'', '\u{2019}', '"']).next()
 }
 
 fn sift(printed: &str, said: &[Diagnostic]) -> Said {
@@ -135,6 +145,16 @@ mod tests {
         a.upc:6:3: warning: division by zero [-Wdiv-by-zero]\n\
         <upcc>:1:1: warning: this is ours\na.upc:4:1: error: expected ';'\n    4 | y\n\
         a.upc:9:2: note: about the error\na.upc:10:2: warning: after it [-Wparentheses]\ncc1: all warnings being treated as errors\n";
+
+    #[test]
+    fn unknown_options_are_named() {
+        for quotes in [["'", "'"], ["\u{2018}", "\u{2019}"]] {
+            let printed =
+                format!("gcc: error: unrecognized command-line option {}-Wupcc{}\n", quotes[0], quotes[1]);
+            assert_eq!(unknown_option(&printed), Some("-Wupcc"));
+        }
+        assert_eq!(unknown_option(PRINTED), None);
+    }
 
     #[test]
     fn errors_end_it_and_nothing_is_said_twice() {

@@ -256,6 +256,9 @@ impl Parser {
             "-Wno-all" => self.o.wall = false,
             "-Werror" => self.o.werror = true,
             "-Wno-error" => self.o.werror = false,
+            "-Wupcc" | "-WUPC" | "-Wno-upcc" | "-Wno-UPC" => {
+                return Err(format!("unknown option '{w}'; did you mean '-Wupc'?"));
+            }
             _ => {
                 if let Some(v) = w.strip_prefix("-Wp,") {
                     if v.starts_with("-M") {
@@ -284,7 +287,7 @@ impl Parser {
             CompilerOption::Stop(stage) => self.stage(stage),
             CompilerOption::Output => o.output = Some(value.into()),
             CompilerOption::Threads => self.threads(w, &value)?,
-            CompilerOption::Heap => o.shared_heap = parse_size(&value)?,
+            CompilerOption::Heap => o.shared_heap = parse_size(w, &value)?,
             CompilerOption::Quiet => o.quiet = true,
             CompilerOption::Explain => o.explain = true,
             CompilerOption::Dump => {

@@ -58,7 +58,8 @@ const OPTIONS: &[Opt<CompilerOption>] = &[
         CompilerOption::Threads,
         "-T N",
         "fix the number of threads (static environment); by default it is chosen at each run",
-    ),
+    )
+    .or(&["-threads"]),
     shown("-fupc-threads-N", "the same"),
     shown(
         "-O0 ... -O3, -g",

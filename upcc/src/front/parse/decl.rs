@@ -331,7 +331,9 @@ impl Parser<'_> {
     fn bound_len(&mut self, e: &Expr, elem: TypeId, at: TokIdx) -> ArrayLen {
         let tok = e.toks.start;
         if self.types.is_error(e.ty) {
-            return ArrayLen::Const(1);
+            // Nobody knows whether it was to be a multiple of THREADS.
+            let maybe_threads = self.types.is_shared(elem) && self.opts.static_threads.is_none();
+            return if maybe_threads { ArrayLen::Threads(1) } else { ArrayLen::Const(1) };
         }
         if !self.types.is_integer(e.ty) {
             let t = self.show(e.ty);
