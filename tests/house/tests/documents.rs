@@ -323,3 +323,62 @@ fn comments_are_not_wider_than_code() {
     assert!(files.len() > 300, "{files:?}");
     assert!(wide.is_empty(), "comments wider than {COLUMNS} columns: {wide:#?}");
 }
+
+/// The relative links of a page.
+fn links(page: &str) -> Vec<&str> {
+    let mut fenced = false;
+    let lines = page.lines().filter(|line| {
+        fenced ^= line.trim_start().starts_with("```");
+        !fenced
+    });
+    let all =
+        lines.flat_map(|line| line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()));
+    all.filter(|link| !link.is_empty() && !link.contains(':')).collect()
+}
+
+fn pages(dir: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
+        let name = entry.file_name();
+        match entry.path() {
+            p if p.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') => {
+                pages(&p, into)
+            }
+            p if p.extension().is_some_and(|e| e == "md") => into.push(p),
+            _ => {}
+        }
+    }
+}
+
+/// Links lead to files, and whoever begins at the README can reach every page of `docs/`.
+#[test]
+fn links_lead_to_files_and_every_page_is_linked() {
+    let root = root().canonicalize().expect("the repository");
+    let mut all = Vec::new();
+    pages(&root, &mut all);
+    let (mut broken, mut lead) = (Vec::new(), BTreeMap::new());
+    for page in all {
+        let text = std::fs::read_to_string(&page).expect("readable");
+        let folder = page.parent().expect("a folder");
+        let mut targets = Vec::new();
+        for link in links(&text) {
+            match folder.join(link).canonicalize() {
+                Ok(target) if target.is_dir() => pages(&target, &mut targets),
+                Ok(target) => targets.push(target),
+                Err(_) => broken.push(format!("{}: {link}", page.display())),
+            }
+        }
+        lead.insert(page, targets);
+    }
+    assert!(broken.is_empty(), "links to files that do not exist: {broken:#?}");
+    let (mut reached, mut next) = (BTreeSet::new(), vec![root.join("README.md")]);
+    while let Some(page) = next.pop() {
+        next.extend(
+            lead.get(&page).into_iter().flatten().filter(|target| !reached.contains(*target)).cloned(),
+        );
+        reached.insert(page);
+    }
+    let docs = root.join("docs");
+    let lost: Vec<_> =
+        lead.keys().filter(|page| page.starts_with(&docs) && !reached.contains(*page)).collect();
+    assert!(reached.len() > 30 && lost.is_empty(), "no link leads to these pages: {lost:#?}");
+}
