@@ -25,7 +25,7 @@ pub unsafe extern "C" fn gasnet_embed_v1(table: *const EmbedTable) {
     *GIVEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(unsafe { &*table });
 }
 
-/// What a loader gave, if one did.
+/// The table that a loader has given; taken once.
 pub(crate) fn given() -> Option<&'static EmbedTable> {
     lock(&GIVEN).take()
 }

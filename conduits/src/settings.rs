@@ -63,7 +63,7 @@ pub fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
     ALL.iter().copied().flatten()
 }
 
-/// What the settings of this crate ask for.
+/// The values of the settings of this crate.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) conduit: Option<String>,

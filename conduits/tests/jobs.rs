@@ -511,7 +511,8 @@ fn descriptors_stay_with_their_rank() {
         let output = run(how, 8, &["descriptors"]);
         assert_status(&output, 0);
         let count = |prefix: &str| text(&output.stdout).lines().filter(|l| l.starts_with(prefix)).count();
-        // What this test process passes on by itself, and for a rank two memory files and the link.
+        // Descriptors that this test process passes on by itself; and for a rank two memory files and the
+        // link.
         let plain = Command::new("ls").args(["-m", "/proc/self/fd"]).output().unwrap();
         let plain = text(&plain.stdout).trim();
         // On other hosts nothing is passed on, and the link has a second descriptor for exchanges.
@@ -539,8 +540,8 @@ fn wrappers_around_the_program_are_fine() {
     assert_eq!(text(&output.stderr), "");
 }
 
-/// What people put around a program (`T`), and the status. All four ranks print their lines, the wrapper
-/// prints its own, and nobody ends it.
+/// Wrappers that people put around a program (`T`), and the status of each. All four ranks print their
+/// lines, the wrapper prints its own, and no rank is killed.
 const WRAPPERS: &[(&str, &[&str], i32)] = &[
     ("sh", &["-c", "T; echo after"], 0),
     ("sh", &["-c", "T; sleep 0.3; echo after"], 0),

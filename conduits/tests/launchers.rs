@@ -12,7 +12,7 @@ const RANK: &str = env!("CARGO_BIN_EXE_gasnet-launch-test-rank");
 /// Longest text the server takes: short, so that exchanges take several.
 const LONGEST: usize = 80;
 
-/// What the ranks said at the end: `finalize`, or `abort` with a code.
+/// The ranks' last messages: `finalize`, or `abort` with a code.
 type Ends = Arc<Mutex<BTreeMap<u32, String>>>;
 
 /// Serves one rank until it leaves.

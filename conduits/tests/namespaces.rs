@@ -1,6 +1,6 @@
-//! Hosts that are network namespaces with a link between them, which can be cut. What stands for ssh goes
-//! over that link, as ssh would: a relay in each namespace runs what it is told. Needs root and `ip`; says so
-//! where it has not got them.
+//! Hosts that are network namespaces with a link between them, which can be cut. The command in place of
+//! ssh uses that link, as ssh would: a relay in each namespace runs the command it is sent. Needs root and
+//! `ip`; says so where they are missing.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

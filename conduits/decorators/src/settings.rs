@@ -21,7 +21,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("GASNET_TRACEFILE", "path; default none", "The same as `GASNET_TRACED`, which is read first."),
 ];
 
-/// What they ask for.
+/// The values of the settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// `GASNET_FAULTY`.

@@ -96,7 +96,8 @@ impl Desks {
         desk.key.store(key.0, Ordering::Release);
     }
 
-    /// What a rank lets others reach, and how much of it is its segment. `None` before it has been published.
+    /// The segment that a rank exports, and the bytes of it that are its GASNet segment. `None` before it
+    /// has been published.
     pub(crate) fn import(&self, rank: u32, port: PortId) -> Option<(Segment, u64)> {
         let desk = self.desk(rank);
         // ORDER: Acquire; pairs with Release in `show`.

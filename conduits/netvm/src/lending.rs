@@ -28,7 +28,7 @@ pub(crate) const PAGER_PORT: PortId = PortId(2);
 pub(crate) const TRAYS: usize = 32;
 pub(crate) const TRAY_BYTES: u64 = TRAY_PAGES as u64 * PAGE as u64;
 
-/// What a rank borrows and lends.
+/// The memory that a rank borrows and lends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct LendingPlan {
     pub(crate) share: Share,

@@ -5,10 +5,10 @@
 //! the memory of a rank's mail does not depend on the number of ranks. Behind the queues are the *drafts*:
 //! slots in which frames are filled in. A draft is free again when the own NIC has read it.
 //!
-//! **Room.** A rank whose queue has no room tells the senders to stop, and to go on when it has room. A claim
-//! for a lane that was told to stop fails at once. What is sent before the word comes is kept by the
-//! receiver's NIC, outside of the windows: so a rank that takes no requests holds up neither replies nor
-//! writes to its segment.
+//! **Room.** A rank whose queue has no room tells the senders to stop, and to go on when it has room. A
+//! claim for a lane that was told to stop fails at once. Frames that were sent before the sender was told
+//! are kept by the receiver's NIC, outside of the windows: so a rank that takes no requests delays neither
+//! replies nor writes to its segment.
 //!
 //! **Whole.** The commands of a frame are posted together, when the queue of commands has room for all of
 //! them. A frame of which a part is in place holds up those behind it, of all senders.

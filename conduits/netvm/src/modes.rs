@@ -124,7 +124,7 @@ pub(crate) trait Holder: Send + Sync {
     fn recalled(&self) -> Vec<u64>;
 }
 
-/// What [`Holder::hold`] calls.
+/// The function that [`Holder::hold`] calls when the pages are held.
 pub(crate) type Held = Box<dyn FnOnce(Result<(), PinError>) + Send>;
 
 /// Pins that have ended.

@@ -44,7 +44,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// What they ask for.
+/// The values of the settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Bytes, if it was said.

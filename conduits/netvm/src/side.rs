@@ -71,7 +71,7 @@ pub(crate) struct Start {
     pub(crate) lease: Option<Lease>,
 }
 
-/// What waits for room in the command queue.
+/// A command that waits for room in the command queue.
 enum Outbound {
     /// A frame, in its draft.
     Frame(Append, Draft),
@@ -259,8 +259,9 @@ impl Side {
         }
         let inline = start.put && start.len <= MAX_INLINE_BYTES;
         let here = if inline { None } else { self.region.offset_of(start.local as *const u8, start.len) };
-        // A word across a page boundary would be read in two parts, and its owner might write it in between.
-        // What is one step at the far end must stay one: a region may allow just one.
+        // A word across a page boundary would be read in two parts, and its owner might write it between
+        // the two. And an access that is one step at the far end must stay one: a region may allow only
+        // one.
         let splits = |at: u64| at % u64::from(PAGE) + start.len as u64 > PAGE.into();
         let one_step = start.len <= WORD_BYTES || start.region.is_some() && !splits(start.remote);
         let place = here.filter(|at| !one_step || !splits(*at));

@@ -35,7 +35,7 @@ pub(crate) fn pin_limit() -> Option<u64> {
     limit(Limited::LockedMemory).filter(|_| !is_root())
 }
 
-/// What the kernel counts as pinned for this process: by drivers, and by `mlock`.
+/// Bytes that the kernel counts as pinned for this process: by drivers, and by `mlock`.
 pub(crate) fn pinned() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let of = |name: &str| {

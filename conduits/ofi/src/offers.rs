@@ -1,4 +1,4 @@
-//! What libfabric offers: its providers, and the properties of the chosen one.
+//! Queries of libfabric: its providers, and the properties of the chosen one.
 #![expect(unsafe_code, reason = "calls C, and reads what it made")]
 
 use crate::checked::Checked;

@@ -32,7 +32,7 @@ struct OneSidedOperation {
     words: *mut u64,
 }
 
-/// What to do when an operation is complete.
+/// The action when an operation is complete.
 enum OneSidedKind {
     None,
     Put(MemoryLease),

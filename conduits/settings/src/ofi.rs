@@ -34,10 +34,10 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// How the conduit comes by registered memory outside the segment.
+/// The method by which memory outside the segment is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registration {
-    /// What is cheapest, measured at start.
+    /// The cheapest method, measured at start.
     Auto,
     /// Registered once and kept.
     Firehose,
@@ -47,7 +47,7 @@ pub enum Registration {
     Bounce,
 }
 
-/// What is left to the provider.
+/// The operations that the provider carries out itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Native {
     /// Puts and gets.
@@ -58,14 +58,14 @@ pub enum Native {
     None,
 }
 
-/// What the settings ask for.
+/// The values of the settings.
 #[derive(Debug)]
 pub struct Settings {
     /// The provider.
     pub provider: Option<String>,
     /// The device or interface.
     pub domain: Option<String>,
-    /// What is left to the provider.
+    /// The operations that the provider carries out itself.
     pub native: Native,
     /// How memory outside the segment is registered.
     pub registration: Registration,

@@ -10,7 +10,7 @@ pub const SETTINGS: &[Setting] = &[setting(
     "Time by which the smp conduit delays every frame.",
 )];
 
-/// What it asks for, in nanoseconds.
+/// The delay in nanoseconds.
 ///
 /// # Errors
 /// It is not understood.

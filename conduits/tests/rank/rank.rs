@@ -59,7 +59,7 @@ fn wait_for_the_end() -> ! {
     exit(99)
 }
 
-/// What sshd would be: runs the command in the first line of each connection, with the connection as its
+/// The part of sshd: runs the command in the first line of each connection, with the connection as its
 /// input and output.
 fn relay(address: &str) -> ! {
     let listener = std::net::TcpListener::bind(address).unwrap();
@@ -78,7 +78,7 @@ fn relay(address: &str) -> ! {
     exit(0)
 }
 
-/// What ssh would be: sends a command to the relay of a host, and passes input and output on.
+/// The part of ssh: sends a command to the relay of a host, and passes input and output on.
 fn through(port: &str, host: &str, command: &str) -> ! {
     let mut stream = std::net::TcpStream::connect(format!("{host}:{port}")).unwrap();
     stream.write_all(format!("{command}\n").as_bytes()).unwrap();

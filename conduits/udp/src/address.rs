@@ -5,7 +5,7 @@ use gasnet_sys::network::{Interface, interfaces};
 use gasnet_wire::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What ranks tell each other before the first datagram.
+/// The data that ranks exchange before the first datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RankAddress {
     pub(crate) address: SocketAddr,

@@ -16,8 +16,8 @@ const CLASS_BYTES: [usize; 6] = [
     16384 + HEAD_BYTES,
     MAX_FRAME_BYTES,
 ];
-/// Free buffers kept of each size: of the smaller ones about as many as a peer fills before they are handled.
-/// What is not kept goes back to the system, and costs a page fault when it is needed again.
+/// Free buffers kept of each size: of the smaller ones about as many as a peer fills before they are
+/// handled. Other free buffers go back to the system, and cost a page fault when they are needed again.
 const KEPT_BUFFERS_BY_CLASS: [usize; CLASS_BYTES.len()] = [256, 256, 256, 256, 16, 8];
 const ALIGN_BYTES: usize = 64;
 

@@ -29,14 +29,14 @@ const MAX_CONNECTED_SOCKETS: usize = 64;
 /// One in this many glances reads the clock and handles timers.
 const GLANCES_PER_CLOCK_READ: u32 = 16;
 
-/// What may keep ranks from hearing each other.
+/// Advice for ranks that do not hear each other.
 const FIREWALL: &str = ". If a firewall drops UDP between the hosts, let it pass to the ports of the ranks; GASNET_UDP_PORTS=LOW-HIGH \
                         restricts these to a range";
 
 /// How long, in nanoseconds, the system of a peer's host may take to answer an inquiry.
 const INQUIRY_TIMEOUT_NS: Time = 2_000_000_000;
 
-/// What all links have in common.
+/// The parameters that all links share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// Bytes of messages that may wait on each channel of a link.

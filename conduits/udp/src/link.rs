@@ -303,7 +303,7 @@ pub struct Link {
     /// Number of the first in `chunks`.
     chunk_base: u64,
     lost: VecDeque<u64>,
-    /// What chunks are parts of: a chunk that is not done keeps its frame or its stream here.
+    /// The frames and streams that chunks are parts of. An entry stays until all of its chunks are done.
     frames: Slab<Outgoing>,
     streams: Slab<Stream>,
     /// Streams with bytes that are not in chunks.
@@ -440,8 +440,7 @@ impl Link {
         }
     }
 
-    /// When the peer left in order, if it has. What it had not done by then is never done: such puts and gets
-    /// never complete.
+    /// When the peer left in order, if it has. Operations that it had not served by then never complete.
     pub fn left_at(&self) -> Option<Time> {
         match self.state {
             PeerState::Left(at) => Some(at),

@@ -43,7 +43,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// What they ask for.
+/// The values of the settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Faults in datagrams.

@@ -23,7 +23,7 @@ const SWEEP_NS: u64 = NS_PER_MS / 4;
 /// The least bytes that any sender may have under way.
 const MIN_SHARE_BYTES: u64 = 2 << 10;
 
-/// What each of `senders` may have under way without a request, to a rank with this much room.
+/// Bytes that each of `senders` may have in flight without a request, to a rank with this much room.
 pub fn first(room: u64, senders: u64) -> u64 {
     match senders {
         0 | 1 => room,
@@ -59,7 +59,7 @@ impl Shares {
         }
     }
 
-    /// What a peer may have under way; 0: its first share.
+    /// Bytes that a peer may have in flight; 0: its first share.
     #[inline]
     pub fn of(&mut self, now: Time, peer: u32) -> u64 {
         if self.senders.is_empty() {

@@ -48,7 +48,7 @@ const TRIAL_BYTES: usize = 8 + SECRET_BYTES + 6;
 /// The sizes of datagrams, small and large.
 const SIZES: [usize; 2] = [LEAST_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES];
 
-/// What a host offers; nothing but the first rank of a host does.
+/// The addresses that a host offers, and its secret. The first rank of a host makes the offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Offer {
     secret: [u8; SECRET_BYTES],
@@ -131,12 +131,12 @@ impl Datagram {
 /// The path between two hosts: another host, the number of an own address, and of one of the other's.
 type Path = (u32, u8, u8);
 
-/// What is known of a path: a question came, small and large datagrams went and came back.
+/// Results for a path: a question arrived; an answer to a small datagram arrived; an answer to a large one.
 const HEARD: u8 = 1;
 const SMALL: u8 = 2;
 const LARGE: u8 = 4;
 
-/// What a host has found.
+/// The results of a host.
 type Findings = BTreeMap<Path, u8>;
 
 fn encode_findings(findings: &Findings) -> Vec<u8> {
@@ -170,7 +170,7 @@ struct Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// What is known of the path between an address of a host and one of another, by either of them.
+    /// The results of both hosts for the path between two of their addresses.
     fn path(&self, (one, a): (usize, usize), (other, b): (usize, usize)) -> u8 {
         let of = |host: usize, path: Path| self.findings[host].get(&path).copied().unwrap_or(0);
         of(one, (other as u32, a as u8, b as u8)) | of(other, (one as u32, b as u8, a as u8))
@@ -308,7 +308,7 @@ impl Leader {
         if datagram.question {
             self.know(path, HEARD);
             let answer = Datagram { question: false, secret: sender.secret, host: self.host, ..datagram };
-            // What is not sent is asked for again.
+            // An answer that is lost is asked for again.
             let _ = socket.send_to(&answer.encode(bytes.len()), from);
         } else {
             self.know(path, if bytes.len() == MIN_DATAGRAM_BYTES { LARGE } else { SMALL });
@@ -377,7 +377,7 @@ impl Leader {
     }
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chosen {
     /// The address of this host.

@@ -108,7 +108,7 @@ pub struct Header {
     pub kind: PacketKind,
     /// [`REPLY`], [`ACK_NOW`], [`ACK`], [`WANTS`].
     pub flags: u8,
-    /// What the peer may have under way.
+    /// Bytes that the peer may have in flight, as a code.
     pub share: u8,
     /// The sending rank.
     pub sender: u32,
@@ -372,8 +372,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is written can be read, with every length of payload that the kind allows, and with no other
-        /// length.
+        /// Every header that is written can be read, with every length of payload that its kind allows, and
+        /// with no other length.
         #[test]
         fn what_is_written_is_read(header in any_header(), len in 0u32..600) {
             let header = Header { len, at: header.at % 1000, ..header };

@@ -388,7 +388,7 @@ fn a_narrower_path_is_noticed() {
     pair.wire.mtu = 1472;
     pair.ends[0].link.put(0, 4 << 20, 0, 2);
     assert!(pair.run(10 * SECOND, |p| p.ends[0].link.suspects_path()));
-    // What the socket does then.
+    // The socket then lets the system fragment datagrams, so that all sizes pass.
     pair.wire.mtu = 65507;
     assert!(pair.run(10 * SECOND, |p| p.ends[0].memory.completed.len() == 2));
 }
@@ -495,8 +495,8 @@ fn who_was_stopped_blames_nobody() {
     }
 }
 
-/// What a peer has not done when it leaves is not done: no put or get is complete, nothing starts, and no
-/// data is made up.
+/// Operations that a peer has not served when it leaves never complete: no put or get is complete, nothing
+/// starts, and no data is made up.
 #[test]
 fn what_is_outstanding_with_who_leaves_never_completes() {
     let mut pair = Pair::new(10, Wire::default(), 1 << 20, 1 << 20);
@@ -613,7 +613,7 @@ fn sweep() {
     insta::assert_snapshot!(table);
 }
 
-/// What one rank's socket holds, and how fast the rank takes from it.
+/// The contents of one rank's socket, and the speed at which the rank reads from it.
 struct Receiver {
     links: Vec<Link>,
     shares: Shares,
@@ -627,7 +627,7 @@ struct Receiver {
     credit: usize,
 }
 
-/// What the kernel needs for a datagram: the next power of two, beside its own.
+/// Memory that the kernel needs for a datagram: the next power of two, and its own bookkeeping.
 fn memory_of(datagram: &[u8]) -> u64 {
     (datagram.len() as u64 + 320).next_power_of_two() + 256
 }

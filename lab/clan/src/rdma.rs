@@ -26,9 +26,10 @@
 //! and a little longer (`schedule.rs`); to an inactive one the request is followed by a kick (`activity.rs`),
 //! which may wake the engine's thread.
 //!
-//! What goes another way overtakes: a store of an [`Aperture`](crate::Aperture) is seen before requests that
-//! were made earlier. To publish what a queue writes, use an immediate of that queue. The other way round,
-//! requests come after stores whose aperture was [flushed](crate::Aperture::flush).
+//! Operations outside of the queue may overtake it: a store through an [`Aperture`](crate::Aperture) is
+//! seen before requests that were made earlier. To publish data that a queue writes, use an immediate of
+//! that queue. In the other direction, requests take effect after stores whose aperture was
+//! [flushed](crate::Aperture::flush).
 //!
 //! # Faults
 //! A request that is refused breaks its queue: no later one is carried out, and their results are that of the

@@ -14,10 +14,11 @@
 //!
 //! # Rules
 //! - Handlers of one `Upcalls` never run at the same time, and do not nest.
-//! - While the program [holds](Upcalls::hold) upcalls none runs. What came meanwhile is called by the thread
-//!   that ends the last hold, before it goes on. To hold and to release costs a change of a word each.
-//! - A number is taken once: by an upcall, or by [`Notification::take`]. What is not taken when a number is
-//!   disarmed stays pending there.
+//! - While the program [holds](Upcalls::hold) upcalls none runs. Calls that became due meanwhile are made
+//!   by the thread that ends the last hold, before it goes on. To hold and to release costs a change of a
+//!   word each.
+//! - A number is taken once: by an upcall, or by [`Notification::take`]. Notifications that are not taken
+//!   when a number is disarmed stay pending.
 //!
 //! # Waking
 //! The thread sleeps at a word in the segment, which ranks that share memory look at when they have raised a

@@ -61,8 +61,8 @@
 //! Descriptors are values, which nobody can change after posting, and are not registered. Memory that the
 //! program gave away as a vector is addressed from 0 on, and read and written by [`Nic::read`] and
 //! [`Nic::write`]: a peer may write to it at any time. A post that its completion queue has no place for is
-//! refused, so no completion is lost. What a rank takes in, it takes in whenever it polls; what it has to
-//! send beyond a first answer leaves when its program calls this crate.
+//! refused, so no completion is lost. A rank receives whenever it polls. It sends the first part of an
+//! answer then too; the rest leaves when its program calls this crate.
 //!
 //! After V. Innocente and Adewale's survey of VIA, and chapter 5 of D. Riddoch, "Low Latency Distributed
 //! Computing", Cambridge 2002.

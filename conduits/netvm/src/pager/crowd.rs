@@ -274,7 +274,7 @@ impl Carrier for WireEnd {
 
 // ---- ranks
 
-/// What a rank has.
+/// The memory and the settings of a rank.
 #[derive(Debug, Clone, Copy)]
 struct Means {
     pages: u64,
@@ -539,7 +539,7 @@ fn gms_07_read_ahead_shares_the_latency_of_a_window() {
     assert!(pages.is_sorted_by(|a, b| a > b), "{pages:?}");
 }
 
-/// What a donor answers to a message of rank 1.
+/// The answers of a donor to a message of rank 1.
 fn answers(donor: &mut Member, wire: &Mutex<Network>, message: Option<Message>) -> Vec<Message> {
     let now = {
         let mut wire = lock(wire);

@@ -61,7 +61,7 @@ enum Move {
     Out(Vec<(u64, Ppn)>),
 }
 
-/// What has become of pages that are written out.
+/// The result of writing pages out.
 enum Written {
     Done,
     Later,
@@ -112,7 +112,7 @@ pub(super) struct PagerEngine {
 /// The parts that start empty.
 #[derive(Default)]
 pub(super) struct Parts {
-    /// What is being handled.
+    /// Work in progress.
     commands: VecDeque<Command>,
     faults: Vec<Fault>,
     out: Vec<HostAction>,

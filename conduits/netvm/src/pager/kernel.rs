@@ -1,4 +1,5 @@
-//! What a pager asks of the kernel for its segment: the rest of it decides, and tests run it on a model.
+//! The pager's system calls for its segment. The rest of the pager makes decisions only, and tests run it
+//! on a model of this module.
 #![expect(unsafe_code, reason = "system calls on a mapping")]
 
 use std::io;

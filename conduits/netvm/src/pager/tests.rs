@@ -33,7 +33,7 @@ fn pager(segment: u64, budget: u64) -> Pager {
     pager_on(Kind::File, segment, budget)
 }
 
-/// What is behind a segment.
+/// The store behind a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A file.
@@ -532,7 +532,7 @@ fn gms_08_bytes_beside_an_overwritten_range_stay(kind: Kind) {
     (0..SEGMENT / 8).for_each(|at| pager.store(at, at + 1));
     pager.advise(3 * PAGE_BYTES + 8..6 * PAGE_BYTES + 16, Advice::Overwrite);
     pager.advise(7 * PAGE_BYTES..7 * PAGE_BYTES, Advice::Overwrite);
-    // What is written after the call stays, whatever the pager still does.
+    // A value written after the call stays, whatever the pager still does.
     pager.store(4 * WORDS + 5, 7);
     for at in 0..20 * WORDS {
         match (at / WORDS, pager.load(at)) {

@@ -121,7 +121,7 @@ impl Batch {
     }
 }
 
-/// What to send next.
+/// The next datagram to send.
 enum Next {
     Control { kind: PacketKind, pad: usize },
     Again(u64),
@@ -157,7 +157,7 @@ impl Link {
         }
     }
 
-    /// What is sent next, and its size.
+    /// The next datagram to send, and its size.
     fn next(&mut self, now: Time, batch: &Batch) -> Option<(Next, usize)> {
         // Every packet carries an acknowledgement, as long as no packet is missing.
         let more = !self.lost.is_empty() || self.has_new();

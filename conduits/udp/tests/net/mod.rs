@@ -29,7 +29,7 @@ impl Rng {
     }
 }
 
-/// What a rank has: a segment, own memory (addresses are indices), and what arrived.
+/// The memory of a rank: a segment, own memory (addresses are indices), and the frames that arrived.
 #[derive(Default)]
 pub struct Memory {
     pub segment: Vec<u8>,
@@ -72,7 +72,7 @@ impl World for Memory {
     }
 }
 
-/// What a wire does to datagrams; shares in parts of 10 000.
+/// Faults of a wire; shares in parts of 10 000.
 #[derive(Debug, Clone, Copy)]
 pub struct Wire {
     pub one_way: u64,

@@ -31,7 +31,7 @@ pub(crate) struct Page(pub(crate) [u8; PAGE_BYTES as usize]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Tag(pub(super) usize);
 
-/// What has become of a read or write.
+/// The state of a read or write after its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begun {
     /// It is over.

@@ -45,9 +45,9 @@
 //!
 //! 1. A slot has at most one page, and is given to another page only when no transfer uses it.
 //! 2. A page counts as written when the donor's NIC has reported that its bytes are in place (hazard 13).
-//! 3. The borrower keeps a checksum of each page at a peer, and compares it before the page is used. What is
-//!    not what was written is never given out: in safe mode the file's copy is, otherwise it is an error that
-//!    names the page and the donor.
+//! 3. The borrower keeps a checksum of each page at a peer, and compares it before the page is used. Bytes
+//!    other than those that were written are never used: in safe mode the file's copy takes their place,
+//!    otherwise an error names the page and the donor.
 //! 4. A batch that was returned is not used again before it is granted again: then it has another key, and
 //!    the donor's NIC refuses the old one.
 
@@ -95,7 +95,7 @@ pub(crate) struct Remote {
     pub(crate) slot: u64,
 }
 
-/// What the carrier reports.
+/// A report of the carrier.
 #[derive(Debug)]
 pub(crate) enum Report {
     /// A transfer is over. False: it was refused, or its donor is gone.
@@ -104,7 +104,7 @@ pub(crate) enum Report {
     Told(u32, Message),
 }
 
-/// What moves pages and messages. No call waits: what has no room yet is kept in a list.
+/// The transport of pages and messages. No call waits: work that has no room yet is kept in a list.
 pub(crate) trait Carrier: Send {
     /// Number of trays.
     fn trays(&self) -> usize;
@@ -118,7 +118,7 @@ pub(crate) trait Carrier: Send {
     fn read(&mut self, to: Buffer, from: Remote);
     /// Sends a message. Those to one rank arrive in order.
     fn send(&mut self, to: u32, message: Message);
-    /// What has happened since.
+    /// The next event since the last call.
     fn next(&mut self) -> Option<Report>;
     /// Does work for what is under way. Returns whether a read will probably end sooner than a thread sleeps
     /// and wakes.
@@ -146,7 +146,7 @@ pub(crate) struct Offering {
     pub(crate) to: Vec<u32>,
 }
 
-/// What a rank tells its store, and what the store reports, without a wait.
+/// Messages between a rank and its store, which neither waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     offering: OnceLock<Offering>,
@@ -252,7 +252,7 @@ impl Batch {
     }
 }
 
-/// What a donor has said.
+/// The state of a donor, by its messages.
 #[derive(Debug, Clone, Copy)]
 struct Donor {
     free: u32,

@@ -59,7 +59,7 @@ impl Net {
         self.drawn
     }
 
-    /// What a rank offers to others.
+    /// The memory that a rank offers to others.
     pub(in crate::pager) fn offering(&mut self, rank: u32, batches: u32, to: Vec<u32>) -> Offering {
         Offering { at: 0, keys: (0..batches).map(|batch| self.renew(rank, batch)).collect(), to }
     }

@@ -263,7 +263,7 @@ fn death(seed: u64, safe: bool) {
             assert!(errors.iter().any(|e| e.starts_with(&named)), "seed {seed}, page {page}: {errors:?}");
         }
     }
-    // What is written anew is there again.
+    // New values that are written can be read again.
     for _ in 0..50 {
         peers[0].write(&mut random);
         while !peers[0].pending.is_empty() {
