@@ -129,7 +129,7 @@ pub struct Library {
     pub abi: c_uint,
     /// Its name.
     pub name: *const c_char,
-    /// What its files were compiled for.
+    /// The records of its files: the environment that each was compiled for.
     pub object_begin: *const Object,
     /// End of the files.
     pub object_end: *const Object,

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering::*, fence};
 
-/// What the emitted `main` calls.
+/// Called by the emitted `main`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> c_int {
     // SAFETY: emitted C passes what `main` got and the image it describes.

@@ -22,7 +22,7 @@ impl Upc {
         self.core.abort_about(subject.unwrap_or(&text), &text)
     }
 
-    /// What settings ask for before a thread fails, to find out why.
+    /// Carries out the settings for a thread that fails: freeze for a debugger, abort.
     fn before_the_end(&self, text: &str) {
         let frozen = crate::debugger::wanted("GASNET_FREEZE_ON_ERROR");
         if frozen || self.settings.abort {

@@ -10,7 +10,7 @@ use crate::state::Upc;
 use gasnet_sys::signals::{FAULTS, Fault, on_fault, signal_name};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What settings ask for at a fault; read beforehand, because a handler must not.
+/// The values of settings about faults; read beforehand, because a handler must not read the environment.
 static BACKTRACE: AtomicBool = AtomicBool::new(false);
 static FREEZE: AtomicBool = AtomicBool::new(false);
 
@@ -28,7 +28,7 @@ pub fn arm(upc: &Upc) {
     FAULTS.into_iter().for_each(|signal| on_fault(signal, say));
 }
 
-/// What is wrong with the pointer-to-shared that this is the address of, if it is the address of one.
+/// The mistake in a pointer-to-shared, if `address` is the address that it stands for.
 fn fault_of(upc: &Upc, address: usize) -> Option<String> {
     let near = upc.core.near_segments();
     let distance = (address as u64).wrapping_sub(near.base as u64);

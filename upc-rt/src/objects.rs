@@ -99,7 +99,7 @@ pub unsafe fn variables<'a>(
     all
 }
 
-/// What the program asked for when it allocated an object. It takes the last bytes of the object's block.
+/// The parameters of an object's allocation. They take the last bytes of the object's block.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Label {
@@ -155,7 +155,7 @@ impl Freed {
     }
 }
 
-/// What [`Upc::keep_freed`] has found at the place of an object that is to be freed.
+/// The result of [`Upc::keep_freed`] for an object that is to be freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FreedObject {
     /// It was freed before.
@@ -189,7 +189,7 @@ impl Object<'_> {
     }
 }
 
-/// What it is, for a message.
+/// The object in words, for a message.
 impl fmt::Display for Object<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.name, self.spread) {
@@ -205,7 +205,7 @@ impl fmt::Display for Object<'_> {
 }
 
 impl Upc {
-    /// What an object of `bytes` bytes takes of the heap, with its label if it gets one.
+    /// The bytes of the heap that an object of `bytes` bytes takes, with its label if it gets one.
     pub fn with_label(&self, bytes: u64) -> u64 {
         if self.sanitized() { bytes.saturating_add(Label::BYTES) } else { bytes }
     }

@@ -35,7 +35,7 @@ thread_local! {
     static CHECKED: Cell<(u64, u64, u64)> = const { Cell::new((0, 0, 0)) };
 }
 
-/// What the checks found about an object on one near thread.
+/// The last object on a near thread that the checks have found valid.
 #[derive(Clone, Copy)]
 struct CheckedObject {
     t: u64,
@@ -184,7 +184,7 @@ impl Upc {
         }
     }
 
-    /// What is wrong with an access, said of the object that is the nearest.
+    /// The message about an invalid access, with the nearest object.
     #[cold]
     fn complaint(&self, what: &str, Span { t, o, n }: Span, object: Option<Object<'_>>) -> String {
         if o < STATICS_OFFSET && object.is_none() {

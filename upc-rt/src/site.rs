@@ -19,7 +19,7 @@ impl Site {
         self.line.store(line, Relaxed);
     }
 
-    /// What was set last; null at first.
+    /// The place that was set last; null at first.
     pub fn get(&self) -> (*const c_char, c_int) {
         (self.file.load(Relaxed), self.line.load(Relaxed))
     }

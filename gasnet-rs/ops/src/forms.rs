@@ -1,4 +1,4 @@
-//! What columns of the table say.
+//! The types of the table's columns.
 
 use crate::word::WordType;
 
@@ -28,7 +28,7 @@ pub enum Operand {
     MinusOne,
 }
 
-/// How a processor does an operation on integers. What it has no instruction for is a loop over a
+/// The processor's instruction for an operation on integers. Operations without one are a loop over a
 /// compare-and-swap, as are the arithmetic operations on floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction {

@@ -1,4 +1,4 @@
-//! What can be done to a word of memory: one table for the core, networks, NICs and interfaces.
+//! Atomic operations on words: one table for the core, networks, NICs and interfaces.
 //!
 //! The table is the call of `word_operations!` in `table.rs`. A row has everything that somebody knows about
 //! an operation: its number in messages, the types that it is defined on, what it computes, the instruction
@@ -28,9 +28,9 @@ pub use word::WordType;
 /// A function on a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operation {
-    /// What is done.
+    /// The function.
     pub function: Function,
-    /// To what.
+    /// The type of the word.
     pub word: WordType,
 }
 

@@ -5,7 +5,7 @@ use crate::forms::Operand::{A, B, MinusA, MinusOne, Nothing, One};
 use crate::forms::{Fabric, Instruction, Operand, Types};
 use crate::word::{Number, WordType, with_number};
 
-/// What is known about a function, beside what it computes.
+/// The properties of a function, beside the value that it computes.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// The number of its operands.
@@ -128,7 +128,7 @@ macro_rules! word_operations {
             fabric: $fabric:expr,
         }
     )*) => {
-        /// What is done to a word; `a` and `b` are the operands. Every operation yields the word's old value.
+        /// A function on a word; `a` and `b` are the operands. Every operation yields the word's old value.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Function {
@@ -152,7 +152,7 @@ macro_rules! word_operations {
             /// All of them, in the order of their numbers.
             pub const ALL: [Function; [$($number),*].len()] = [$(Function::$name),*];
 
-            /// What is known about it.
+            /// Its row.
             #[inline]
             pub const fn row(self) -> &'static Row {
                 const { &ROWS }.split_at(self as usize).1.first().expect("numbers are places in the table")

@@ -176,7 +176,7 @@ fn vectors_are_combined_word_by_word() {
     assert_eq!(run(Min, U32, &words(&[-1]), &words(&[3])), words(&[3]));
     assert_eq!(run(Max, F64, &1.5f64.to_ne_bytes(), &2.5f64.to_ne_bytes()), 2.5f64.to_ne_bytes());
     assert_eq!(run(Xor, U64, &[0xff; 8], &[0x0f; 8]), [0xf0; 8]);
-    // What does not combine changes nothing, and neither do bytes that are no word.
+    // Functions that do not combine change nothing, and neither do bytes at the end that are no word.
     assert_eq!(run(Set, U64, &[1; 8], &[2; 8]), [1; 8]);
     assert_eq!(run(And, F32, &[1; 4], &[2; 4]), [1; 4]);
     assert_eq!(run(Or, U32, &[1; 7], &[2; 7]), [3, 3, 3, 3, 1, 1, 1]);

@@ -38,8 +38,8 @@
 //! # Invariants
 //!
 //! 1. No call of a safe function, whatever its arguments, can break the memory safety of this process.
-//! 2. What runs between fork and exec makes system calls only: it allocates nothing and takes no lock, which
-//!    another thread might have held.
+//! 2. Code that runs between fork and exec makes system calls only: it allocates nothing and takes no lock,
+//!    which another thread might have held.
 //! 3. The crate has no state of its own (but for Miri, `stand_in.rs`), and depends on no other crate
 //!    of the workspace.
 //!

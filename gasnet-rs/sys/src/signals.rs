@@ -124,7 +124,7 @@ pub struct Fault {
     pub address: Option<usize>,
 }
 
-/// What is called at a fault of each of [`FAULTS`], in order.
+/// The functions to call at a fault of each of [`FAULTS`], in order.
 static HOOKS: [[AtomicPtr<()>; HOOKS_PER_FAULT]; FAULTS.len()] =
     [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; HOOKS_PER_FAULT] }; FAULTS.len()];
 /// More than there are parts of the runtime that ask.

@@ -40,7 +40,7 @@ struct All {
     /// The numbers of files, by descriptor. Those of closed descriptors stay until the system uses them
     /// again.
     files: BTreeMap<RawFd, usize>,
-    /// What was written by system calls, by number of a file.
+    /// Bytes written by system calls, by number of a file.
     written: Vec<Vec<u8>>,
     memory: Vec<Memory>,
 }

@@ -127,8 +127,8 @@ pub enum ToMonitor {
     Attached,
     /// The process has taken up its place as a rank (sent by the launcher's own start-up code).
     Joined,
-    /// What a thread of this rank is blocked in, when asked; true if it speaks up by itself because the wait
-    /// takes so long.
+    /// The wait that a thread of this rank is in: the answer to a question; true if the thread reports by
+    /// itself because the wait takes so long.
     Blocked(bool, Blocked),
     /// The same unasked, again and again as long as the wait lasts and nothing happens; the number of the
     /// wait in this rank.
@@ -168,7 +168,7 @@ pub struct Blocked {
     pub seconds: u64,
     /// Where in the program; empty if unknown.
     pub place: String,
-    /// What it is for.
+    /// The purpose of the wait.
     pub what: String,
     /// Only other ranks can end it.
     pub for_others: bool,

@@ -11,9 +11,9 @@ use crate::Error;
 pub struct Setting {
     /// Name of the environment variable.
     pub name: &'static str,
-    /// What it takes, and the default.
+    /// The values that it accepts, and the default.
     pub values: &'static str,
-    /// What it does.
+    /// Its effect.
     pub meaning: &'static str,
 }
 
@@ -180,8 +180,8 @@ impl Config {
     }
 }
 
-/// Reads the settings of one table. What is empty is as good as unset; what is not understood is refused with
-/// what the row says it takes.
+/// Reads the settings of one table. An empty value counts as unset. A value that is not understood is
+/// refused, with the values that the row lists.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     rows: &'static [Setting],
@@ -194,8 +194,7 @@ impl core::fmt::Debug for Reader<'_> {
     }
 }
 
-/// A variable. What is no UTF-8 is understood by nothing, and refused like other nonsense rather than taken
-/// for unset.
+/// A variable. A value that is no UTF-8 is refused like any other invalid value, and not taken for unset.
 fn variable(name: &str) -> Option<String> {
     Some(std::env::var_os(name)?.to_string_lossy().into_owned())
 }
@@ -211,12 +210,12 @@ impl<'a> Reader<'a> {
         Reader { rows, get: &variable }
     }
 
-    /// What was said, as it is.
+    /// The value as it was given.
     pub fn text(&self, name: &str) -> Option<String> {
         (self.get)(name).map(|v| v.trim().to_string()).filter(|v| !v.is_empty())
     }
 
-    /// What was said, as `parse` understands it.
+    /// The value as `parse` understands it.
     ///
     /// # Errors
     /// It does not.
@@ -371,8 +370,8 @@ pub fn unknown_names(
         .filter(|n| !known.clone().any(|s| s.name == n))
         .filter_map(|n| {
             let (prefix, own) = prefix(&n)?;
-            // What both begin with says nothing; a third of the rest may differ, and two letters that changed
-            // places.
+            // The common prefix does not count. A third of the rest may differ, or two letters may have
+            // changed places.
             let third = (n.len() - prefix.len()) / 3;
             let most = if own { third.clamp(2, 3) } else { third.clamp(1, 2) };
             let far = |s: &&Setting| strsim::osa_distance(s.name, &n);

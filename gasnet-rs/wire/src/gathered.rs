@@ -1,4 +1,4 @@
-//! What all ranks gave to an exchange, and what follows from it.
+//! The contributions of all ranks to an exchange, and values derived from them.
 //!
 //! Usually a process has one rank. Where it has thousands (simulations), they share one [`Gathered`] for each
 //! exchange, and what each of them needs of it: the first one makes it ([`Gathered::derive`]).
@@ -7,7 +7,7 @@ use crate::{Error, RankId};
 use core::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What each rank gave to one exchange.
+/// The contributions of all ranks to one exchange.
 #[derive(Debug)]
 pub struct Gathered {
     bytes: Box<[u8]>,
@@ -40,20 +40,21 @@ impl Gathered {
         self.ends.len()
     }
 
-    /// What a rank gave; nothing for ranks that there are not.
+    /// The contribution of a rank; empty for ranks that do not exist.
     pub fn of(&self, rank: RankId) -> &[u8] {
         let at = rank.0 as usize;
         let begin = at.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(0));
         self.ends.get(at).map_or(&[], |end| &self.bytes[begin..*end])
     }
 
-    /// What each rank gave, by rank.
+    /// The contributions of all ranks, in order.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
     }
 
-    /// What follows from it for every rank alike: made by the first rank that asks for a `T`.
+    /// A value that is derived from the contributions and is the same for every rank. The first rank that
+    /// asks for a `T` makes it.
     ///
     /// # Errors
     /// Those of `make`; the next rank tries again.

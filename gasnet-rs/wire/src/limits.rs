@@ -1,10 +1,10 @@
-//! What the system refuses because of a limit, in words that say which and what can be done.
+//! Messages about memory that the system refuses because of a limit: the limit, and a remedy.
 
 use crate::Error;
 use gasnet_sys::limits::{Limited, limit};
 use std::io;
 
-/// What can be done where a limit leaves too little memory.
+/// The remedy where a limit leaves too little memory.
 const SMALLER: &str = "raise it, or make segments smaller with GASNET_MAX_SEGSIZE";
 
 /// Whether addresses or files of this process have a limit.

@@ -29,7 +29,7 @@ pub struct Neighbourhood {
     all: Arc<Everybody>,
 }
 
-/// What all ranks see alike.
+/// The part of the tables that is the same on all ranks.
 #[derive(Debug)]
 struct Everybody {
     /// Number of the neighbourhood of every rank, and the lowest rank of each neighbourhood, ascending.

@@ -56,7 +56,7 @@ fn magnitude(text: &str) -> (Magnitude, &str) {
     }
 }
 
-/// What one unit named by `rest` is worth.
+/// The number of bytes that the unit at the start of `rest` stands for.
 fn scale(rest: &str, multiplier: u64) -> u64 {
     if multiplier == 0 {
         return 1;

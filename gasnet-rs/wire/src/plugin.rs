@@ -41,7 +41,8 @@ pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 pub const ABI: u32 = 8;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
-/// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
+/// The type of [`ENTRY`], which opens the conduit. Result 1: done; 0: these ranks need none; -1: an error
+/// was said.
 pub type Entry = unsafe extern "C" fn(*const OpenTable, *mut ConduitTable, *const Sayer) -> i32;
 
 type Object = *mut c_void;
@@ -214,7 +215,7 @@ pub struct ConduitTable {
     end: unsafe extern "C" fn(Object),
 }
 
-/// What the object of an exported conduit is.
+/// The object of an exported conduit.
 struct Exported {
     conduit: Box<dyn Conduit>,
     /// Names of waits that came across.

@@ -52,7 +52,7 @@ pub struct Move {
     pub raise: u32,
 }
 
-/// What a NIC does.
+/// Kinds of a NIC's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// Raise an event of its own.
@@ -69,11 +69,11 @@ pub enum What {
 pub struct Command {
     /// At once, or when. The source is read when it is carried out.
     pub when: Option<Trigger>,
-    /// What is to be done.
+    /// The work to do.
     pub what: What,
 }
 
-/// Within what a NIC's work stays.
+/// The bounds that a command is checked against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Ranks of the job.

@@ -49,12 +49,13 @@ pub(crate) struct Left {
     pub(crate) count: AtomicU64,
 }
 
-/// What a rank tells the others of its host.
+/// The words of a rank that the other ranks of its host read.
 #[repr(C, align(128))]
 pub(crate) struct RankBlock {
     /// The barrier of the neighbourhood that this rank leads.
     pub(crate) barrier: CentralBarrier,
-    /// What that neighbourhood says in the barrier among leaders, once all of it has arrived; else 0.
+    /// The contribution of that neighbourhood to the barrier among leaders, once all of it has arrived;
+    /// else 0.
     pub(crate) gathered: AtomicU64,
     /// When it left, in milliseconds of the host's clock; 0 while it is there.
     pub(crate) left_at: AtomicU64,

@@ -29,7 +29,7 @@ fn place(number: u32) -> (usize, usize) {
     (chunk, i - (FIRST_CHUNK_ENTRIES << chunk))
 }
 
-/// What can lie in the table.
+/// An entry of the table.
 pub trait Slot {
     /// An entry that was never taken.
     fn new() -> Self;

@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Opens the conduit that was chosen for a job; `Ok(None)` if the ranks of this host need none.
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
-/// What the layer above says of itself when it starts a wire.
+/// The messages and the shared memory that the layer above declares when it starts a wire.
 pub struct AboveSays<'a> {
     /// Its messages, by their numbers.
     pub messages: &'a [(RangeInclusive<u8>, Served)],
@@ -279,8 +279,9 @@ impl Wire {
     }
 }
 
-/// What the ranks of a neighbourhood share beside segments: links between them, and the memory of the layer
-/// above. It lies in the host's memory from `offset` on, which is behind it afterwards.
+/// Maps the memory that the ranks of a neighbourhood share beside segments: links between them, and the
+/// memory of the layer above. It begins at `offset` in the host's memory; `offset` is then moved to its
+/// end.
 fn map_shared(
     boot: &Boot,
     neighbourhood: &Neighbourhood,

@@ -279,7 +279,7 @@ fn first_step(policy: WaitPolicy) -> u32 {
     if spin { 0 } else { policy.spins }
 }
 
-/// What the monitor was told about a wait.
+/// The last note to the monitor about a wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Told {
     /// Time of the next note, in seconds of the host's clock.

@@ -225,7 +225,7 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
     answers
 }
 
-/// What was said, without the addresses of the names of waits.
+/// The calls that were recorded, without the addresses of the names of waits.
 fn heard(said: &Mutex<Vec<String>>) -> Vec<String> {
     let strip = |line: &String| match line.strip_prefix("idle ") {
         Some(rest) => rest.rsplit_once(' ').unwrap().0.to_string(),

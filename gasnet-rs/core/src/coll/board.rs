@@ -122,7 +122,7 @@ pub(super) fn place(team: u32) -> Option<u32> {
     }
 }
 
-/// What a team remembers: the number of operations so far, and the counts of its events in each set.
+/// A team's counters: the number of operations so far, and the counts of its events in each set.
 #[derive(Debug, Default)]
 pub(crate) struct State(Mutex<EventCounts>);
 
@@ -192,7 +192,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// What docs/netvm-live.md says.
+    /// The numbers in docs/netvm-live.md are those of the code.
     #[test]
     fn bounds_are_as_documented() {
         for (size, broadcast, scatter, exchange) in
@@ -231,7 +231,7 @@ mod tests {
                 assert!(most >= at_least, "{most} bytes among {size}");
                 let others = || (0..size).filter(|m| *m != size / 2);
                 let me = size / 2;
-                // What a member that sends to all has, and what comes to it.
+                // The places of a member's blocks to all others, and of the blocks from them.
                 let mut taken: Vec<u32> = others().map(|m| places.of(size, me, m).0).collect();
                 let come: Vec<u32> = others().map(|m| places.of(size, m, me).1).collect();
                 match places {

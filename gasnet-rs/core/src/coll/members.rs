@@ -1,4 +1,4 @@
-//! What a team is made of, for those who carry out its operations.
+//! The state of a team, for the code of collective operations.
 #![expect(unsafe_code, reason = "hands out the words of a barrier by address")]
 
 use super::board::State;
@@ -13,7 +13,7 @@ use gasnet_wire::boot::MeetingPlace;
 use gasnet_wire::event::Event;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What a team is made of.
+/// The state of a team.
 pub(crate) struct Members {
     pub(crate) rank: &'static Rank,
     pub(crate) id: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Members {
     /// number.
     pub(crate) by_rank: Box<[(RankId, u32)]>,
     pub(crate) hosts: Hosts,
-    /// What it has done lately.
+    /// Its recent operations.
     pub(crate) record: Arc<Record>,
     pub(crate) barrier: Mutex<TeamBarrier>,
     /// Tickets drawn for steps that take turns, and whose turn it is.
@@ -113,7 +113,7 @@ impl Words {
         self.0.as_ptr().cast()
     }
 
-    /// What the reduction came to.
+    /// The result of the reduction.
     ///
     /// # Safety
     /// 1. Nobody uses the words any more (owed by the caller).

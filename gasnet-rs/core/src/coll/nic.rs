@@ -140,7 +140,7 @@ impl<'a> Tree<'a> {
         .await;
     }
 
-    /// What is on a page of a block of `len` bytes from its byte `first` on, from a block to another.
+    /// The transfer of those bytes of a block, from `first` to `len`, that are on page `page`.
     fn page(
         &self,
         page: usize,
@@ -245,7 +245,7 @@ struct Turn<'a> {
     /// Its number among the operations that the team's NICs carry out.
     operation: u32,
     set: usize,
-    /// What the set's events have counted so far.
+    /// The counts of the set's events so far.
     counts: Events,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Turn<'a> {
         Turn { tree, operation: operations, set, counts: sets[set] }
     }
 
-    /// What the block of so many bytes begins with that a member sends in this operation.
+    /// The word at the start of the block of `len` bytes that a member sends in this operation.
     fn word(&self, len: usize) -> u64 {
         word(self.tree.op.what.short(), self.operation, len)
     }

@@ -29,7 +29,7 @@ pub(crate) const MAX_MEMBERS: usize = (1 << MEMBER_COUNT_BITS) - 1;
 
 const _: () = assert!(2 * MEMBER_COUNT_BITS + PART_BITS <= 64);
 
-/// What a member learns when it arrives.
+/// The state of an operation as a member finds it on arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// Other members have not arrived.

@@ -93,7 +93,7 @@ mod loom_tests {
         loom::model(|| {
             let all = Arc::new((Gate::new(), Entry::new()));
             let generation = all.1.open(core::ptr::null_mut(), 1, Modes::ALL, 5);
-            // What is at the address: 1 = the region, 2 = something else, which must stay so.
+            // The memory at the address: 1 = the region, 2 = another object, which must not change.
             let (memory, returned) = (Arc::new(Word::new(1)), Arc::new(Word::new(0)));
             let nic = {
                 let (all, memory) = (all.clone(), memory.clone());

@@ -1,4 +1,4 @@
-//! What comes of an operation that its region's owner has refused.
+//! The end of an operation that its region's owner has refused.
 
 use crate::{Rank, RankId, RegionError};
 use gasnet_wire::prim::Ordering;

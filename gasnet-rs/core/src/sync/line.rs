@@ -20,7 +20,7 @@ pub(super) struct QueueWord {
     pub(super) value: u64,
 }
 
-/// What a signal found.
+/// The result of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
     /// This process must be woken, and told how many it leaves behind.

@@ -69,7 +69,7 @@ pub struct PlacedSemaphore<'r> {
 impl<'r> PlacedSemaphore<'r> {
     /// Bytes of the words at home.
     pub const BYTES: u64 = 20;
-    /// What their place is a multiple of.
+    /// Places are multiples of this.
     pub const ALIGN: u64 = 32;
 
     /// The semaphore at this place. `None`: NICs do nothing by themselves here.

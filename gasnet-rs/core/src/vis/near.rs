@@ -120,13 +120,13 @@ pub(super) unsafe fn copy(
 }
 
 impl Copy<'_> {
-    /// What is added to a remote place to give an address.
+    /// The distance from a remote place to its address here.
     #[inline(always)]
     fn shift(&self) -> usize {
         self.window.at.wrapping_sub(self.window.origin)
     }
 
-    /// What belongs to the destination, then to the source, of two things.
+    /// Orders two things: the destination's first, then the source's.
     #[inline(always)]
     fn directed<T>(&self, remote: T, local: T) -> (T, T) {
         if self.get { (local, remote) } else { (remote, local) }

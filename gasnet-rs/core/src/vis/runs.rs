@@ -39,7 +39,7 @@ pub(super) struct Listed {
     pub(super) first: *const usize,
     /// Words from one place to the next: 1, or 2 where lengths are in between.
     pub(super) words: usize,
-    /// What is added to a place to give an address here.
+    /// The distance from a place to its address here.
     pub(super) shift: usize,
 }
 

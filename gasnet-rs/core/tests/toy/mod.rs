@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A frame on its way: sender, length, bytes.
 type Parcel = (u32, usize, Box<[FrameLine]>);
 
-/// What all ranks of a job share.
+/// The state that all ranks of a job share.
 struct Net {
     /// Frames by target and channel.
     queues: Vec<[Mutex<VecDeque<Parcel>>; 2]>,

@@ -14,7 +14,7 @@ pub const MAX_ARGUMENTS: usize = 16;
 /// Largest payload of a medium message, in bytes, to any rank and with any number of arguments.
 pub const MAX_MEDIUM: usize = 65_536;
 
-/// What a message carries.
+/// Kinds of active messages, by their payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -75,7 +75,7 @@ pub(crate) const fn payload_at(nargs: usize) -> usize {
 /// The arguments of a frame, as handlers see them.
 pub(crate) type Arguments = [u32; MAX_ARGUMENTS];
 
-/// What a frame says, arguments and payload aside.
+/// The head of a frame: everything but arguments and payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameHead {
     pub(crate) kind: Kind,
@@ -144,7 +144,7 @@ impl FrameHead {
 /// Bytes of a [`PartHead`].
 pub(crate) const PART_HEAD_BYTES: usize = 16;
 
-/// What the payload of a part begins with. Little endian, u32 each.
+/// The start of the payload of a part. Little endian, u32 each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PartHead {
     /// Counts the long messages of a sender that go in parts.
@@ -196,7 +196,7 @@ mod tests {
                 args[..nargs].iter_mut().enumerate().for_each(|(i, a)| *a = 0xdead_0000 + i as u32);
                 let dst = if kind == Kind::Long { 1 << 40 } else { 0 };
                 let head = FrameHead { kind, handler: 200, nargs, len, dst, part: kind == Kind::Long };
-                // What was there before does not matter.
+                // Old contents of the buffer must not matter.
                 let mut frame = vec![0xee; payload_at(nargs)];
                 head.emit(&args[..nargs], &mut frame);
                 assert!(frame[HEAD_BYTES + 4 * nargs..].iter().all(|b| *b == 0));

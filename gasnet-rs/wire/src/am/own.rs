@@ -10,7 +10,7 @@ use crate::conduit::Channel;
 use crate::event::Refused;
 use crate::{RankId, Wire};
 
-/// What a module does about its own messages.
+/// The functions of a module for its own messages.
 #[derive(Clone, Copy)]
 pub struct Served {
     /// Serves a message that has arrived, by its number.

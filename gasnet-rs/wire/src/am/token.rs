@@ -7,7 +7,7 @@ use crate::context::{self, Inside};
 use crate::{Error, RankId, Wire};
 use core::cell::Cell;
 
-/// What a handler gets besides the token.
+/// The contents of a message, which a handler gets with the token.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Message<'a> {

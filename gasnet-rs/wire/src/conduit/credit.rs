@@ -1,5 +1,5 @@
-//! What a rank may still send to a peer, and what it owes it: for conduits whose network does not bound what
-//! is under way by itself.
+//! Credits: the room that a rank has at a peer, and the room that it has to give back. For conduits whose
+//! network does not itself bound the messages in flight.
 //!
 //! Every peer has room for [`Terms::window`] units of frames of each channel from every other rank, and a
 //! frame costs at least [`Terms::least`]. The room comes back when the frame has been handled: with whatever
@@ -24,14 +24,14 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// What a frame costs whose message is so long, in units.
+    /// The cost of a frame whose message has `units` units.
     #[inline]
     pub fn cost(self, units: usize) -> u32 {
         (units as u32).max(self.least)
     }
 }
 
-/// What is between this rank and one peer, by channel, in units.
+/// The credits between this rank and one peer, by channel, in units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Account {
     credit: [u32; 2],

@@ -1,5 +1,5 @@
-//! What a job lends to a conduit or a program on the other side: its exchange, its overseer, and what they
-//! start with.
+//! The parts of a job that a conduit or a program on the other side may use: the exchange, the overseer,
+//! and the parameters of their start.
 #![expect(unsafe_code, reason = "calls across a C border; see the parent module")]
 
 use super::{ABI, Bytes, ConduitTable, Entry, Object, Sayer, Take, answer, check, export, hear};
@@ -45,7 +45,7 @@ impl ExchangeTable {
     /// The exchange behind the table.
     ///
     /// # Safety
-    /// 1. What the table borrows outlives the result (owed by the caller).
+    /// 1. The objects that the table borrows outlive the result (owed by the caller).
     pub unsafe fn import(self) -> Box<dyn Exchange> {
         Box::new(ImportedExchange(self))
     }
@@ -104,7 +104,7 @@ impl OverseerTable {
     /// The overseer behind the table.
     ///
     /// # Safety
-    /// 1. What the table borrows outlives the result (owed by the caller).
+    /// 1. The objects that the table borrows outlive the result (owed by the caller).
     pub unsafe fn import(self) -> Box<dyn Overseer> {
         Box::new(ImportedOverseer(self))
     }
@@ -130,7 +130,7 @@ impl Overseer for ImportedOverseer {
     }
 }
 
-/// What a conduit gets to open itself with, lent for the call.
+/// The parameters with which a conduit opens itself, lent for the call.
 #[repr(C)]
 #[derive(Debug)]
 pub struct OpenTable {

@@ -46,7 +46,7 @@ const AT_INLINE: u32 = u32::MAX;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Msg {
-    /// What the receiver does with it: the layer above defines the values.
+    /// The receiver's action; the layer above defines the values.
     pub(crate) kind: u8,
     pub(crate) handler: u8,
     pub(crate) nargs: u8,
@@ -73,7 +73,7 @@ fn word_at(nargs: usize) -> usize {
     if nargs <= INLINE_ARGS - 2 { INLINE_ARGS - 2 } else { INLINE_ARGS + 14 }
 }
 
-/// What travels besides the arguments.
+/// The payload of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body {
     /// Nothing.
@@ -186,7 +186,7 @@ impl Part {
         if at + len > self.bytes {
             at = 0;
             if self.freed == self.used {
-                // What is skipped is not in flight.
+                // The bytes skipped at the end are not in flight.
                 self.freed = self.lap + self.bytes;
                 (self.lap, self.used) = (self.freed, self.freed);
             }

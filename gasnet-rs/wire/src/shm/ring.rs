@@ -257,7 +257,7 @@ mod tests {
                     Some(v) => {
                         assert_eq!(v, i * 3 + 1);
                         c.release();
-                        // What is not flushed looks like a message that is still there.
+                        // A release that is not flushed would look like a message that is still there.
                         c.flush();
                         i += 1;
                     }
