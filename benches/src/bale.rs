@@ -601,7 +601,7 @@ fn first_places(world: World, rows: &[Row]) -> Vec<u64> {
 fn advance(part: Shared<Part>, mut ready: Vec<u32>, mut taken: Vec<[u32; 2]>) {
     let world = part.world();
     let (ranks, me) = (world.size(), world.rank());
-    let mut away = vec![Vec::new(); ranks as usize];
+    let mut far = vec![Vec::new(); ranks as usize];
     let mut found = Vec::new();
     while !(ready.is_empty() && taken.is_empty()) {
         let mut rows = part.rows.lock().unwrap();
@@ -610,7 +610,7 @@ fn advance(part: Shared<Part>, mut ready: Vec<u32>, mut taken: Vec<[u32; 2]>) {
             row.left = 0;
             match (row.sum / ranks, row.sum % ranks) {
                 (at, rank) if rank == me => taken.push([at, row.step]),
-                (at, rank) => away[rank as usize].extend([at, row.step, 0]),
+                (at, rank) => far[rank as usize].extend([at, row.step, 0]),
             }
         }
         // Some at a time: looked up together, so that waits for memory overlap, and in short messages.
@@ -622,8 +622,8 @@ fn advance(part: Shared<Part>, mut ready: Vec<u32>, mut taken: Vec<[u32; 2]>) {
                 if rank == me {
                     ready.extend(losing.iter().filter(|&&at| rows[at as usize].lose(column, step)));
                 } else {
-                    away[rank as usize].extend_from_slice(&[column, step, many]);
-                    away[rank as usize].extend_from_slice(losing);
+                    far[rank as usize].extend_from_slice(&[column, step, many]);
+                    far[rank as usize].extend_from_slice(losing);
                 }
                 words = rest;
             }
@@ -631,7 +631,7 @@ fn advance(part: Shared<Part>, mut ready: Vec<u32>, mut taken: Vec<[u32; 2]>) {
         // Whoever sends may have to serve others meanwhile.
         drop(rows);
         let done = ready.is_empty() && taken.is_empty();
-        for (rank, words) in (0..).zip(&mut away) {
+        for (rank, words) in (0..).zip(&mut far) {
             if size_of_val(&words[..]) >= BATCH_BYTES || done && !words.is_empty() {
                 part.send_lent(rank, columns_are_taken, &words[..]);
                 words.clear();

@@ -269,12 +269,12 @@ impl<T: Number> Updating<'_, T> {
     fn apply(&mut self, function: Function, i: usize, value: T) {
         let (rank, at) = self.array.map.place(i);
         if !self.window.update(rank, at, function, bits(value)) {
-            self.update_away(rank, (function, at as u64, bits(value)));
+            self.update_far(rank, (function, at as u64, bits(value)));
         }
     }
 
     #[inline(never)]
-    fn update_away(&mut self, rank: u32, update: (Function, u64, u64)) {
+    fn update_far(&mut self, rank: u32, update: (Function, u64, u64)) {
         if let Some(full) = self.lanes.push(rank, update) {
             send_updates::<T>(self.array, rank, &full);
         }

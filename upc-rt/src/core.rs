@@ -206,12 +206,12 @@ impl Core {
     #[inline]
     pub fn settle(&self) {
         if self.near.mapped < self.rank.size() {
-            self.settle_away();
+            self.settle_far();
         }
     }
 
     #[cold]
-    fn settle_away(&self) {
+    fn settle_far(&self) {
         if let Some(all) = self.aggregate.get().filter(|all| all.is_unsettled()) {
             self.settle_batches(all);
         }
@@ -224,7 +224,7 @@ impl Core {
     fn settle_over(&self, t: u32, o: u64, n: u64) {
         let batched = self.aggregate.get().is_some_and(|all| all.touches(t, o, n));
         if batched || self.is_under_way(t, o, n) {
-            self.settle_away();
+            self.settle_far();
         }
     }
 
@@ -249,7 +249,7 @@ impl Core {
             None => {
                 self.settle_over(t, o, n);
                 if UNDER_WAY.with(|u| u.count.get() == MAX_WRITES_UNDER_WAY) {
-                    self.settle_away();
+                    self.settle_far();
                 }
                 // SAFETY: (1).
                 unsafe { self.rank.implicit().put(self.target("put", t, (o, n)), o, src, n as usize) };
@@ -304,7 +304,7 @@ impl Core {
     pub fn amo(&self, t: u32, o: u64, function: Function, a: u64, b: u64) -> u64 {
         self.settle();
         let operation = Operation { function, word: WordType::U64 };
-        let Some(word) = self.near_word(t, o) else { return self.amo_away(t, o, operation, a, b) };
+        let Some(word) = self.near_word(t, o) else { return self.amo_far(t, o, operation, a, b) };
         // ORDER: as documented above; the partners are the other calls of this function, and `store_word`, on
         // the same word.
         match function {
@@ -327,7 +327,7 @@ impl Core {
             Some(word) => word.store(value, Release),
             None => {
                 let set = Operation { function: Function::Set, word: WordType::U64 };
-                self.amo_away(t, o, set, value, 0);
+                self.amo_far(t, o, set, value, 0);
             }
         }
     }
@@ -342,7 +342,7 @@ impl Core {
     }
 
     #[cold]
-    fn amo_away(&self, t: u32, o: u64, operation: Operation, a: u64, b: u64) -> u64 {
+    fn amo_far(&self, t: u32, o: u64, operation: Operation, a: u64, b: u64) -> u64 {
         self.rank.atomics().apply(self.target("atomic operation", t, (o, 8)), o, operation, a, b)
     }
 

@@ -338,8 +338,8 @@ impl Upc {
         self.store_word(self.me, field!(loading), sum);
         self.meet_agreeing(&format!("dlopen: {who} is loaded"), &arguments);
         if self.me == 0 {
-            let elsewhere = |t: &u32| self.amo(*t, field!(loading), Function::Get, 0, 0) != sum;
-            if let Some(t) = (0..self.size).find(elsewhere) {
+            let differs = |t: &u32| self.amo(*t, field!(loading), Function::Get, 0, 0) != sum;
+            if let Some(t) = (0..self.size).find(differs) {
                 alone(t);
             }
             let room = bytes.saturating_add(align);

@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn installations_in_the_system_need_no_paths() {
         assert_eq!(libraries(Path::new("/usr"), false), words("-lcaf_gasnet"));
-        let elsewhere = libraries(Path::new("/opt/x"), false);
-        assert_eq!(elsewhere, words("-L/opt/x/lib -Wl,-rpath,/opt/x/lib -lcaf_gasnet"));
+        let moved = libraries(Path::new("/opt/x"), false);
+        assert_eq!(moved, words("-L/opt/x/lib -Wl,-rpath,/opt/x/lib -lcaf_gasnet"));
     }
 }

@@ -14,7 +14,7 @@ use gasnet_wire::apply::{apply, put_old};
 use gasnet_wire::bytes;
 use gasnet_wire::conduit::Channel;
 use gasnet_wire::event::{REMOTE, Refused};
-use gasnet_wire::transfer::{self, Answer, Away, MAX_PIECES, Name, Plan};
+use gasnet_wire::transfer::{self, Answer, FarAccess, MAX_PIECES, Name, Plan};
 
 /// Numbers of this module's messages among the core's own.
 pub(crate) const FIRST: u8 = PUT;
@@ -44,7 +44,7 @@ impl Rank {
     /// name.
     fn message_of_one<const N: usize>(
         &self,
-        at: &Away,
+        at: &FarAccess,
         plan: &Plan,
         handler: u8,
         args: impl FnOnce([u32; 2]) -> [u32; N],
@@ -83,7 +83,7 @@ impl Rank {
     #[inline]
     pub(crate) fn in_pieces(
         &self,
-        all: Away,
+        all: FarAccess,
         plan: Plan,
         mut send: impl FnMut([u32; 2], usize, usize, bool) -> Result<(), Refused>,
     ) -> Result<(), Refused> {
@@ -115,7 +115,7 @@ impl Rank {
     /// # Safety
     /// 1. `src` is valid for the transfer's length during the call (owed by the caller). 2. The range is in
     ///    the segment (checked).
-    pub(crate) unsafe fn ref_put(&self, put: Away, src: *const u8) -> Result<(), Refused> {
+    pub(crate) unsafe fn ref_put(&self, put: FarAccess, src: *const u8) -> Result<(), Refused> {
         let plan = Plan::message(put.peer, put.op, Answer::Done);
         self.in_pieces(put, plan, |[name, generation], done, n, immediate| {
             let at = put.offset + done as u64;
@@ -132,7 +132,7 @@ impl Rank {
     /// # Safety
     /// 1. `dst` is valid for the transfer's length and used by nobody until the op is complete (owed by the
     ///    caller).
-    pub(crate) unsafe fn ref_get(&self, get: Away, dst: *mut u8) -> Result<(), Refused> {
+    pub(crate) unsafe fn ref_get(&self, get: FarAccess, dst: *mut u8) -> Result<(), Refused> {
         let plan = Plan { at: dst, ..Plan::message(get.peer, get.op, Answer::Data) };
         self.in_pieces(get, plan, |[name, generation], done, n, immediate| {
             let at = get.offset + done as u64;
@@ -141,7 +141,7 @@ impl Rank {
         })
     }
 
-    pub(crate) fn ref_memset(&self, set: Away, value: u8) -> Result<(), Refused> {
+    pub(crate) fn ref_memset(&self, set: FarAccess, value: u8) -> Result<(), Refused> {
         let (offset, n) = (set.offset, set.len as u64);
         let plan = Plan::message(set.peer, set.op, Answer::Done);
         self.message_of_one(&set, &plan, SET, |[name, generation]| {
@@ -156,7 +156,7 @@ impl Rank {
     ///    or null (owed by the caller).
     pub(crate) unsafe fn ref_atomic(
         &self,
-        at: Away,
+        at: FarAccess,
         what: Operation,
         [a, b]: [u64; 2],
         result: *mut u8,

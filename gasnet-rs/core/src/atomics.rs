@@ -1,7 +1,7 @@
 //! Remote atomics on naturally aligned words of any rank's segment.
 //!
-//! Where the segment is mapped an operation is one instruction (or a compare-and-swap loop: min, max and
-//! floats); elsewhere the owner executes the same on its side. All are atomic with each other, wherever they
+//! On a near word an operation is one instruction (or a compare-and-swap loop: min, max and floats); on a far
+//! word the owner executes the same on its side. All are atomic with each other, wherever they
 //! come from, and with the owner's own atomic instructions on the word. Operations on floats follow the
 //! language: an addition rounds, min and max compare, and a compare-and-swap compares bits.
 #![expect(unsafe_code, reason = "views words of mapped segments as atomics")]
@@ -10,7 +10,7 @@ use crate::{Rank, RankId};
 use gasnet_wire::event::{Event, Implicit, Refused};
 use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place};
-use gasnet_wire::transfer::Away;
+use gasnet_wire::transfer::FarAccess;
 
 use gasnet_wire::apply::put_old;
 
@@ -38,14 +38,14 @@ impl Rank {
     /// Where a word is. Ends the job for an operation that there is not.
     #[inline]
     fn word_at(&self, rank: RankId, offset: u64, op: Operation) -> Place {
-        self.word_in(self.wire.segments.mapped_at(rank, offset, op.width()), rank, offset, op)
+        self.word_in(self.wire.segments.place_at(rank, offset, op.width()), rank, offset, op)
     }
 
     /// The place of a word, checked.
     #[inline(always)]
     pub(crate) fn word_in(&self, place: Option<Place>, rank: RankId, offset: u64, op: Operation) -> Place {
         let address = match place {
-            Some(Place::Here(at)) => at.addr(),
+            Some(Place::Near(at)) => at.addr(),
             _ => self.owners_address(rank, offset),
         };
         match place {
@@ -61,15 +61,15 @@ impl Rank {
 
     /// An operation on a word that was checked, and is not mapped here.
     #[cold]
-    pub(crate) fn atomic_away(&self, rank: RankId, offset: u64, op: Operation, operands: [u64; 2]) -> u64 {
+    pub(crate) fn atomic_far(&self, rank: RankId, offset: u64, op: Operation, operands: [u64; 2]) -> u64 {
         let mut old = 0u64;
         let result = (&raw mut old).cast::<u8>();
         // The low-order bytes of a value of 64 bits.
         let result = result.wrapping_add(if cfg!(target_endian = "big") { 8 - op.width() } else { 0 });
         let event = self.explicit(rank, |index| {
-            let at = Away { op: index, peer: rank, offset, len: op.width(), immediate: false };
+            let at = FarAccess { op: index, peer: rank, offset, len: op.width(), immediate: false };
             // SAFETY: `old` stays until the wait below is over; the word was checked.
-            unsafe { self.away_atomic(at, op, operands, result) }
+            unsafe { self.far_atomic(at, op, operands, result) }
         });
         // Not immediate, and so not refused.
         let event = event.unwrap_or(Event::DONE);
@@ -92,7 +92,7 @@ impl Rank {
         [a, b]: [u64; 2],
         result: *mut u8,
     ) -> bool {
-        let Place::Here(at) = self.word_at(rank, offset, op) else { return false };
+        let Place::Near(at) = self.word_at(rank, offset, op) else { return false };
         // SAFETY: inside a mapped segment and aligned.
         let old = unsafe { apply(at, op, a, b) };
         if !result.is_null() {
@@ -132,8 +132,8 @@ impl AtomicCalls<'_> {
     pub fn apply(self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
         match self.rank.word_at(rank, offset, op) {
             // SAFETY: inside a mapped segment and aligned.
-            Place::Here(at) => unsafe { apply(at, op, a, b) },
-            Place::Away => self.rank.atomic_away(rank, offset, op, [a, b]),
+            Place::Near(at) => unsafe { apply(at, op, a, b) },
+            Place::Far => self.rank.atomic_far(rank, offset, op, [a, b]),
         }
     }
 
@@ -210,9 +210,9 @@ impl AtomicCalls<'_> {
             return Ok(Event::DONE);
         }
         self.rank.explicit(rank, |index| {
-            let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
+            let at = FarAccess { op: index, peer: rank, offset, len: op.width(), immediate };
             // SAFETY: owed by the caller; the word was checked.
-            unsafe { self.rank.away_atomic(at, op, operands, result) }
+            unsafe { self.rank.far_atomic(at, op, operands, result) }
         })
     }
 
@@ -242,9 +242,9 @@ impl AtomicCalls<'_> {
             Function::Get => Implicit::Gets,
             _ => Implicit::Rmws,
         });
-        let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
+        let at = FarAccess { op: index, peer: rank, offset, len: op.width(), immediate };
         // SAFETY: owed by the caller; the word was checked.
-        unsafe { self.rank.away_atomic(at, op, operands, result) }
+        unsafe { self.rank.far_atomic(at, op, operands, result) }
     }
 
     /// Adds to a `u64` of any rank's segment, wrapping, and returns what it was. As [`AtomicCalls::apply`].
@@ -269,7 +269,7 @@ impl AtomicCalls<'_> {
     /// Sets a word of any rank, after all that was done before. One-sided; the word may change later.
     pub fn store(self, at: GlobalPtr<u64>, value: u64) {
         // The swap names a word that is not aligned, whatever the network.
-        if self.rank.all_mapped() && at.offset().is_multiple_of(size_of::<u64>() as u64) {
+        if self.rank.all_near() && at.offset().is_multiple_of(size_of::<u64>() as u64) {
             // A swap would wait for the line; a store does not.
             // ORDER: Release; pairs with the Acquire of `load`.
             fence(Ordering::Release);

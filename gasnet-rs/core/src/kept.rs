@@ -13,7 +13,7 @@ use crate::{Event, Rank, RankId};
 use gasnet_wire::bytes;
 use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place, Shared};
-use gasnet_wire::transfer::Away;
+use gasnet_wire::transfer::FarAccess;
 
 /// Accesses to kept memory: [`Rank::kept`].
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,8 @@ impl<'a> KeptCalls<'a> {
             at.offset(),
             count.checked_mul(size_of::<T>())?,
         )? {
-            Place::Here(p) => Some(p.cast()),
-            Place::Away => None,
+            Place::Near(p) => Some(p.cast()),
+            Place::Far => None,
         }
     }
 
@@ -60,14 +60,14 @@ impl<'a> KeptCalls<'a> {
         let (rank, offset, src, len) =
             (to.rank(), to.offset(), values.as_ptr().cast::<u8>(), size_of_val(values));
         match self.rank.wire.segments.whole_at(rank, offset, len) {
-            Some(Place::Here(at)) => {
+            Some(Place::Near(at)) => {
                 // SAFETY: the destination is mapped; a slice is valid for its size; (1).
                 unsafe { bytes::store(at, src, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
             }
             // SAFETY: as above; the range was checked.
-            Some(Place::Away) => unsafe { self.rank.put_away(rank, offset, src, len) },
+            Some(Place::Far) => unsafe { self.rank.put_far(rank, offset, src, len) },
             None => self.rank.wire.fatal_outside("put", rank, offset, len),
         }
     }
@@ -88,14 +88,14 @@ impl<'a> KeptCalls<'a> {
         let (rank, offset, dst, len) =
             (from.rank(), from.offset(), values.as_mut_ptr().cast::<u8>(), size_of_val(values));
         match self.rank.wire.segments.whole_at(rank, offset, len) {
-            Some(Place::Here(at)) => {
+            Some(Place::Near(at)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: the source is mapped; a slice is valid for its size, and any bytes are a T; (1).
                 unsafe { bytes::load(dst, at, len) };
             }
             // SAFETY: as above; the range was checked.
-            Some(Place::Away) => unsafe { self.rank.get_away(dst, rank, offset, len) },
+            Some(Place::Far) => unsafe { self.rank.get_far(dst, rank, offset, len) },
             None => self.rank.wire.fatal_outside("get", rank, offset, len),
         }
     }
@@ -120,17 +120,17 @@ impl<'a> KeptCalls<'a> {
         let mut values = vec![T::zeroed(); count];
         let dst = values.as_mut_ptr().cast::<u8>();
         let event = match place {
-            Place::Here(at) => {
+            Place::Near(at) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: the source is mapped; the vector is valid for its size; owed by the caller.
                 unsafe { bytes::load(dst, at, len) };
                 Event::DONE
             }
-            Place::Away => granted(self.rank.explicit(peer, |op| {
-                let get = Away { op, peer, offset, len, immediate: false };
+            Place::Far => granted(self.rank.explicit(peer, |op| {
+                let get = FarAccess { op, peer, offset, len, immediate: false };
                 // SAFETY: the buffer lives in the handle, as in `write_nb`; the range was checked.
-                unsafe { self.rank.away_get(get, dst) }
+                unsafe { self.rank.far_get(get, dst) }
             })),
         };
         Pending::of(self.rank, event, values)
@@ -146,8 +146,8 @@ impl<'a> KeptCalls<'a> {
         match self.rank.word_in(self.rank.wire.segments.whole_at(rank, offset, op.width()), rank, offset, op)
         {
             // SAFETY: mapped and aligned; (1).
-            Place::Here(at) => unsafe { apply(at, op, a, b) },
-            Place::Away => self.rank.atomic_away(rank, offset, op, [a, b]),
+            Place::Near(at) => unsafe { apply(at, op, a, b) },
+            Place::Far => self.rank.atomic_far(rank, offset, op, [a, b]),
         }
     }
 

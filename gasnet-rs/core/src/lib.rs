@@ -43,7 +43,7 @@
 //!
 //! # One put, traced
 //! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs` of the wire) where the bytes are.
-//! *Mapped here*: one copy, done. *Away*: `native.rs` gives it to the conduit if that has puts of its
+//! *Near*: one copy, done. *Far*: `native.rs` gives it to the conduit if that has puts of its
 //! own; else `amref.rs` cuts the put into fragments and sends each as a request (`am.rs` of the wire),
 //! which goes as a frame through the conduit; the target's poll runs the handler (`amref.rs`), which
 //! copies and replies; the reply, if it is one that is awaited (`transfer.rs`), counts down the op

@@ -26,7 +26,7 @@ use gasnet_wire::conduit::{Channel, Completion, RemoteAddr, Rma};
 use gasnet_wire::event::{LOCAL, Local, REMOTE, Refused};
 use gasnet_wire::prim::{AtomicPtr, AtomicU32, Ordering};
 use gasnet_wire::slots::{self, NONE, Slot, Slots};
-use gasnet_wire::transfer::Away;
+use gasnet_wire::transfer::FarAccess;
 use gasnet_wire::wait::Waiter;
 use std::sync::OnceLock;
 
@@ -219,7 +219,7 @@ impl Rank {
     /// # Safety
     /// 1. `src` is valid for the transfer's length, during the call and beyond it as `local` says (owed by
     ///    the caller). 2. The range is in the segment (checked).
-    pub(crate) unsafe fn away_put(&self, put: Away, src: *const u8, local: Local) -> Result<(), Refused> {
+    pub(crate) unsafe fn far_put(&self, put: FarAccess, src: *const u8, local: Local) -> Result<(), Refused> {
         let Some((native, rma)) = self.rma() else {
             if let Some(process) = self.process(put.peer) {
                 // SAFETY: (1), (2).
@@ -242,12 +242,12 @@ impl Rank {
     /// whether the source of a piece of that length has been read when it is started.
     ///
     /// # Safety
-    /// 1. As [`Rank::away_put`]. 2. `start` starts pieces that read their source until
+    /// 1. As [`Rank::far_put`]. 2. `start` starts pieces that read their source until
     ///    [`Completion::Local`] (owed by the caller).
     #[inline]
     unsafe fn put_pieces(
         &self,
-        put: Away,
+        put: FarAccess,
         src: *const u8,
         local: Local,
         native: &Native,
@@ -286,7 +286,7 @@ impl Rank {
     /// # Safety
     /// 1. `dst` is valid for the transfer's length and used by nobody until the op is complete (owed by the
     ///    caller). 2. The range is in the segment (checked).
-    pub(crate) unsafe fn away_get(&self, get: Away, dst: *mut u8) -> Result<(), Refused> {
+    pub(crate) unsafe fn far_get(&self, get: FarAccess, dst: *mut u8) -> Result<(), Refused> {
         let Some((native, rma)) = self.rma() else {
             if let Some(process) = self.process(get.peer) {
                 // SAFETY: (1), (2).
@@ -317,7 +317,7 @@ impl Rank {
     pub(crate) unsafe fn served_put(
         &self,
         (native, regions): (&Native, &dyn RegionRma),
-        put: Away,
+        put: FarAccess,
         to: RegionPlace,
         src: *const u8,
     ) {
@@ -343,7 +343,7 @@ impl Rank {
     pub(crate) unsafe fn served_get(
         &self,
         (native, regions): (&Native, &dyn RegionRma),
-        get: Away,
+        get: FarAccess,
         from: RegionPlace,
         dst: *mut u8,
     ) {
@@ -361,9 +361,9 @@ impl Rank {
     /// # Safety
     /// 1. `result` is valid and used by nobody until the op is complete, or null (owed by the caller). 2. The
     ///    word is in the segment, aligned (checked).
-    pub(crate) unsafe fn away_atomic(
+    pub(crate) unsafe fn far_atomic(
         &self,
-        at: Away,
+        at: FarAccess,
         what: Operation,
         operands: [u64; 2],
         result: *mut u8,
@@ -407,7 +407,7 @@ impl Rank {
     fn pieces<F: Fn() -> bool>(
         &self,
         what: &str,
-        all: Away,
+        all: FarAccess,
         native: &Native,
         mut prepare: impl FnMut(&InFlight, u64, usize, usize) -> (u64, F),
     ) -> Result<(), Refused> {
@@ -454,7 +454,7 @@ impl Rank {
             let (width, result) = (piece.width.load(Ordering::Relaxed), piece.result.load(Ordering::Relaxed));
             if width > 0 && !result.is_null() {
                 // SAFETY: the conduit has put the old value there, as a word of 64 bits; the result is owed
-                // by the caller of `away_atomic`.
+                // by the caller of `far_atomic`.
                 unsafe { put_old(result, width as usize, piece.inline.at().cast::<u64>().read()) };
             }
             if let Completion::Refused(why) = completion {

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use gasnet_sys::memory::{read_process, write_process};
 use gasnet_sys::process::Pid;
 use gasnet_wire::prim::fence;
-use gasnet_wire::transfer::Away;
+use gasnet_wire::transfer::FarAccess;
 
 /// What peers read to find out whether they may, and whether it is this process that they reach: a process id
 /// means another process in another namespace.
@@ -64,7 +64,7 @@ impl Rank {
     /// # Safety
     /// 1. `src` is valid for the transfer's length (owed by the caller). 2. The range is in the segment
     ///    (checked).
-    pub(crate) unsafe fn process_put(&self, process: Pid, put: Away, src: *const u8) {
+    pub(crate) unsafe fn process_put(&self, process: Pid, put: FarAccess, src: *const u8) {
         // SAFETY: (1); the target's program answers for its own memory, since it made all of it its segment
         // (2).
         if unsafe { write_process(process, self.there(put), src, put.len) }.is_err() {
@@ -79,7 +79,7 @@ impl Rank {
     /// # Safety
     /// 1. `dst` is valid for the transfer's length (owed by the caller). 2. The range is in the segment
     ///    (checked).
-    pub(crate) unsafe fn process_get(&self, process: Pid, get: Away, dst: *mut u8) {
+    pub(crate) unsafe fn process_get(&self, process: Pid, get: FarAccess, dst: *mut u8) {
         // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
         fence(Ordering::Acquire);
         // SAFETY: (1).
@@ -89,20 +89,20 @@ impl Rank {
     }
 
     /// The address of a transfer's bytes, for their owner.
-    fn there(&self, away: Away) -> usize {
-        self.table().get(away.peer).map_or(0, |e| e.addr).wrapping_add(away.offset as usize)
+    fn there(&self, far: FarAccess) -> usize {
+        self.table().get(far.peer).map_or(0, |e| e.addr).wrapping_add(far.offset as usize)
     }
 
     #[cold]
-    fn no_such_memory(&self, what: &str, away: Away) -> ! {
-        if self.wire.has_left(away.peer) {
-            self.wire.fatal_started(what, away.peer);
+    fn no_such_memory(&self, what: &str, far: FarAccess) -> ! {
+        if self.wire.has_left(far.peer) {
+            self.wire.fatal_started(what, far.peer);
         }
         self.fatal(&format!(
             "{what} of {} bytes at address {:#x} of rank {}: there is no such memory there",
-            away.len,
-            self.there(away),
-            away.peer
+            far.len,
+            self.there(far),
+            far.peer
         ))
     }
 }

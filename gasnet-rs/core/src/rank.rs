@@ -94,7 +94,7 @@ impl Above for Rank {
     }
 
     #[expect(unsafe_code, reason = "declares and forwards the obligation")]
-    unsafe fn send_long_unmapped(
+    unsafe fn send_long_far(
         &self,
         channel: Channel,
         to: RankId,
@@ -102,6 +102,6 @@ impl Above for Rank {
         immediate: bool,
     ) -> Result<Result<(), Refused>, Error> {
         // SAFETY: owed by the caller.
-        unsafe { self.send_to_unmapped(channel, to, out, immediate) }
+        unsafe { self.send_to_far(channel, to, out, immediate) }
     }
 }

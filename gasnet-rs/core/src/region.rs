@@ -294,7 +294,7 @@ pub(crate) struct Regions {
     process: gasnet_sys::process::Pid,
     /// Whether this rank has ever had operations on regions of others under way, or a segment that its
     /// neighbours do not map.
-    away: AtomicU32,
+    reached_far: AtomicU32,
     longs: long::Longs,
 }
 
@@ -324,21 +324,21 @@ impl Regions {
             gate: gate::Gate::new(),
             wires: watch::Wires::new(),
             process: std::process::id() as gasnet_sys::process::Pid,
-            away: AtomicU32::new(0),
+            reached_far: AtomicU32::new(0),
             longs: long::Longs::default(),
         }
     }
 
     /// From now on operations may be outstanding even if all segments that were attached are mapped here.
-    pub(crate) fn goes_away(&self) {
+    pub(crate) fn reaches_far(&self) {
         // Relaxed: of the thread that starts an operation; whoever else waits for it was told of it.
-        self.away.store(1, Ordering::Relaxed);
+        self.reached_far.store(1, Ordering::Relaxed);
     }
 
-    /// Whether [`Regions::goes_away`] was called.
+    /// Whether [`Regions::reaches_far`] was called.
     #[inline]
-    pub(crate) fn went_away(&self) -> bool {
-        self.away.load(Ordering::Relaxed) != 0
+    pub(crate) fn has_reached_far(&self) -> bool {
+        self.reached_far.load(Ordering::Relaxed) != 0
     }
 
     /// Begins an access to `[at, at + len)` of a region, if it may be made now.

@@ -36,7 +36,7 @@ use gasnet_wire::bytes;
 use gasnet_wire::event::{Categories, Event, Implicit, Local, Refused};
 use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place, Shared};
-use gasnet_wire::transfer::Away;
+use gasnet_wire::transfer::FarAccess;
 
 /// What a wait for the event of an operation is called.
 pub(crate) const EVENT_WAIT: &str = "an operation to complete";
@@ -83,25 +83,25 @@ impl Rank {
     ///    time in a way that is not also a runtime call or atomic (owed by the program).
     #[inline]
     pub unsafe fn put(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
+        match self.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(to)) => {
                 // SAFETY: the destination is inside a mapped segment; (1).
                 unsafe { bytes::store(to, src, len) };
                 // ORDER: Release; pairs with whatever tells the target: the data comes before it.
                 fence(Ordering::Release);
             }
             // SAFETY: (1).
-            Some(Place::Away) => unsafe { self.put_away(rank, offset, src, len) },
+            Some(Place::Far) => unsafe { self.put_far(rank, offset, src, len) },
             None => self.wire.fatal_outside("put", rank, offset, len),
         }
     }
 
     #[cold]
-    pub(crate) unsafe fn put_away(&self, peer: RankId, offset: u64, src: *const u8, len: usize) {
+    pub(crate) unsafe fn put_far(&self, peer: RankId, offset: u64, src: *const u8, len: usize) {
         let event = self.explicit(peer, |op| {
-            let put = Away { op, peer, offset, len, immediate: false };
+            let put = FarAccess { op, peer, offset, len, immediate: false };
             // SAFETY: owed by the caller, and the source stays until the wait is over; the range was checked.
-            unsafe { self.away_put(put, src, Local::Defer) }
+            unsafe { self.far_put(put, src, Local::Defer) }
         });
         self.wait(granted(event));
     }
@@ -116,15 +116,15 @@ impl Rank {
     /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
     #[inline]
     pub unsafe fn get(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(from)) => {
+        match self.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(from)) => {
                 // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
                 fence(Ordering::Acquire);
                 // SAFETY: the source is inside a mapped segment; (1).
                 unsafe { bytes::load(dst, from, len) }
             }
             // SAFETY: (1); the range was checked.
-            Some(Place::Away) => unsafe { self.get_away(dst, rank, offset, len) },
+            Some(Place::Far) => unsafe { self.get_far(dst, rank, offset, len) },
             None => self.wire.fatal_outside("get", rank, offset, len),
         }
     }
@@ -135,11 +135,11 @@ impl Rank {
     /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. The range is in the segment (owed
     ///    by the caller).
     #[cold]
-    pub(crate) unsafe fn get_away(&self, dst: *mut u8, peer: RankId, offset: u64, len: usize) {
+    pub(crate) unsafe fn get_far(&self, dst: *mut u8, peer: RankId, offset: u64, len: usize) {
         let event = self.explicit(peer, |op| {
-            let get = Away { op, peer, offset, len, immediate: false };
+            let get = FarAccess { op, peer, offset, len, immediate: false };
             // SAFETY: (1), and the wait is over before the call is; (2).
-            unsafe { self.away_get(get, dst) }
+            unsafe { self.far_get(get, dst) }
         });
         self.wait(granted(event));
     }
@@ -205,17 +205,17 @@ impl Rank {
         if local == Local::Group {
             self.wrong_local("a put with an event", "with those of the thread (GROUP)");
         }
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
+        match self.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
                 Ok(Event::DONE)
             }
-            Some(Place::Away) => self.explicit(rank, |op| {
+            Some(Place::Far) => self.explicit(rank, |op| {
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
+                unsafe { self.far_put(FarAccess { op, peer: rank, offset, len, immediate }, src, local) }
             }),
             None => self.wire.fatal_outside("put", rank, offset, len),
         }
@@ -253,17 +253,17 @@ impl Rank {
         len: usize,
         immediate: bool,
     ) -> Result<Event, Refused> {
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(from)) => {
+        match self.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: as in `get`.
                 unsafe { bytes::load(dst, from, len) };
                 Ok(Event::DONE)
             }
-            Some(Place::Away) => self.explicit(rank, |op| {
+            Some(Place::Far) => self.explicit(rank, |op| {
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
+                unsafe { self.far_get(FarAccess { op, peer: rank, offset, len, immediate }, dst) }
             }),
             None => self.wire.fatal_outside("get", rank, offset, len),
         }
@@ -274,16 +274,16 @@ impl Rank {
     /// # Safety
     /// As [`Rank::memset`].
     pub unsafe fn memset_nb(&self, rank: RankId, offset: u64, value: u8, len: usize) -> Event {
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
+        match self.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(to)) => {
                 // SAFETY: inside a mapped segment.
                 unsafe { bytes::fill(to, value, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
                 Event::DONE
             }
-            Some(Place::Away) => granted(self.explicit(rank, |op| {
-                self.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value)
+            Some(Place::Far) => granted(self.explicit(rank, |op| {
+                self.ref_memset(FarAccess { op, peer: rank, offset, len, immediate: false }, value)
             })),
             None => self.wire.fatal_outside("memset", rank, offset, len),
         }
@@ -340,8 +340,8 @@ impl Rank {
     }
 
     /// Whether every segment of the job is mapped here, so that no operation is ever outstanding.
-    pub(crate) fn all_mapped(&self) -> bool {
-        self.wire.neighbourhood.is_whole_job() && !self.regions.went_away()
+    pub(crate) fn all_near(&self) -> bool {
+        self.wire.neighbourhood.is_whole_job() && !self.regions.has_reached_far()
     }
 
     /// Writes a value into another rank's segment.
@@ -364,8 +364,8 @@ impl Rank {
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
         let (rank, offset, len) = (from.rank(), from.offset(), size_of::<T>());
-        match self.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(at)) => {
+        match self.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(at)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: inside a mapped segment.
@@ -377,10 +377,10 @@ impl Rank {
                 unsafe { bytes::load((&raw mut value).cast(), at, len) };
                 value
             }
-            Some(Place::Away) => {
+            Some(Place::Far) => {
                 let mut value = T::zeroed();
                 // SAFETY: `value` is valid for its size; any bytes are a T. The range was checked.
-                unsafe { self.get_away((&raw mut value).cast(), rank, offset, len) };
+                unsafe { self.get_far((&raw mut value).cast(), rank, offset, len) };
                 value
             }
             None => self.wire.fatal_outside("get", rank, offset, len),
@@ -431,7 +431,7 @@ impl Rank {
     /// waited for. As [`Rank::write_nb`].
     pub fn read_nb<T: Shared>(&self, from: GlobalPtr<T>, len: usize) -> Pending<'_, T> {
         let bytes = len.saturating_mul(size_of::<T>());
-        if self.wire.segments.mapped_at(from.rank(), from.offset(), bytes).is_none() {
+        if self.wire.segments.place_at(from.rank(), from.offset(), bytes).is_none() {
             // Before there is memory for so many.
             self.wire.fatal_outside("get", from.rank(), from.offset(), bytes);
         }
@@ -496,18 +496,18 @@ impl ImplicitCalls<'_> {
         if local == Local::Leaf {
             self.rank.wrong_local("an implicit put", "in a leaf event");
         }
-        match self.rank.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
+        match self.rank.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
                 Ok(())
             }
-            Some(Place::Away) => {
+            Some(Place::Far) => {
                 let op = self.rank.wire.ops.implicit(Implicit::Puts);
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.rank.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
+                unsafe { self.rank.far_put(FarAccess { op, peer: rank, offset, len, immediate }, src, local) }
             }
             None => self.rank.wire.fatal_outside("put", rank, offset, len),
         }
@@ -539,18 +539,18 @@ impl ImplicitCalls<'_> {
         len: usize,
         immediate: bool,
     ) -> Result<(), Refused> {
-        match self.rank.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(from)) => {
+        match self.rank.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: as in `get`.
                 unsafe { bytes::load(dst, from, len) };
                 Ok(())
             }
-            Some(Place::Away) => {
+            Some(Place::Far) => {
                 let op = self.rank.wire.ops.implicit(Implicit::Gets);
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.rank.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
+                unsafe { self.rank.far_get(FarAccess { op, peer: rank, offset, len, immediate }, dst) }
             }
             None => self.rank.wire.fatal_outside("get", rank, offset, len),
         }
@@ -561,16 +561,18 @@ impl ImplicitCalls<'_> {
     /// # Safety
     /// As [`Rank::memset`].
     pub unsafe fn memset(self, rank: RankId, offset: u64, value: u8, len: usize) {
-        match self.rank.wire.segments.mapped_at(rank, offset, len) {
-            Some(Place::Here(to)) => {
+        match self.rank.wire.segments.place_at(rank, offset, len) {
+            Some(Place::Near(to)) => {
                 // SAFETY: inside a mapped segment.
                 unsafe { bytes::fill(to, value, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
             }
-            Some(Place::Away) => {
+            Some(Place::Far) => {
                 let op = self.rank.wire.ops.implicit(Implicit::Puts);
-                granted(self.rank.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value));
+                granted(
+                    self.rank.ref_memset(FarAccess { op, peer: rank, offset, len, immediate: false }, value),
+                );
             }
             None => self.rank.wire.fatal_outside("memset", rank, offset, len),
         }
@@ -579,7 +581,7 @@ impl ImplicitCalls<'_> {
     /// Waits for the implicit operations of this thread of some kinds.
     pub fn wait(self, kinds: Categories) {
         self.rank.check_no_region();
-        if self.rank.all_mapped() {
+        if self.rank.all_near() {
             return;
         }
         self.rank.wait_until("implicit operations to complete", || self.rank.wire.ops.implicit_done(kinds));
@@ -594,7 +596,7 @@ impl ImplicitCalls<'_> {
     /// [`ImplicitCalls::test`] without polling.
     pub fn test_quietly(self, kinds: Categories) -> bool {
         self.rank.check_no_region();
-        self.rank.all_mapped() || self.rank.wire.ops.implicit_done(kinds)
+        self.rank.all_near() || self.rank.wire.ops.implicit_done(kinds)
     }
 
     /// Opens an access region: implicit operations of this thread belong to it until it ends.

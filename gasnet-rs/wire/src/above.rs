@@ -37,7 +37,7 @@ pub trait Above: Send + Sync {
     /// # Safety
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     #[expect(unsafe_code, reason = "declares the obligation")]
-    unsafe fn send_long_unmapped(
+    unsafe fn send_long_far(
         &self,
         channel: Channel,
         to: RankId,

@@ -58,7 +58,7 @@ pub use token::EndOnPanic;
 pub use token::{Handler, Message, RawHandler, Token};
 
 /// Largest payload of a long message to a rank whose segment is mapped.
-const MAX_MAPPED_LONG_BYTES: usize = 0x7fff_ffff;
+const MAX_NEAR_LONG_BYTES: usize = 0x7fff_ffff;
 /// Messages of one channel a poll handles at most.
 pub const POLL_BUDGET: usize = 64;
 
@@ -306,12 +306,12 @@ impl Wire {
             return Ok(Err(Refused));
         }
         let placed = if out.kind == Kind::Long && out.len > 0 {
-            match self.segments.mapped_at(to, out.dst, out.len) {
-                Some(Place::Here(at)) => Some(at),
-                Some(Place::Away) => {
+            match self.segments.place_at(to, out.dst, out.len) {
+                Some(Place::Near(at)) => Some(at),
+                Some(Place::Far) => {
                     let above = self.above().expect("segments come after the start");
                     // SAFETY: owed by the caller.
-                    return unsafe { above.send_long_unmapped(channel, to, *out, immediate) };
+                    return unsafe { above.send_long_far(channel, to, *out, immediate) };
                 }
                 None => return Err(Error::op(self.outside(LONG_MESSAGE, to, out.dst, out.len))),
             }
@@ -431,8 +431,8 @@ impl Wire {
                 to
             }
             Kind::Long if out.len == 0 => self.own_address(out.dst),
-            Kind::Long => match self.segments.mapped_at(self.id(), out.dst, out.len) {
-                Some(Place::Here(at)) => {
+            Kind::Long => match self.segments.place_at(self.id(), out.dst, out.len) {
+                Some(Place::Near(at)) => {
                     // SAFETY: inside the own segment; the source is owed by the caller.
                     unsafe { bytes::store(at, out.src, out.len) };
                     at
@@ -565,8 +565,8 @@ impl Wire {
                 f.from
             )),
             Kind::Long if head.len == 0 => self.own_address(head.dst),
-            Kind::Long => match self.segments.mapped_at(self.id(), head.dst, head.len) {
-                Some(Place::Here(at)) => {
+            Kind::Long => match self.segments.place_at(self.id(), head.dst, head.len) {
+                Some(Place::Near(at)) => {
                     // SAFETY: inside the own segment and the frame.
                     unsafe { bytes::store(at, carried, head.len) };
                     at
@@ -609,7 +609,7 @@ impl MessageCalls<'_> {
     pub fn max_long(self, to: RankId) -> usize {
         match self.wire.route(to) {
             Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.wire.max_frame(to, MAX_ARGUMENTS)),
-            _ => MAX_MAPPED_LONG_BYTES,
+            _ => MAX_NEAR_LONG_BYTES,
         }
     }
 

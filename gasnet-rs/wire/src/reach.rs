@@ -40,7 +40,7 @@ impl Wire {
     /// # Errors
     /// The range is outside the segment; the message calls the access `what`.
     pub fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
-        if self.segments.mapped_at(rank, offset, len).is_some() {
+        if self.segments.place_at(rank, offset, len).is_some() {
             return Ok(());
         }
         Err(Error::op(self.outside(what, rank, offset, len)))
@@ -82,7 +82,7 @@ impl Wire {
     pub fn own_place(&self, offset: u64, len: usize) -> Option<*mut u8> {
         // Who asks for kept memory has vouched for it where it asked.
         match self.segments.whole_at(self.id(), offset, len) {
-            Some(Place::Here(p)) => Some(p),
+            Some(Place::Near(p)) => Some(p),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Segments: the memory of a rank that others can reach, and where it is mapped here.
 //!
-//! [`SegmentTable::mapped_at`] is the one place that decides whether an access is a load or store (the *RMA
+//! [`SegmentTable::place_at`] is the one place that decides whether an access is a load or store (the *RMA
 //! locality decision*); active messages have theirs in [`crate::am`].
 
 use crate::{Error, RankId};
@@ -79,13 +79,13 @@ unsafe impl Send for SegmentEntry {}
 // SAFETY: as above.
 unsafe impl Sync for SegmentEntry {}
 
-/// Where an access goes.
+/// Where bytes of a segment are: *near*, where an access is a load, a store or a copy, or *far*.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
-    /// Directly to this address.
-    Here(*mut u8),
-    /// Through messages.
-    Away,
+    /// Mapped here, at this address.
+    Near(*mut u8),
+    /// Reached by messages, or by the conduit's own puts and gets.
+    Far,
 }
 
 impl SegmentTable {
@@ -179,12 +179,12 @@ impl SegmentTable {
 
     /// Where bytes `[offset, offset + len)` of a rank's segment are, or `None` if they are not inside it.
     #[inline]
-    pub fn mapped_at(&self, rank: RankId, offset: u64, len: usize) -> Option<Place> {
+    pub fn place_at(&self, rank: RankId, offset: u64, len: usize) -> Option<Place> {
         let e = self.entries().get(rank.0 as usize)?;
         Self::place(e, e.size as u64, offset, len)
     }
 
-    /// As [`mapped_at`](Self::mapped_at), with the kept memory: for those who have vouched for what they do
+    /// As [`place_at`](Self::place_at), with the kept memory: for those who have vouched for what they do
     /// there, on the sending side or on this one.
     #[inline]
     pub fn whole_at(&self, rank: RankId, offset: u64, len: usize) -> Option<Place> {
@@ -199,9 +199,9 @@ impl SegmentTable {
             return None;
         }
         if e.local.is_null() {
-            return Some(Place::Away);
+            return Some(Place::Far);
         }
-        Some(Place::Here(e.local.wrapping_add(offset as usize)))
+        Some(Place::Near(e.local.wrapping_add(offset as usize)))
     }
 }
 
@@ -308,10 +308,10 @@ mod tests {
     fn bounds_are_exact() {
         let e = |size| SegmentEntry { addr: 0, size, local: core::ptr::null_mut(), whole: size };
         let t = SegmentTable::new(2);
-        assert!(t.known().is_none() && t.mapped_at(RankId(0), 0, 0).is_none());
+        assert!(t.known().is_none() && t.place_at(RankId(0), 0, 0).is_none());
         // SAFETY: nobody follows these addresses.
         unsafe { t.change(|all| all.copy_from_slice(&[e(100), e(0)])) };
-        let ok = |r, o, n| t.mapped_at(RankId(r), o, n).is_some();
+        let ok = |r, o, n| t.place_at(RankId(r), o, n).is_some();
         assert!(ok(0, 0, 100) && ok(0, 100, 0) && ok(0, 99, 1) && ok(1, 0, 0));
         assert!(!ok(0, 0, 101) && !ok(0, 100, 1) && !ok(0, u64::MAX, 2) && !ok(1, 0, 1) && !ok(2, 0, 0));
         assert!(!ok(0, 1, usize::MAX));

@@ -30,7 +30,7 @@ const NO_PIECE_LEFT: u64 = u32::MAX as u64;
 
 /// A put, get or atomic operation that is to be started.
 #[derive(Clone, Copy)]
-pub struct Away {
+pub struct FarAccess {
     /// The op it counts in.
     pub op: u32,
     /// Whose memory it accesses.

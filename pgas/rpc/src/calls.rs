@@ -665,9 +665,9 @@ mod tests {
         };
         for _ in 0..if cfg!(miri) { 1 } else { 4 } {
             let here = check(open());
-            let elsewhere = std::thread::spawn(move || drop(here)).join();
+            let other_thread = std::thread::spawn(move || drop(here)).join();
             let there = std::thread::spawn(open).join();
-            assert!(elsewhere.is_ok());
+            assert!(other_thread.is_ok());
             drop(check(there.unwrap()));
             assert!(calls.own_count.load(Ordering::Relaxed) <= MOST_OWN_PLACES);
         }

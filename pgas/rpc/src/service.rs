@@ -208,13 +208,13 @@ impl Image {
     #[inline]
     fn distance(&self, rank: &Rank, at: usize, service: &Service) -> u32 {
         if at < self.from || at >= self.to {
-            Image::is_elsewhere(rank, service);
+            Image::is_of_a_library(rank, service);
         }
         (at - self.from) as u32
     }
 
     #[cold]
-    fn is_elsewhere(rank: &Rank, service: &Service) -> ! {
+    fn is_of_a_library(rank: &Rank, service: &Service) -> ! {
         rank.fatal(&format!(
             "remote call of {}: only functions of the executable itself can be called, this one belongs to a shared library",
             service.name()

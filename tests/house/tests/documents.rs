@@ -248,6 +248,39 @@ fn a_rank_is_what_programs_write_every_day() {
     );
 }
 
+/// Memory is near or far (`docs/glossary.md`): no name of a few words says it in another way. Names of more
+/// words are sentences, of tests.
+#[test]
+fn memory_is_near_or_far() {
+    const OTHERS: &[&str] = &["away", "elsewhere"];
+    const MOST_WORDS: usize = 3;
+    // What takes something from somebody, or does not let somebody in.
+    const VERBS: &[&str] = &["taken", "turn"];
+    let mut files = Vec::new();
+    for folder in ["gasnet-rs", "pgas", "upc-rt", "caf", "capi", "lab"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let (mut seen, mut wrong) = (0, BTreeSet::new());
+    for path in &files {
+        for line in std::fs::read_to_string(path).expect("readable").lines() {
+            let code = line.split("//").next().unwrap_or_default();
+            // What stands in quotes is no name.
+            let code: String = code.split('"').step_by(2).collect();
+            for name in code.split(|c: char| !c.is_alphanumeric() && c != '_') {
+                let lower = name.to_lowercase();
+                let words: Vec<&str> = lower.split('_').collect();
+                seen += usize::from(words.contains(&"far"));
+                let other = words.iter().any(|w| OTHERS.contains(w)) && !VERBS.contains(&words[0]);
+                if other && words.len() <= MOST_WORDS {
+                    wrong.insert(format!("{}: {name}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(seen > 50, "{seen}");
+    assert!(wrong.is_empty(), "call it near or far: {wrong:#?}");
+}
+
 /// The page on conduits knows every method of the trait.
 #[test]
 fn the_page_on_conduits_knows_the_trait() {

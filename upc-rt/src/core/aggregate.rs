@@ -284,7 +284,7 @@ impl Core {
             self.outside(what, t, o, n);
         }
         if self.is_under_way(t, o, n) {
-            self.settle_away();
+            self.settle_far();
         }
         let all = self.aggregate();
         if all.append(t, o, n, record) {

@@ -11,7 +11,7 @@ use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::region::RegionKey;
 use gasnet::{Error, Event, RankId};
 
-use crate::ex::ep::{RemoteAddress, elsewhere, locate};
+use crate::ex::ep::{RemoteAddress, locate, other_region};
 use crate::ex::event;
 use crate::ex::rma::{IMMEDIATE, jobrank};
 use crate::fatal::die;
@@ -231,7 +231,7 @@ pub unsafe fn reply(state: &ClientJob, call: &str, token: &CToken<'_, '_>, out: 
             MEDIUM => inner.reply_medium_raw(handler, args, src, len),
             _ => {
                 let to = inner.source().0;
-                match elsewhere(state, to, out.dst, len) {
+                match other_region(state, to, out.dst, len) {
                     Some((key, base)) => {
                         let at = out.dst.wrapping_sub(base) as u64;
                         inner.reply_region_long(&key, at, handler, args, src, len)

@@ -123,7 +123,12 @@ fn locate_pair(
 /// The region of a rank that holds `len` bytes at an address which its primordial endpoint's segment does
 /// not, and the region's first address. A reply goes to the endpoint that asked, of which its message says
 /// nothing: the address does.
-pub fn elsewhere(state: &ClientJob, jobrank: u32, address: usize, len: usize) -> Option<(RegionKey, usize)> {
+pub fn other_region(
+    state: &ClientJob,
+    jobrank: u32,
+    address: usize,
+    len: usize,
+) -> Option<(RegionKey, usize)> {
     let holds = |base: usize, size: usize| address >= base && len <= size && address - base <= size - len;
     let primordial = state.rank.segment_of(RankId(jobrank)).is_some_and(|e| holds(e.addr, e.size));
     if len == 0 || primordial {

@@ -122,10 +122,10 @@ unsafe fn prepare(
     // Where a long message to another endpoint than the primordial one goes is known when it is sent.
     // SAFETY: the caller's promise.
     let other_pair = || unsafe { Tm::of(call, team.0) }.is_other_pair();
-    let elsewhere = kind == LONG && if token.is_null() { other_pair() } else { has_others(to) };
+    let to_other = kind == LONG && if token.is_null() { other_pair() } else { has_others(to) };
     let (address, buffer) = if !wish.client.is_null() {
         (wish.client.cast_mut().cast(), PayloadBuffer::Client)
-    } else if elsewhere {
+    } else if to_other {
         let mut memory = vec![0u128; size.div_ceil(16).max(1)];
         (memory.as_mut_ptr().cast(), PayloadBuffer::Own { _memory: memory })
     } else {

@@ -563,9 +563,9 @@ impl Future for Receive<'_> {
             }
             Some(lent) => {
                 let peer = self.op.team.ranks[self.from];
-                match rank.table().mapped_at(peer, lent - 1, self.len) {
+                match rank.table().place_at(peer, lent - 1, self.len) {
                     // SAFETY: inside a mapped segment, lent until `DONE`; `receive` was promised the buffer.
-                    Some(Place::Here(at)) => unsafe { Ptr(at).copy_to(self.to, self.len) },
+                    Some(Place::Near(at)) => unsafe { Ptr(at).copy_to(self.to, self.len) },
                     _ => rank.fatal(&format!("rank {peer} offered a block outside its segment")),
                 }
                 rank.coll.mail.slots().all.remove(&self.key);

@@ -1,6 +1,9 @@
 //! Calls of the wire that programs may make: messages, waits, the barrier, who is who, how a rank leaves.
 //!
-//! The wire itself is not given out: it has functions that are for the layer above alone.
+//! The wire itself is not given out: it has functions that are for the layer above alone. What every program
+//! calls is passed on here, by functions that repeat the wire's signatures; so are registrations, whose
+//! handlers are given a [`Rank`]. All else is a method of a part, which is a type of the wire that is given
+//! out as it is (`docs/decisions/0016-a-rank-has-parts.md`).
 #![expect(unsafe_code, reason = "forwards obligations of callers")]
 
 use crate::am::Handler;

@@ -344,13 +344,13 @@ impl Rank {
     /// Where `count` elements lie in this process, for programs that work on them in place; `None` where they
     /// are not mapped here or not inside the segment. Peers may write there at any time.
     pub fn address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
-        match self.wire.segments.known()?.mapped_at(
+        match self.wire.segments.known()?.place_at(
             at.rank(),
             at.offset(),
             count.checked_mul(size_of::<T>())?,
         )? {
-            Place::Here(p) => Some(p.cast()),
-            Place::Away => None,
+            Place::Near(p) => Some(p.cast()),
+            Place::Far => None,
         }
     }
 }
@@ -417,7 +417,7 @@ impl<'a> SegmentCalls<'a> {
         if self.rank.wire.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
             return Err(Error::op("the segment is attached already"));
         }
-        self.rank.regions.goes_away();
+        self.rank.regions.reaches_far();
         let own = SegmentEntry { addr: at as usize, size: len, local: at, whole: len };
         // SAFETY: (1).
         unsafe { self.rank.wire.segments.change(|all| all[self.rank.id().0 as usize] = own) };
@@ -444,7 +444,7 @@ impl<'a> SegmentCalls<'a> {
         // and are not used.
         self.rank.map_segments(0, None, false)?;
         lock(&self.rank.heap).end = 0;
-        self.rank.regions.goes_away();
+        self.rank.regions.reaches_far();
         // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
         let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
         let local = |r: u32| if r == self.rank.id().0 { base } else { core::ptr::null_mut() };
@@ -467,7 +467,7 @@ impl<'a> SegmentCalls<'a> {
                 "rank {rank} is not a rank of the job, or its segment was attached: only bound segments can be announced"
             )));
         }
-        self.rank.regions.goes_away();
+        self.rank.regions.reaches_far();
         let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut(), whole: len };
         #[expect(unsafe_code, reason = "enters a segment that is not mapped here")]
         // SAFETY: it has no local address.
@@ -508,7 +508,7 @@ impl<'a> SegmentCalls<'a> {
             self.rank
                 .fatal(&format!("advice on the segment of rank {owner}: a rank gives it on its own segment"));
         }
-        if self.rank.table().mapped_at(owner, at.offset(), len).is_none() {
+        if self.rank.table().place_at(owner, at.offset(), len).is_none() {
             self.rank.wire.fatal_outside("advice", owner, at.offset(), len);
         }
         if let Some(conduit) = &self.rank.wire.conduit {

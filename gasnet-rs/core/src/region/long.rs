@@ -105,7 +105,7 @@ impl Rank {
     /// # Safety
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     #[cold]
-    pub(crate) unsafe fn send_to_unmapped(
+    pub(crate) unsafe fn send_to_far(
         &self,
         channel: Channel,
         to: RankId,

@@ -27,7 +27,7 @@ use gasnet_wire::conduit::regions::{RegionPlace, RegionRma};
 use gasnet_wire::event::{Event, Implicit};
 use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::Shared;
-use gasnet_wire::transfer::{Answer, Away, Plan};
+use gasnet_wire::transfer::{Answer, FarAccess, Plan};
 
 /// Messages of regions, as numbers of the core's own messages.
 pub(crate) const FIRST: u8 = 32;
@@ -150,8 +150,8 @@ impl Rank {
             }
             return;
         }
-        self.regions.goes_away();
-        let put = Away { op, peer, offset: at, len, immediate: false };
+        self.regions.reaches_far();
+        let put = FarAccess { op, peer, offset: at, len, immediate: false };
         if let Some((served, place)) = self.served(key, at, len) {
             // SAFETY: (1).
             return unsafe { self.served_put(served, put, place, src) };
@@ -189,8 +189,8 @@ impl Rank {
             }
             return;
         }
-        self.regions.goes_away();
-        let get = Away { op, peer, offset: at, len, immediate: false };
+        self.regions.reaches_far();
+        let get = FarAccess { op, peer, offset: at, len, immediate: false };
         if let Some((served, place)) = self.served(key, at, len) {
             // SAFETY: (1).
             return unsafe { self.served_get(served, get, place, dst) };
@@ -429,7 +429,7 @@ impl<'a> KeyedRegion<'a, '_> {
         if peer == self.rank.id() {
             return self.rank.own_atomic(self.key.grant(), at, op, a, b);
         }
-        self.rank.regions.goes_away();
+        self.rank.regions.reaches_far();
         self.rank.wire.check_context("wait for an operation");
         let mut old = 0u64;
         let at_old = (&raw mut old).cast();
@@ -481,7 +481,7 @@ impl RegionCalls<'_> {
         if of.0 >= self.rank.size() || self.rank.wire.has_left(of) {
             return Err(RegionError::Gone);
         }
-        self.rank.regions.goes_away();
+        self.rank.regions.reaches_far();
         let mut found = [0u8; PUBLISHED_BYTES];
         let mut absent = false;
         self.rank.wire.check_context("wait for an operation");

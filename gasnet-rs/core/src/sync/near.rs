@@ -41,7 +41,7 @@ impl<'r> NearLine<'r> {
     /// Before any turn. `None`: these ranks need another line; all are told the same.
     pub(super) fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells, me: u64) -> Option<NearLine<'r>> {
         let fits = u64::from(rank.size()) < MAX_PROCESS;
-        (fits && rank.all_mapped() && rank.wire.nic_port().is_none()).then_some(NearLine {
+        (fits && rank.all_near() && rank.wire.nic_port().is_none()).then_some(NearLine {
             rank,
             last: home,
             cells,

@@ -20,7 +20,7 @@ use super::{DATA, GET, PUT, Piece, Shapes, Way};
 use crate::amref;
 use crate::{Error, Rank};
 use gasnet_wire::am::{MAX_MEDIUM, Token, nonsense};
-use gasnet_wire::transfer::{Answer, Away, Plan};
+use gasnet_wire::transfer::{Answer, FarAccess, Plan};
 
 /// Runs of this size are not packed.
 pub(super) const MIN_UNPACKED_BYTES: usize = 4096;
@@ -405,13 +405,13 @@ impl Rank {
             let n = remote.len.min(local.len);
             if n >= MIN_UNPACKED_BYTES {
                 let offset = remote.at.wrapping_sub(all.origin) as u64;
-                let away = Away { op, peer: all.rank, offset, len: n, immediate: false };
+                let far = FarAccess { op, peer: all.rank, offset, len: n, immediate: false };
                 let at = core::ptr::with_exposed_provenance_mut::<u8>(local.at);
                 // Never refused. SAFETY: owed by the caller; the range was checked.
                 let _ = unsafe {
                     match all.way {
-                        Way::Put(source) => self.away_put(away, at, source),
-                        Way::Get => self.away_get(away, at),
+                        Way::Put(source) => self.far_put(far, at, source),
+                        Way::Get => self.far_get(far, at),
                     }
                 };
                 there.advance(n);

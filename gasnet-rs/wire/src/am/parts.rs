@@ -135,7 +135,7 @@ impl Wire {
         };
         let Some((part, data)) = PartHead::parse(payload) else { wrong("without its head") };
         let Some((whole, number)) = check(head, &part, data) else { wrong("that is none of it") };
-        let Some(Place::Here(base)) = self.segments.mapped_at(self.id(), whole.dst, whole.len) else {
+        let Some(Place::Near(base)) = self.segments.place_at(self.id(), whole.dst, whole.len) else {
             wrong("outside this segment");
         };
         let key = MessageName { from, channel: f.channel, number: part.number };

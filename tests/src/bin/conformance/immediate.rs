@@ -108,16 +108,16 @@ fn start_all(cx: &Cx, at: u64) {
     for _ in 0..10 {
         sent.long += u64::from(sent.count(long()));
     }
-    let away = r.table().get(to).expect("a rank of the job").local.is_null();
+    let far = r.table().get(to).expect("a rank of the job").local.is_null();
     let go_on = || std::fs::write(flag(u64::from(std::process::id())), "").expect("a file for temporary use");
-    let refusals = if away { start_one_sided(cx, at, go_on) } else { 0 };
-    if !away {
+    let refusals = if far { start_one_sided(cx, at, go_on) } else { 0 };
+    if !far {
         go_on();
     }
     // Where a thread of the target, or the network, has room for everything, nothing need be refused.
     if ["smp", "udp"].contains(&r.conduit_name()) && !r.config().progress_thread {
         assert!(sent.refused > 0, "{} messages had room", sent.messages);
-        assert!(!away || refusals > 0, "all puts, gets and atomic operations had room");
+        assert!(!far || refusals > 0, "all puts, gets and atomic operations had room");
     }
     r.write(GlobalPtr::new(to, at + 8), sent.messages);
     r.write(GlobalPtr::new(to, at + 16), sent.long);
