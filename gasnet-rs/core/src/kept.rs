@@ -151,8 +151,8 @@ impl<'a> KeptCalls<'a> {
         }
     }
 
-    /// Starts [`ShapeCalls::read_rows`] from kept memory: `rows` of `columns` elements, that begin `step`
-    /// elements behind each other there and `tight` elements here.
+    /// Starts [`ShapeCalls::read_rows`](crate::ShapeCalls::read_rows) from kept memory: `rows` of `columns`
+    /// elements, that begin `step` elements behind each other there and `tight` elements here.
     ///
     /// # Safety
     /// 1. As [`KeptCalls::read`], until the event is done. 2. `to` is valid for writes of the rows until the

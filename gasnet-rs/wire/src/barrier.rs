@@ -62,8 +62,7 @@ impl Wire {
 }
 
 impl BarrierCalls<'_> {
-    /// Enters a barrier phase. `flags`: [`ANONYMOUS`](crate::barrier::ANONYMOUS),
-    /// [`MISMATCH`](crate::barrier::MISMATCH) or 0.
+    /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
     ///
     /// # Collective
     /// Once per rank and phase, then [`BarrierCalls::wait`] or [`BarrierCalls::try_wait`] until it is over.

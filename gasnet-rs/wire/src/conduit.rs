@@ -288,7 +288,7 @@ pub unsafe trait Conduit: Send + Sync {
         Vec::new()
     }
 
-    /// The job's time, if it is not the host's: what `Rank::now` returns.
+    /// The job's time, if it is not the host's: what [`Rank::now`](crate::Wire::now) returns.
     fn clock(&self) -> Option<core::time::Duration> {
         None
     }

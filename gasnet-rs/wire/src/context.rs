@@ -1,6 +1,6 @@
 //! What the calling thread is running: the program, or a function of the program that the runtime has called.
 //!
-//! One rule, kept in one place ([`Wire::check_context`]): a handler and a
+//! One rule, kept in one place ([`Wire::check_context`](crate::Wire::check_context)): a handler and a
 //! function of a reduction may not wait, and may not enter a barrier or a collective operation. The runtime
 //! calls them in the middle of other work, on which the new wait would depend. A handler's own library calls
 //! are looked at under `GASNET_CHECK` only. A function of a reduction is always told, since what it breaks is

@@ -39,7 +39,6 @@
 //! ```
 //!
 //! [`Rank::write_slice`]: gasnet::Rank::write_slice
-//! [`AtomicCalls::swap`](gasnet::AtomicCalls::swap): gasnet::AtomicCalls::swap
 //! [`Rank::wait_until`]: gasnet::Rank::wait_until
 
 mod active;

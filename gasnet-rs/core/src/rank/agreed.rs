@@ -84,7 +84,7 @@ impl Rank {
 
 impl SegmentCalls<'_> {
     /// Takes `bytes` bytes of every rank's segment, aligned to `align` (a power of two), at one offset that
-    /// all ranks agree on. Ranks may have [allocated](Self::allocate) different amounts before.
+    /// all ranks agree on. Ranks may have [allocated](crate::Rank::allocate) different amounts before.
     ///
     /// # Collective
     /// All ranks call it, with the same arguments; each waits for the others.

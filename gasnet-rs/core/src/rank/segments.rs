@@ -328,14 +328,14 @@ impl Rank {
         self.wire.segments.entries().iter().map(|entry| entry.size as u64).min().unwrap_or(0)
     }
 
-    /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this
+    /// [`Rank::allocate`] of room for `count` elements, all zero at first: the address in this
     /// rank's segment; `on` gives that in another's.
     ///
     /// # Collective
-    /// As [`allocate`](Self::allocate).
+    /// As [`Rank::allocate`].
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate).
+    /// As [`Rank::allocate`].
     pub fn allocate_array<T: Shared>(&self, count: usize) -> Result<GlobalPtr<T>, Error> {
         let bytes = count.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
         Ok(GlobalPtr::new(self.id(), self.allocate(bytes, align_of::<T>() as u64)?))
@@ -372,7 +372,7 @@ impl<'a> SegmentCalls<'a> {
         self.rank.max_global_segment.get().copied().unwrap_or_else(|| self.max_local())
     }
 
-    /// [`attach`](Self::attach) of a segment with *kept memory* behind it: as much as the largest segment of
+    /// [`Rank::attach`] of a segment with *kept memory* behind it: as much as the largest segment of
     /// the job has, at the same offsets on all ranks. Only
     /// [`KeptCalls::allocate`](crate::KeptCalls::allocate) gives it out, and no safe call of the runtime
     /// reaches it. So a crate may lend references to what it has there. Segment and kept memory together hold
@@ -380,10 +380,10 @@ impl<'a> SegmentCalls<'a> {
     /// nothing.
     ///
     /// # Collective
-    /// As [`attach`](Self::attach), on all ranks alike.
+    /// As [`Rank::attach`], on all ranks alike.
     ///
     /// # Errors
-    /// As [`attach`](Self::attach), and if another rank attaches without.
+    /// As [`Rank::attach`], and if another rank attaches without.
     pub fn attach_and_keep(self, bytes: usize, stride: Option<u64>) -> Result<&'a SegmentTable, Error> {
         self.rank.attach_memory(bytes, stride, true)
     }
@@ -477,11 +477,11 @@ impl<'a> SegmentCalls<'a> {
         Ok(())
     }
 
-    /// Has [`allocate`](Self::allocate) take from this part of the segments from now on: for programs that
+    /// Has [`Rank::allocate`] take from this part of the segments from now on: for programs that
     /// use the rest as they like.
     ///
     /// # Collective
-    /// As [`allocate`](Self::allocate).
+    /// As [`Rank::allocate`].
     pub fn allocate_from(self, part: core::ops::Range<u64>) {
         let mut heap = lock(&self.rank.heap);
         (heap.used, heap.end) = (part.start, part.end);

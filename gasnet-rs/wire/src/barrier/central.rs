@@ -273,7 +273,7 @@ impl Phases {
 
 /// The barrier of the job as its NICs carry it out.
 pub trait BarrierByNics: Send + Sync {
-    /// Notifies, as [`BarrierCalls::notify`].
+    /// Notifies, as [`BarrierCalls::notify`](crate::BarrierCalls::notify).
     fn notify(&self, id: i32, flags: u32);
     /// The consensus of the phase, if it is complete and this rank may go on.
     fn test(&self, id: i32, flags: u32) -> Option<Consensus>;
