@@ -22,9 +22,10 @@
 //! assert_eq!(report.results, [Time::us(3.0)]);
 //! ```
 
-use crate::cluster::{Cluster, Failure, Report};
+use crate::cluster::{Cluster, Report};
 use crate::cost::CostModel;
 use crate::device::{Clock, Device, Holder};
+use crate::failure::Failure;
 use crate::shared::Simulation;
 use crate::time::Time;
 use core::any::Any;

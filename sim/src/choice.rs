@@ -6,6 +6,12 @@
 //! the one that costs alone would take; a *pick* is a choice that took another one, and the picks of a run
 //! repeat it.
 //!
+//! **Holds.** Picks tell what was taken, by the number of the choice, so they mean something else as soon as
+//! one of them is left out. The same order can be said in another way: each step that was overtaken waited
+//! for the last of those that overtook it. Such a *hold* names both steps by what they are (the fifth
+//! message of rank 2, rank 3 after its second call), so it still means the same when others are left out;
+//! that is what makes a failure small. All holds of a run repeat it.
+//!
 //! **Chains.** Strategies give priorities to chains: sequences of steps each of which is caused by the one
 //! before. A rank's program is a chain. A packet is a step of a new one, and what its arrival causes goes on
 //! with it; once a rank has seen the end of a chain, its next packet continues that chain. This is the
@@ -17,7 +23,7 @@ use rustc_hash::FxHashMap;
 /// Most ways of a choice: the earliest of those that there are.
 pub(crate) const MOST_WAYS: usize = 16;
 /// A run that has become so many times as long as expected waits for something that is never chosen: from
-/// then on every so many choices the ways take turns.
+/// then on one of so many choices is left to chance.
 const FAIR_FROM_LENGTHS: u64 = 4;
 const FAIR_EVERY: u64 = 4;
 /// Length of a delay: up to two to this power choices.
@@ -32,6 +38,12 @@ pub struct NextStep {
     pub step: u64,
     /// The rank it happens to.
     pub rank: u32,
+    /// The rank that caused it.
+    pub from: u32,
+    /// Which call of that rank caused it; which message of it this is.
+    pub number: u32,
+    /// For a rank: how many turns it has had since that call.
+    pub turn: u32,
     /// Whether it is another look of a program at what has not changed.
     pub spins: bool,
     /// What it is.
@@ -39,10 +51,12 @@ pub struct NextStep {
 }
 
 /// What can happen next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The rank goes on.
     GoesOn,
+    /// The time that a rank's call takes is over.
+    Passes,
     /// A message to it arrives.
     Message,
     /// A put to it arrives.
@@ -51,24 +65,93 @@ pub enum Kind {
     Get,
     /// What it has got arrives.
     Data,
+    /// Its NIC reads the source of its put.
+    Fetch,
     /// It learns that its operation is done.
     Done,
     /// Work of its NIC, or of a device.
     Other,
 }
 
+impl Kind {
+    const ALL: [Kind; 9] = [
+        Kind::GoesOn,
+        Kind::Passes,
+        Kind::Message,
+        Kind::Put,
+        Kind::Get,
+        Kind::Data,
+        Kind::Fetch,
+        Kind::Done,
+        Kind::Other,
+    ];
+}
+
 impl core::fmt::Display for NextStep {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let rank = self.rank;
+        let NextStep { rank, from, number, .. } = self;
         match self.kind {
-            Kind::GoesOn => write!(f, "rank {rank} goes on"),
-            Kind::Message => write!(f, "a message reaches rank {rank}"),
-            Kind::Put => write!(f, "a put reaches rank {rank}"),
-            Kind::Get => write!(f, "a get reaches rank {rank}"),
-            Kind::Data => write!(f, "what rank {rank} gets reaches it"),
-            Kind::Done => write!(f, "rank {rank} learns that an operation is done"),
+            Kind::GoesOn | Kind::Passes if *number == 0 => {
+                write!(f, "rank {rank} goes on, before its first call")
+            }
+            Kind::GoesOn | Kind::Passes => write!(f, "rank {rank} goes on after its call {number}"),
+            Kind::Message => write!(f, "message {number} of rank {from} reaches rank {rank}"),
+            Kind::Put => write!(f, "the put of rank {from}'s call {number} reaches rank {rank}"),
+            Kind::Get => write!(f, "the get of rank {from}'s call {number} reaches rank {rank}"),
+            Kind::Data => write!(f, "the data of rank {from}'s call {number} comes back"),
+            Kind::Fetch => write!(f, "the NIC of rank {from} reads what its call {number} puts"),
+            Kind::Done => write!(f, "rank {from} learns that its call {number} is done"),
             Kind::Other => write!(f, "the NIC of rank {rank} works"),
         }
+    }
+}
+
+impl NextStep {
+    /// What a step is, in any course that has it.
+    pub fn name(&self) -> StepName {
+        (self.kind, self.rank, self.from, self.number, self.turn)
+    }
+}
+
+/// What a step is, in any course that has it.
+pub type StepName = (Kind, u32, u32, u32, u32);
+
+/// A step that waits until another one has happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldStep {
+    /// What waits.
+    pub step: NextStep,
+    /// What for.
+    pub until: NextStep,
+}
+
+impl core::fmt::Display for HeldStep {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}, and only then {}", self.until, self.step)
+    }
+}
+
+impl HeldStep {
+    /// Both steps as numbers.
+    pub fn words(&self) -> [u32; 10] {
+        let words = |step: &NextStep| [step.kind as u32, step.rank, step.from, step.number, step.turn];
+        let ([a, b, c, d, e], [f, g, h, i, j]) = (words(&self.step), words(&self.until));
+        [a, b, c, d, e, f, g, h, i, j]
+    }
+
+    /// Reads [`words`](Self::words); `None` if these are none.
+    pub fn of_words(words: &[u32; 10]) -> Option<HeldStep> {
+        let step = |words: &[u32]| {
+            let [kind, rank, from, number, turn] = *words else { return None };
+            let kind = Kind::ALL.into_iter().find(|known| *known as u32 == kind)?;
+            Some(NextStep { chain: 0, step: 0, rank, from, number, turn, spins: false, kind })
+        };
+        Some(HeldStep { step: step(&words[..5])?, until: step(&words[5..])? })
+    }
+
+    /// Whether a rank's program waits, and not something on its way to it.
+    pub fn is_of_program(&self) -> bool {
+        matches!(self.step.kind, Kind::GoesOn | Kind::Passes)
     }
 }
 
@@ -163,6 +246,9 @@ pub struct Chooser {
     /// Choices after which the tail begins that is fair.
     fair_from: u64,
     picks: Vec<Pick>,
+    /// What was overtaken, and the last that overtook it; and where in that list a step is.
+    holds: Vec<HeldStep>,
+    held: FxHashMap<StepName, usize>,
     /// The first choice of a repetition whose ways are other ones.
     differs: Option<u64>,
 }
@@ -181,6 +267,11 @@ enum How {
     Delay {
         at: Vec<u64>,
         delayed: Vec<(u32, u64)>,
+    },
+    /// Holds by what waits, whether they have an end, and what they wait for that has not happened.
+    Held {
+        of: FxHashMap<StepName, StepName>,
+        open: FxHashMap<StepName, bool>,
     },
     /// The picks of another run in descending order, and whether ways have to be the same.
     Again {
@@ -219,8 +310,30 @@ impl Chooser {
         Chooser::with(How::Again { left: picks, exactly }, Rng::new(0))
     }
 
+    /// One under which steps wait as these holds say, and otherwise come as the costs say, but that whoever
+    /// only looks again comes last.
+    pub fn holding(holds: &[HeldStep]) -> Chooser {
+        let of = holds.iter().map(|hold| (hold.step.name(), hold.until.name())).collect();
+        let open = holds.iter().map(|hold| (hold.until.name(), true)).collect();
+        Chooser::with(How::Held { of, open }, Rng::new(0))
+    }
+
     fn with(how: How, rng: Rng) -> Chooser {
-        Chooser { how, rng, choices: 0, fair_from: u64::MAX, picks: Vec::new(), differs: None }
+        Chooser {
+            how,
+            rng,
+            choices: 0,
+            fair_from: u64::MAX,
+            picks: Vec::new(),
+            holds: Vec::new(),
+            held: FxHashMap::default(),
+            differs: None,
+        }
+    }
+
+    /// What has waited so far for what: together they repeat the run.
+    pub fn holds(&self) -> &[HeldStep] {
+        &self.holds
     }
 
     /// Number of choices so far.
@@ -240,18 +353,33 @@ impl Chooser {
 
     /// Chooses one of at least one way.
     pub fn choose(&mut self, ways: &[NextStep]) -> usize {
-        if ways.len() < 2 {
-            return 0;
+        let way = if ways.len() < 2 { 0 } else { self.choose_of_several(ways) };
+        if let (How::Held { open, .. }, Some(taken)) = (&mut self.how, ways.get(way))
+            && let Some(open) = open.get_mut(&taken.name())
+        {
+            *open = false;
         }
+        way
+    }
+
+    fn choose_of_several(&mut self, ways: &[NextStep]) -> usize {
         let choice = self.choices;
         self.choices += 1;
         let mut way = self.pick(choice, ways);
         if choice >= self.fair_from && choice.is_multiple_of(FAIR_EVERY) {
-            way = (choice / FAIR_EVERY % ways.len() as u64) as usize;
+            way = self.rng.below(ways.len() as u64) as usize;
         }
         if way != 0 {
             let text = format!("{} before {}", ways[way], ways[0]);
             self.picks.push(Pick { choice, way: way as u32, ways: hash(ways), text });
+            // Whoever only looks again comes last anyway.
+            ways[..way].iter().filter(|passed| !passed.spins || ways[way].spins).for_each(|passed| {
+                let place = *self.held.entry(passed.name()).or_insert(self.holds.len());
+                match self.holds.get_mut(place) {
+                    Some(hold) => hold.until = ways[way],
+                    None => self.holds.push(HeldStep { step: *passed, until: ways[way] }),
+                }
+            });
         }
         way
     }
@@ -277,7 +405,7 @@ impl Chooser {
             How::Priorities { by_chain, of, lower } => {
                 let name = |way: &NextStep| match by_chain {
                     true => u64::from(way.chain),
-                    false if way.kind == Kind::GoesOn => u64::from(way.rank),
+                    false if matches!(way.kind, Kind::GoesOn | Kind::Passes) => u64::from(way.rank),
                     false => 1 << 62 | way.step,
                 };
                 // Above all that are lowered.
@@ -296,11 +424,21 @@ impl Chooser {
                 while at.last().is_some_and(|at| *at <= choice) {
                     at.pop();
                     let length = 1 << rng.below(LONGEST_DELAY_BITS + 1);
-                    delayed.push((ways[0].chain, choice + length));
+                    // Whoever only looks again comes last anyway.
+                    let next = ways.iter().position(open).unwrap_or(0);
+                    delayed.push((ways[next].chain, choice + length));
                 }
                 let free =
                     |way: &NextStep| open(way) && !delayed.iter().any(|(chain, _)| *chain == way.chain);
-                ways.iter().position(free).unwrap_or(0)
+                ways.iter().position(free).or_else(|| ways.iter().position(open)).unwrap_or(0)
+            }
+            How::Held { of, open: waits } => {
+                let free = |way: &NextStep| {
+                    let until = of.get(&way.name());
+                    open(way) && until.is_none_or(|until| waits.get(until) != Some(&true))
+                };
+                let first = ways.iter().position(free).or_else(|| ways.iter().position(open));
+                first.unwrap_or(0)
             }
             How::Again { left, exactly } => match left.last() {
                 Some(pick) if pick.choice == choice => {
@@ -420,6 +558,9 @@ mod tests {
                     chain: t,
                     step: u64::from(t) << 32 | left[t as usize],
                     rank: t,
+                    from: t,
+                    number: (steps - left[t as usize]) as u32,
+                    turn: 0,
                     spins: false,
                     kind: Kind::GoesOn,
                 })
@@ -493,6 +634,9 @@ mod tests {
                 let mut again = Chooser::again(first.picks().to_vec(), true);
                 assert_eq!(order, run(&mut again, 4, 10), "{explore}");
                 assert_eq!((again.differs(), again.picks()), (None, first.picks()));
+                let mut held = Chooser::holding(first.holds());
+                assert_eq!(order, run(&mut held, 4, 10), "{explore}");
+                assert_eq!((held.holds(), held.picks()), (first.holds(), first.picks()));
                 let mut other = Chooser::again(first.picks().to_vec(), true);
                 run(&mut other, 3, 10);
                 differ += u32::from(other.differs().is_some());
@@ -505,8 +649,16 @@ mod tests {
 
     #[test]
     fn whoever_spins_comes_last() {
-        let way =
-            |chain, spins| NextStep { chain, step: u64::from(chain), rank: chain, spins, kind: Kind::GoesOn };
+        let way = |chain, spins| NextStep {
+            chain,
+            step: u64::from(chain),
+            rank: chain,
+            from: chain,
+            number: 0,
+            turn: 0,
+            spins,
+            kind: Kind::GoesOn,
+        };
         for seed in 0..100 {
             let mut chooser = Chooser::new(Explore::Mixed, seed, 10).unwrap();
             assert_eq!(chooser.choose(&[way(0, true), way(1, false), way(2, true)]), 1);

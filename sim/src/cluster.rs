@@ -17,7 +17,9 @@ use crate::choice::Chooser;
 use crate::conduit::SimConduit;
 use crate::cost::CostModel;
 use crate::course::Step;
+use crate::crash::CrashWatch;
 use crate::event::Activity;
+use crate::failure::{Failure, Waiting, What};
 use crate::net::Network;
 use crate::shared::{Caller, Simulation, set_current};
 use crate::sim_nic::SimNic;
@@ -29,11 +31,13 @@ use crate::{Registration, boot};
 use gasnet::{Config, Rank, Threading};
 use gasnet_wire::conduit::{Conduit, OpenContext};
 use std::cell::RefCell;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+
+/// So many ranks of a deadlock say where they wait.
+const MOST_PLACES: usize = 8;
 
 /// A job to be simulated.
 #[derive(Debug, Clone)]
@@ -50,6 +54,7 @@ pub struct Cluster {
     pub(crate) most_events: u64,
     pub(crate) chooser: Option<Chooser>,
     pub(crate) hardships: Hardships,
+    pub(crate) longest_turn: Option<Duration>,
 }
 
 /// The result of a simulation.
@@ -71,96 +76,6 @@ pub struct Report<T> {
     pub chooser: Option<Chooser>,
 }
 
-/// Why a simulation ended before its programs did. Its message contains the seed.
-#[derive(Debug, Clone)]
-pub struct Failure {
-    /// The seed that repeats it.
-    pub seed: u64,
-    /// The virtual time of the failure.
-    pub time: Time,
-    /// The cause.
-    pub what: What,
-    /// Number of events until then.
-    pub events: u64,
-    /// The trace until then.
-    pub trace: u64,
-    /// The chooser, if there was one.
-    pub chooser: Option<Box<Chooser>>,
-}
-
-/// See [`Failure`].
-#[derive(Debug, Clone)]
-pub enum What {
-    /// All ranks wait, and no event is left. Lists what each rank waits for.
-    Deadlock(Vec<Waiting>),
-    /// A rank's program panicked.
-    Panic {
-        /// The rank.
-        rank: u32,
-        /// The message of the panic.
-        text: String,
-    },
-    /// A rank ended the job.
-    Ended {
-        /// The rank.
-        rank: u32,
-        /// The exit code.
-        code: i32,
-        /// The message.
-        text: String,
-    },
-    /// More events happened than the limit allows.
-    TooLong(u64),
-    /// The simulation could not start.
-    Start(String),
-}
-
-/// A rank that waits.
-#[derive(Debug, Clone)]
-pub struct Waiting {
-    /// The rank.
-    pub rank: u32,
-    /// The time since which it waits.
-    pub since: Time,
-    /// What it waits for.
-    pub why: &'static str,
-    /// Number of its one-sided operations under way.
-    pub ops: u32,
-    /// Number of messages that it has not taken.
-    pub unread: usize,
-}
-
-impl Failure {
-    pub(crate) fn before_start(seed: u64, what: What) -> Failure {
-        Failure { seed, time: Time::ZERO, what, events: 0, trace: 0, chooser: None }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "simulation with seed {} failed at {}: ", self.seed, self.time)?;
-        match &self.what {
-            What::Deadlock(all) => {
-                write!(f, "deadlock: {} ranks wait and nothing is under way", all.len())?;
-                for w in all.iter().take(16) {
-                    write!(f, "\n  rank {} waits for {} since {}", w.rank, w.why, w.since)?;
-                    write!(f, " ({} operations open, {} messages unread)", w.ops, w.unread)?;
-                }
-                if all.len() > 16 {
-                    write!(f, "\n  and {} more", all.len() - 16)?;
-                }
-                Ok(())
-            }
-            What::Panic { rank, text } => write!(f, "rank {rank} panicked: {text}"),
-            What::Ended { rank, code, text } => write!(f, "rank {rank} ended the job with {code}: {text}"),
-            What::TooLong(events) => write!(f, "not over after {events} events"),
-            What::Start(text) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
 impl Cluster {
     /// A job of that many ranks, each on a host of its own, with these costs.
     pub fn new(ranks: u32, model: CostModel) -> Cluster {
@@ -178,6 +93,7 @@ impl Cluster {
             most_events: u64::MAX,
             chooser: None,
             hardships: Hardships::default(),
+            longest_turn: None,
         }
     }
 
@@ -230,9 +146,17 @@ impl Cluster {
         self
     }
 
-    /// Lets this chooser, once all ranks have started, choose what happens next. Default: the costs do.
+    /// Lets this chooser choose what happens next, from the first step of the ranks' programs on: with it
+    /// they begin when all ranks have started. Default: the costs choose.
     pub fn chooser(mut self, chooser: Option<Chooser>) -> Cluster {
         self.chooser = chooser;
+        self
+    }
+
+    /// Ends the simulation when a rank has had the processor for so long without calling the runtime.
+    /// Default: it may take as long as it likes.
+    pub fn longest_turn(mut self, limit: Option<Duration>) -> Cluster {
+        self.longest_turn = limit;
         self
     }
 
@@ -281,7 +205,7 @@ impl Cluster {
             if self.segment > 0 {
                 rank.segments().attach_and_keep(self.segment, None).map_err(|e| e.to_string())?;
             }
-            shared.world().starting -= 1;
+            shared.begin(r);
             let value = program(rank);
             rank.barrier();
             ranks.borrow_mut().push(rank);
@@ -359,7 +283,8 @@ impl Cluster {
             };
             turns.push(turn.map_err(|e| fail(no_room(e)))?);
         }
-        let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed);
+        let _watched = CrashWatch::begin();
+        let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed, self.longest_turn);
         let mut over = 0;
         while over < self.ranks {
             let step = {
@@ -385,8 +310,8 @@ impl Cluster {
                 if let Some(what) = outcome.take() {
                     return Err(fail(what));
                 }
-                if let Some(e) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                    return Err(fail(What::Ended { rank: e.rank, code: e.code, text: e.text }));
+                if let Some(what) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    return Err(fail(what));
                 }
                 continue;
             }
@@ -399,8 +324,11 @@ impl Cluster {
                     }
                 }
                 None => {
-                    let waiting = w.waiting();
+                    let mut waiting = w.waiting();
                     drop(w);
+                    for one in waiting.iter_mut().take(MOST_PLACES) {
+                        one.place = turns[one.rank as usize].place();
+                    }
                     return Err(fail(What::Deadlock(waiting)));
                 }
             }
@@ -424,7 +352,14 @@ impl World {
         for (rank, r) in self.ranks.iter().enumerate() {
             if let Activity::Idle(why) = r.state {
                 let unread = r.inbox.iter().map(|i| i.len()).sum::<usize>() + r.control.len();
-                all.push(Waiting { rank: rank as u32, since: r.since, why, ops: r.ops, unread });
+                all.push(Waiting {
+                    rank: rank as u32,
+                    since: r.since,
+                    why,
+                    ops: r.ops,
+                    unread,
+                    place: String::new(),
+                });
             }
         }
         all

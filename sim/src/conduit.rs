@@ -69,8 +69,13 @@ unsafe impl Conduit for SimConduit {
         self.at.shared.alive();
         {
             let mut w = self.at.shared.world();
+            // Where something chooses the order, others may go on between this poll and the wait after it;
+            // what happens meanwhile must count as new there.
+            let explores = w.chooser.is_some();
             let r = &mut w.ranks[self.at.rank as usize];
-            r.seen = r.news;
+            if !explores {
+                r.seen = r.news;
+            }
         }
         let mut done = self.nic.progress(&self.at);
         while done < budget {
@@ -123,9 +128,10 @@ impl SimConduit {
             let mut w = self.at.shared.world();
             let r = &mut w.ranks[self.at.rank as usize];
             if done > 0 {
-                r.empty_polls = 0;
+                (r.empty_polls, r.looks) = (0, 0);
             } else if channel == Channel::Request {
                 r.empty_polls += 1;
+                r.looks += 1;
             }
             r.empty_polls > 1
         };
@@ -155,7 +161,7 @@ unsafe impl Rma for SimConduit {
 
     fn copies_source(&self, len: usize) -> bool {
         match self.nic {
-            SimNic::Plain => true,
+            SimNic::Plain(inline) => len <= inline || self.at.shared.world().chooser.is_none(),
             SimNic::Pinning(_) => false, // Until the end it may have to begin again.
             SimNic::Paging(_) => len <= netvm_fw::wire::MAX_INLINE_BYTES,
         }
@@ -163,7 +169,7 @@ unsafe impl Rma for SimConduit {
 
     fn max_transfer(&self) -> usize {
         let slots = match &self.nic {
-            SimNic::Plain => false,
+            SimNic::Plain(_) => false,
             SimNic::Pinning(p) => p.leases(),
             SimNic::Paging(_) => true,
         };

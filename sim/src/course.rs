@@ -49,6 +49,8 @@ pub(crate) struct Packet {
     bytes: usize,
     /// Copies that have not arrived yet.
     copies: u8,
+    /// Which frame of its sender it is.
+    number: u32,
     /// Taken when the first copy arrives; `None` lets the receiver recognise duplicates.
     body: Option<Body>,
 }
@@ -120,6 +122,7 @@ impl World {
     pub(crate) fn tell(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         r.news += 1;
+        r.looks = 0;
         if self.chooser.is_some() {
             self.chains.stepped(rank);
         }
@@ -171,13 +174,14 @@ impl World {
             return self.step();
         }
         self.chains.turn(rank);
+        self.ranks[rank as usize].turns += 1;
         step
     }
 
     fn chosen(&mut self, chooser: &mut Chooser) -> Option<Step> {
         let ready = self.ready.len().min(MOST_WAYS);
         let mut ways: Vec<NextStep> =
-            self.ready.iter().take(ready).map(|rank| self.way_of_rank(*rank)).collect();
+            self.ready.iter().take(ready).map(|rank| self.way_of_rank(*rank, Kind::GoesOn)).collect();
         let mut events: Vec<QueuedEvent> = Vec::new();
         while ready + events.len() < MOST_WAYS
             && let Some(event) = self.queue.pop()
@@ -197,23 +201,30 @@ impl World {
         }
     }
 
-    fn way_of_rank(&self, rank: u32) -> NextStep {
-        let spins = self.ranks[rank as usize].empty_polls > 1;
-        NextStep { chain: rank, step: 1 << 63 | u64::from(rank), rank, spins, kind: Kind::GoesOn }
+    fn way_of_rank(&self, rank: u32, kind: Kind) -> NextStep {
+        let r = &self.ranks[rank as usize];
+        let (spins, number, turn) = (r.looks > 1, r.begun, r.turns);
+        NextStep { chain: rank, step: 1 << 63 | u64::from(rank), rank, from: rank, number, turn, spins, kind }
     }
 
     fn way_of_event(&self, event: &QueuedEvent) -> NextStep {
-        let (rank, kind) = match event.event {
-            WorldEvent::Resume(rank) => return self.way_of_rank(rank),
+        let caller = |op: u32| self.ops.get(op as usize).map_or((u32::MAX, 0), |op| (op.from, op.number));
+        let (rank, kind, (from, number)) = match event.event {
+            WorldEvent::Resume(rank) => return self.way_of_rank(rank, Kind::Passes),
             WorldEvent::Arrive(packet) => match self.packets.get(packet as usize) {
-                Some(packet) => (packet.to, packet.body.as_ref().map_or(Kind::Other, Body::way)),
-                None => (u32::MAX, Kind::Other),
+                Some(Packet { to, from, number, body, .. }) => {
+                    let kind = body.as_ref().map_or(Kind::Other, Body::way);
+                    let op = body.as_ref().and_then(Body::op);
+                    (*to, kind, op.map_or((*from, *number), caller))
+                }
+                None => (u32::MAX, Kind::Other, (u32::MAX, 0)),
             },
-            WorldEvent::Done(op) => (self.ops.get(op as usize).map_or(u32::MAX, |op| op.from), Kind::Done),
-            WorldEvent::Nic(rank, _) => (rank, Kind::Other),
-            WorldEvent::Device(_) => (u32::MAX, Kind::Other),
+            WorldEvent::Fetch(op) => (caller(op).0, Kind::Fetch, caller(op)),
+            WorldEvent::Done(op) => (caller(op).0, Kind::Done, caller(op)),
+            WorldEvent::Nic(rank, tag) => (rank, Kind::Other, (rank, tag as u32)),
+            WorldEvent::Device(tag) => (u32::MAX, Kind::Other, (u32::MAX, tag as u32)),
         };
-        NextStep { chain: event.chain, step: event.number, rank, spins: false, kind }
+        NextStep { chain: event.chain, step: event.number, rank, from, number, turn: 0, spins: false, kind }
     }
 
     fn record(&mut self, kind: u64, who: u64, what: u64) {
@@ -235,7 +246,8 @@ impl World {
         self.stats.bytes += bytes as u64;
         self.stats.lost += u64::from(arrivals.lost);
         let copies = 1 + arrivals.again.is_some() as u8;
-        let packet = self.packets.insert(Packet { from, to, bytes, copies, body: Some(body) }) as u32;
+        let number = self.ranks[from as usize].frames_out;
+        let packet = self.packets.insert(Packet { from, to, bytes, copies, number, body: Some(body) }) as u32;
         self.at(arrivals.first, WorldEvent::Arrive(packet));
         if let Some(again) = arrivals.again {
             self.at(again, WorldEvent::Arrive(packet));
@@ -265,6 +277,16 @@ impl World {
                 };
                 self.record(body.kind(), u64::from(from) << 24 | u64::from(to), bytes as u64);
                 self.arrive(from, to, body)
+            }
+            WorldEvent::Fetch(index) => {
+                let op = self.ops.get(index as usize)?;
+                let (from, to, token, offset, len) = (op.from, op.to, op.token, op.offset, op.len);
+                let bytes = Bytes::new(&crate::memory::load(op.local, len));
+                self.record(12, u64::from(from), len as u64);
+                self.ranks[from as usize].done.push_back((token, Completion::Local));
+                self.send(from, to, HEADER_BYTES + len, Body::Put { op: index, offset, bytes });
+                self.tell(from);
+                None
             }
             WorldEvent::Done(op) => {
                 let op = self.ops.try_remove(op as usize)?;
@@ -324,7 +346,7 @@ impl World {
                     return None;
                 }
                 if let Some(o) = self.ops.get_mut(op as usize) {
-                    crate::memory::store(o.dst, bytes.as_slice());
+                    crate::memory::store(o.local, bytes.as_slice());
                 }
                 let now = self.now;
                 self.at(now, WorldEvent::Done(op));
@@ -392,8 +414,9 @@ impl World {
     }
 
     /// Starts a put whose bytes leave now, unless the NIC refuses its source.
-    pub(crate) fn put(&mut self, op: OneSidedOp, offset: u64, bytes: Bytes) {
+    pub(crate) fn put(&mut self, mut op: OneSidedOp, offset: u64, bytes: Bytes) {
         let (from, to, len) = (op.from, op.to, op.len);
+        op.number = self.ranks[from as usize].begins();
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op) as u32;
         if let Err(refusal) = self.admit(from, op, 0, len) {
@@ -402,9 +425,19 @@ impl World {
         self.send(from, to, HEADER_BYTES + len, Body::Put { op, offset, bytes });
     }
 
+    /// Starts a put whose source the NIC reads when it comes to it.
+    pub(crate) fn put_later(&mut self, mut op: OneSidedOp) {
+        let from = &mut self.ranks[op.from as usize];
+        op.number = from.begins();
+        from.ops += 1;
+        let op = self.ops.insert(op) as u32;
+        self.at(self.now, WorldEvent::Fetch(op));
+    }
+
     /// Starts a get.
-    pub(crate) fn get(&mut self, op: OneSidedOp, offset: u64) {
+    pub(crate) fn get(&mut self, mut op: OneSidedOp, offset: u64) {
         let (from, to, len) = (op.from, op.to, op.len);
+        op.number = self.ranks[from as usize].begins();
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op) as u32;
         self.send(from, to, HEADER_BYTES, Body::Get { op, offset, len });
@@ -428,6 +461,7 @@ impl World {
         if let Some(f) = self.slots.try_remove(slot as usize) {
             let (from, to, len) = (f.from, f.to, f.len);
             self.ranks[from as usize].frames_out += 1;
+            self.ranks[from as usize].begins();
             self.send(from, to, len + extra, Body::Frame(f));
         }
     }

@@ -12,6 +12,8 @@ pub(crate) enum WorldEvent {
     Resume(u32),
     /// A copy of a packet arrives.
     Arrive(u32),
+    /// A NIC reads the source of a put.
+    Fetch(u32),
     /// The initiator learns that an op is done.
     Done(u32),
     /// An event inside a rank's NIC.
@@ -95,6 +97,17 @@ impl Body {
         }
     }
 
+    /// The op that it is a part of.
+    pub(crate) fn op(&self) -> Option<u32> {
+        match self {
+            Body::Put { op, .. }
+            | Body::Get { op, .. }
+            | Body::Data { op, .. }
+            | Body::Refused { op, .. } => Some(*op),
+            Body::Frame(_) | Body::Control(_) | Body::Firmware(_) => None,
+        }
+    }
+
     /// Its number in the trace.
     pub(crate) fn kind(&self) -> u64 {
         match self {
@@ -135,10 +148,14 @@ impl<'a> Start<'a> {
 /// A one-sided op under way.
 #[derive(Debug)]
 pub(crate) struct OneSidedOp {
+    /// Which of its initiator's calls it is; the world says.
+    pub(crate) number: u32,
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Destination of a get in the initiator's memory.
-    pub(crate) dst: usize,
+    /// Destination of a get in the initiator's memory; source of a put that the NIC has not read yet.
+    pub(crate) local: usize,
+    /// Where that put goes.
+    pub(crate) offset: u64,
     pub(crate) len: usize,
     /// The owner's number for it.
     pub(crate) token: u64,

@@ -9,7 +9,8 @@
 #![expect(unsafe_code, reason = "loads shared objects and calls into them")]
 
 use crate::boot::Files;
-use crate::cluster::{Cluster, Failure, Report, What};
+use crate::cluster::{Cluster, Report};
+use crate::failure::{Failure, What};
 use crate::shared::{current, set_current};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use gasnet_wire::plugin::EmbedTable;

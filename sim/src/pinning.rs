@@ -535,9 +535,11 @@ impl Pinning {
         let claims =
             Claims { remote: t.remote_keys.clone(), local: t.local_keys.clone().map(|keys| (t.local, keys)) };
         let op = OneSidedOp {
+            number: 0,
             from: at.rank,
             to: t.peer,
-            dst: local,
+            local,
+            offset: t.remote,
             len,
             token,
             owner,

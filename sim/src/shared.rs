@@ -3,6 +3,7 @@
 use crate::card::SimCard;
 use crate::cost::HostCosts;
 use crate::event::Activity;
+use crate::failure::What;
 use crate::time::Time;
 use crate::turn;
 use crate::world::World;
@@ -11,7 +12,7 @@ use gasnet_wire::Gathered;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// One simulation. One thread runs all its ranks; the lock is there because the core's types cross threads.
 pub(crate) struct Simulation {
@@ -21,7 +22,7 @@ pub(crate) struct Simulation {
     gathers: Mutex<HashMap<u64, Gather>>,
     codes: Mutex<Vec<i32>>,
     /// The first end of the job that was not an ordinary one.
-    pub(crate) ended: Mutex<Option<Ended>>,
+    pub(crate) ended: Mutex<Option<What>>,
 }
 
 /// A rank that calls.
@@ -40,14 +41,6 @@ impl Caller {
         w.cards[self.rank as usize] = Some(card);
         result
     }
-}
-
-/// How a rank ended the whole job.
-#[derive(Debug, Clone)]
-pub(crate) struct Ended {
-    pub(crate) rank: u32,
-    pub(crate) code: i32,
-    pub(crate) text: String,
 }
 
 /// The state that the watchdog observes.
@@ -78,6 +71,11 @@ pub(crate) fn current() -> Option<(Arc<Simulation>, u32)> {
     TURN.with_borrow(Clone::clone)
 }
 
+/// [`current`] for handlers of signals: `None` also while that changes.
+pub(crate) fn current_if_known() -> Option<(Arc<Simulation>, u32)> {
+    TURN.try_with(|turn| turn.try_borrow().ok().and_then(|turn| turn.clone())).ok().flatten()
+}
+
 /// Sets the rank that has the turn.
 pub(crate) fn set_current(turn: Option<(Arc<Simulation>, u32)>) {
     TURN.set(turn);
@@ -100,10 +98,33 @@ impl Simulation {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether nobody holds the world or an exchange: a rank that has been interrupted may end.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self.world.try_lock(), Err(TryLockError::WouldBlock))
+            && !matches!(self.gathers.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
     /// Shows the watchdog that the rank is alive.
     pub(crate) fn alive(&self) {
         let n = self.progress.calls.load(Ordering::Relaxed);
         self.progress.calls.store(n.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The rank's program is about to begin. Where something chooses the order, it begins when those of all
+    /// ranks can, so that none of its steps is without a choice.
+    pub(crate) fn begin(&self, rank: u32) {
+        {
+            let mut w = self.world();
+            w.starting -= 1;
+            if w.chooser.is_none() {
+                return;
+            }
+            w.set(rank, Activity::Idle("all ranks to start"));
+            if w.starting == 0 {
+                (0..self.size).for_each(|r| w.tell(r));
+            }
+        }
+        turn::give_back();
     }
 
     /// The rank works for this long.
@@ -179,7 +200,12 @@ impl Simulation {
 
     /// Ends the simulated job from a rank. Does not return.
     pub(crate) fn end(&self, rank: u32, code: i32, text: String) -> ! {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Ended { rank, code, text });
+        self.fall(rank, What::Ended { rank, code, text })
+    }
+
+    /// Ends the simulation from a rank, for this reason. Does not return.
+    pub(crate) fn fall(&self, rank: u32, what: What) -> ! {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
         self.world().set(rank, Activity::Over);
         loop {
             // Nobody resumes this rank; outside of a simulation there is nothing to end.

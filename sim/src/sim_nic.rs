@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 /// A rank's NIC.
 pub(crate) enum SimNic {
-    /// A NIC that reaches all memory.
-    Plain,
+    /// A NIC that reaches all memory. Where something chooses the order, it reads sources of more than so
+    /// many bytes when it comes to them, and not within the call.
+    Plain(usize),
     /// A NIC that reaches pinned memory only.
     Pinning(Box<Pinning>),
     /// A NIC that locks pages itself.
@@ -28,7 +29,7 @@ impl SimNic {
             SimNic::Pinning(Box::new(Pinning::new(model, (ranks, rank), kind, budget, leases, pins)))
         };
         match registration {
-            Registration::None => SimNic::Plain,
+            Registration::None => SimNic::Plain(model.inline),
             Registration::Pinned(kind, budget) => pinning(kind, budget, None, true),
             Registration::FirehoseOverLocks { budget, frames } => {
                 let leases = Leases::new(paging(frames), budget.bucket, Keeps::Nic);
@@ -46,7 +47,7 @@ impl SimNic {
     /// The rank's segment has been attached.
     pub(crate) fn attach(&self, at: &Caller, len: usize) {
         match self {
-            SimNic::Plain => {}
+            SimNic::Plain(_) => {}
             SimNic::Pinning(p) => p.attach(at, len),
             SimNic::Paging(p) => p.attach(at, len),
         }
@@ -61,19 +62,22 @@ impl SimNic {
             }
         }
         match self {
-            SimNic::Plain => {
+            SimNic::Plain(inline) => {
                 at.shared.work(at.rank, at.costs.post);
                 let mut w = at.shared.world();
                 let op = OneSidedOp {
+                    number: 0,
                     from: at.rank,
                     to: start.peer,
-                    dst: start.local,
+                    local: start.local,
+                    offset: start.offset,
                     len: start.len,
                     token: start.token,
                     owner: Owner::Core,
                     claims: None,
                 };
                 match start.source {
+                    Some(bytes) if w.chooser.is_some() && bytes.len() > *inline => w.put_later(op),
                     Some(bytes) => {
                         let local = (start.token, Completion::Local);
                         w.ranks[at.rank as usize].done.push_back(local);
@@ -91,7 +95,7 @@ impl SimNic {
     /// Does the host's work for its NIC; returns how much it was.
     pub(crate) fn progress(&self, at: &Caller) -> usize {
         match self {
-            SimNic::Plain => 0,
+            SimNic::Plain(_) => 0,
             SimNic::Pinning(p) => p.progress(at),
             SimNic::Paging(p) => p.progress(at),
         }

@@ -6,7 +6,7 @@
 //! wait for messages that never come.
 #![expect(unsafe_code, reason = "switches stacks; abandons coroutines")]
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use corosensei::stack::DefaultStack;
@@ -15,6 +15,8 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 thread_local! {
     /// The yielder of the coroutine that runs on this thread.
     static CURRENT: Cell<Option<NonNull<Yielder<(), ()>>>> = const { Cell::new(None) };
+    /// Whether the next coroutine that gets the turn is only to say where it is.
+    static ASKED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// One coroutine.
@@ -35,6 +37,13 @@ impl<'a> Turn<'a> {
         // Turn is gone.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, body) };
         Ok(Turn { coroutine, _body: PhantomData })
+    }
+
+    /// Where in its program a coroutine waits that has begun and not ended.
+    pub(crate) fn place(&mut self) -> String {
+        ASKED.set(Some(String::new()));
+        self.resume();
+        ASKED.take().unwrap_or_default()
     }
 
     /// Runs until the coroutine gives the turn back or ends; returns whether it has ended.
@@ -63,6 +72,11 @@ pub(crate) fn give_back() -> bool {
     // SAFETY: set by the coroutine that is running on this thread, whose frame holds the yielder until it
     // ends.
     unsafe { yielder.as_ref() }.suspend(());
+    while ASKED.with_borrow(Option::is_some) {
+        ASKED.set(Some(crate::place::place()));
+        // SAFETY: as above.
+        unsafe { yielder.as_ref() }.suspend(());
+    }
     gasnet_wire::context::exchange(context);
     CURRENT.set(Some(yielder));
     true

@@ -37,6 +37,8 @@ pub(crate) struct RankState {
     pub(crate) seen: u64,
     /// Empty polls in a row without a wait.
     pub(crate) empty_polls: u32,
+    /// Empty polls since something happened to it, or it began something.
+    pub(crate) looks: u32,
     pub(crate) inbox: [VecDeque<FrameBuf>; 2],
     pub(crate) control: VecDeque<(u32, Box<dyn Any + Send>)>,
     /// Completions to report to the core.
@@ -53,9 +55,21 @@ pub(crate) struct RankState {
     /// Registration counters.
     pub(crate) registration: Registered,
     pub(crate) ops: u32,
+    /// Frames and one-sided operations that it has begun, and its turns since the last one.
+    pub(crate) begun: u32,
+    pub(crate) turns: u32,
     pub(crate) frames_out: u32,
     /// Its frames that their receivers have not taken yet, by receiver and channel, where there are any.
     pub(crate) untaken: FxHashMap<(u32, Channel), u16>,
+}
+
+impl RankState {
+    /// A call that begins something; returns its number.
+    pub(crate) fn begins(&mut self) -> u32 {
+        (self.turns, self.looks) = (0, 0);
+        self.begun += 1;
+        self.begun
+    }
 }
 
 /// What makes life harder for ranks than the costs do.
@@ -152,6 +166,7 @@ impl World {
                     news: 0,
                     seen: 0,
                     empty_polls: 0,
+                    looks: 0,
                     inbox: [VecDeque::new(), VecDeque::new()],
                     control: VecDeque::new(),
                     done: VecDeque::new(),
@@ -162,6 +177,8 @@ impl World {
                     pinned: None,
                     registration: Default::default(),
                     ops: 0,
+                    begun: 0,
+                    turns: 0,
                     frames_out: 0,
                     untaken: FxHashMap::default(),
                 })

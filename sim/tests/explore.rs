@@ -61,10 +61,6 @@ fn every_strategy_finds_what_costs_hide() {
         run(None, program).unwrap_or_else(|e| panic!("{name} by the costs: {e}"));
         for explore in ALL {
             let explore = Explore::named(explore).unwrap();
-            if matches!((explore, name), (Explore::Delay(_), "flag")) {
-                // The delay would have to begin between two steps of the network.
-                continue;
-            }
             let found = first_failure(explore, program);
             let (seed, failure) = found.unwrap_or_else(|| panic!("{explore} does not find: {name}"));
             assert!(matches!(failure.what, What::Panic { .. }), "{failure}");
@@ -76,6 +72,12 @@ fn every_strategy_finds_what_costs_hide() {
             let again = run(Some(Chooser::again(picks.clone(), true)), program).unwrap_err();
             assert_eq!((again.trace, again.events), (failure.trace, failure.events));
             assert_eq!(again.chooser.unwrap().differs(), None);
+            // And so do the holds.
+            let first = failure.chooser.as_ref().unwrap();
+            let again = run(Some(Chooser::holding(first.holds())), program).unwrap_err();
+            let (picks, repeated) = (first.picks(), again.chooser.as_ref().unwrap().picks());
+            let differ = picks.iter().zip(repeated).find(|(a, b)| a != b);
+            assert_eq!((again.trace, again.events), (failure.trace, failure.events), "{explore}: {differ:?}");
         }
     }
 }

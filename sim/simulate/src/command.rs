@@ -21,6 +21,7 @@ enum SimulateOption {
     Faults,
     Runs,
     For,
+    Turn,
     Explore,
     Again,
     Gdb,
@@ -50,6 +51,11 @@ const COMMAND: CommandTable<SimulateOption> = CommandTable {
         ),
         opt(SimulateOption::Runs, "--runs N", "one run with each of N seeds, until one fails"),
         opt(SimulateOption::For, "--for TIME", "begin no run after this time, as 30s or 10m"),
+        opt(
+            SimulateOption::Turn,
+            "--turn TIME",
+            "longest time that a rank may compute between two calls of the runtime (default 60s)",
+        ),
         opt(
             SimulateOption::Explore,
             "--explore HOW",
@@ -153,7 +159,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
             SimulateOption::Runs => plan.runs = number()?.max(1),
             SimulateOption::Machine => plan.set_machine(&value)?,
             SimulateOption::Faults => plan.faults = Faults::read(&value)?,
-            SimulateOption::For => plan.time = Some(time(&value)?),
+            SimulateOption::For => plan.time = Some(time(&found.written, &value)?),
+            SimulateOption::Turn => plan.longest_turn = time(&found.written, &value)?,
             SimulateOption::Explore => {
                 plan.explore = Some(Explore::named(&value).ok_or_else(|| {
                     format!("--explore {value}: time, mixed, random, pos, pct:D, pctcp:D or delay:D is needed, with D from 1 to 64")
@@ -181,8 +188,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
 }
 
 /// `30s`, `10m`, `2h`
-fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("--for {text}: a time is needed, as 30s or 10m");
+fn time(option: &str, text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{option} {text}: a time is needed, as 30s or 10m");
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let number: u64 = digits.parse().map_err(|_| wrong())?;
     match unit {

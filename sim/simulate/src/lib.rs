@@ -36,7 +36,8 @@ use gasnet::Rank;
 use gasnet_sim::Chooser;
 use plan::SimulationPlan;
 use run::{Ended, run};
-use std::time::Instant;
+use shrink::Repetition;
+use std::time::{Duration, Instant};
 
 /// Ranks to simulate.
 #[derive(Debug, Clone)]
@@ -90,6 +91,13 @@ impl Simulation {
         self
     }
 
+    /// Sets how long a rank may have the processor without calling the runtime, before its loop counts as
+    /// endless. Default: 60 s.
+    pub fn longest_turn(mut self, limit: Duration) -> Simulation {
+        self.plan.longest_turn = limit;
+        self
+    }
+
     /// Runs `program` on all ranks, with every seed; each rank has a segment of 1 MiB.
     ///
     /// # Panics
@@ -124,7 +132,7 @@ impl Simulation {
             if outcome.ended == Ended::Well {
                 continue;
             }
-            let mut again = |picks: Vec<_>| run(plan, seed, Some(Chooser::again(picks, false)), &program);
+            let mut again = |order: Repetition<'_>| run(plan, seed, Some(order.chooser()), &program);
             let small = shrink::shrink(&outcome, &mut again);
             let how = format!("GASNET_SIM_SEED={seed} and the same test");
             return Err(shrink::report(plan, seed, &outcome, &small, &how, began.elapsed()));

@@ -16,6 +16,8 @@ pub(crate) struct SimulationPlan {
     pub(crate) faults: Faults,
     /// Time after which no further run begins.
     pub(crate) time: Option<Duration>,
+    /// Longest that a rank has the processor without calling the runtime.
+    pub(crate) longest_turn: Duration,
     /// Bytes of each rank's segment.
     pub(crate) segment: usize,
     /// About how many choices a run has.
@@ -27,7 +29,9 @@ pub(crate) struct SimulationPlan {
 }
 
 /// First line of a file; the number changes when the same choices mean another run.
-const MAGIC: &str = "gasnet-sim 1";
+const MAGIC: &str = "gasnet-sim 2";
+/// Longest that a rank has the processor without calling the runtime.
+const LONGEST_TURN: Duration = Duration::from_secs(60);
 /// Choices of a run of which nothing is known.
 const FIRST_GUESS_CHOICES: u64 = 1000;
 
@@ -41,6 +45,7 @@ impl Default for SimulationPlan {
             explore: None,
             faults: Faults::default(),
             time: None,
+            longest_turn: LONGEST_TURN,
             segment: 1 << 20,
             length: FIRST_GUESS_CHOICES,
             again: None,
@@ -115,6 +120,9 @@ impl SimulationPlan {
         if let Some(time) = self.time {
             text += &format!("for {}\n", time.as_secs());
         }
+        if self.longest_turn != LONGEST_TURN {
+            text += &format!("turn {}\n", self.longest_turn.as_millis());
+        }
         text
     }
 
@@ -147,10 +155,11 @@ impl SimulationPlan {
                 "length" => plan.length = number()?,
                 "name" => plan.name = value.into(),
                 "for" => plan.time = Some(Duration::from_secs(number()?)),
+                "turn" => plan.longest_turn = Duration::from_millis(number()?),
                 "trace" => trace = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
                 "pick" => picks.push(read_pick(value).ok_or_else(wrong)?),
                 // What it came to, for whoever reads the file.
-                "ended" | "" => {}
+                "ended" | "cause" | "" => {}
                 _ => return Err(wrong()),
             }
         }
@@ -186,6 +195,7 @@ mod tests {
             explore: Some(Explore::Pctcp(3)),
             faults: Faults::read("slow=3@10x,tight").unwrap(),
             time: Some(Duration::from_secs(600)),
+            longest_turn: Duration::from_millis(1500),
             length: 9412,
             name: "queue".into(),
             ..SimulationPlan::default()
@@ -196,7 +206,7 @@ mod tests {
         let file = format!("{}ended 101 rank 2 panicked\ntrace ff\n{}", plan.text(), pick_line(&pick));
         plan.again = Some((vec![pick], 255));
         assert_eq!(SimulationPlan::read(&file), Ok(plan));
-        for wrong in ["", "gasnet-sim 2\n", "gasnet-sim 1\nranks many\n", "gasnet-sim 1\nwhat 1\n"] {
+        for wrong in ["", "gasnet-sim 1\n", "gasnet-sim 2\nranks many\n", "gasnet-sim 2\nwhat 1\n"] {
             assert!(SimulationPlan::read(wrong).is_err(), "{wrong}");
         }
     }

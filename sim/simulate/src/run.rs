@@ -3,7 +3,7 @@
 use crate::faults::Faults;
 use crate::plan::{SimulationPlan, pick_line, read_pick};
 use gasnet::Rank;
-use gasnet_sim::{Chooser, Cluster, CostModel, Failure, Pick, Time, What};
+use gasnet_sim::{Chooser, Cluster, CostModel, Failure, HeldStep, Pick, Report, Time, What};
 use std::cell::RefCell;
 use std::sync::Once;
 
@@ -42,6 +42,7 @@ impl Ended {
             101 => Ended::Panic,
             125 => Ended::Deadlock,
             124 => Ended::TooLong,
+            code @ 129..=192 => Ended::Signal(code - 128),
             code => Ended::Exit(code),
         }
     }
@@ -59,6 +60,8 @@ pub(crate) struct RunOutcome {
     pub(crate) trace: u64,
     pub(crate) choices: u64,
     pub(crate) picks: Vec<Pick>,
+    /// The same, as what has waited for what.
+    pub(crate) holds: Vec<HeldStep>,
     /// The choice at which it stopped to repeat another run.
     pub(crate) differs: Option<u64>,
 }
@@ -75,6 +78,7 @@ impl RunOutcome {
             trace: 0,
             choices: 0,
             picks: Vec::new(),
+            holds: Vec::new(),
             differs: None,
         }
     }
@@ -99,6 +103,10 @@ impl RunOutcome {
             self.choices
         );
         self.picks.iter().for_each(|pick| text += &pick_line(pick));
+        for hold in &self.holds {
+            let words = hold.words().map(|word| word.to_string()).join(" ");
+            text += &format!("hold {words}\n");
+        }
         text + "end\n"
     }
 
@@ -107,7 +115,7 @@ impl RunOutcome {
         let mut lines = text.strip_suffix("end\n")?.lines();
         let line = |text: &str| text.replace('\u{1}', "\n");
         let mut next = || lines.next();
-        Some(RunOutcome {
+        let mut outcome = RunOutcome {
             ended: Ended::of(next()?.parse().ok()?),
             text: line(next()?),
             place: line(next()?),
@@ -116,9 +124,23 @@ impl RunOutcome {
             trace: u64::from_str_radix(next()?, 16).ok()?,
             choices: next()?.parse().ok()?,
             differs: next()?.parse().ok(),
-            picks: lines.filter_map(|line| read_pick(line.strip_prefix("pick ")?)).collect(),
-        })
+            picks: Vec::new(),
+            holds: Vec::new(),
+        };
+        for line in lines {
+            match line.split_once(' ')? {
+                ("pick", rest) => outcome.picks.push(read_pick(rest)?),
+                ("hold", rest) => outcome.holds.push(read_hold(rest)?),
+                _ => return None,
+            }
+        }
+        Some(outcome)
     }
+}
+
+fn read_hold(text: &str) -> Option<HeldStep> {
+    let words: Vec<u32> = text.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    HeldStep::of_words(words.as_slice().try_into().ok()?)
 }
 
 /// Most events of a run: more mean that it does not end.
@@ -172,32 +194,38 @@ pub(crate) fn run(
         .segment(plan.segment)
         .stack(if plan.ranks > 1024 { STACK_BYTES_OF_MANY } else { STACK_BYTES })
         .most_events(most)
+        .longest_turn(Some(plan.longest_turn))
         .run_for_good(program);
-    let (ended, text, time, events, trace, chooser) = match result {
-        Ok(report) => {
-            (Ended::Well, String::new(), report.time, report.stats.events, report.trace, report.chooser)
+    let (ended, text, place, time, events, trace, chooser) = match result {
+        Ok(Report { time, stats, trace, chooser, .. }) => {
+            (Ended::Well, String::new(), String::new(), time, stats.events, trace, chooser)
         }
         Err(failure) => {
             let Failure { time, events, trace, what, chooser, .. } = failure;
-            let (ended, text) = say(&what, time);
-            (ended, text, time, events, trace, chooser.map(|chooser| *chooser))
+            let (ended, text) = say(&what, plan, time);
+            let place = match what {
+                What::Crash { place, .. } | What::Endless { place, .. } => place,
+                _ => PLACE.take(),
+            };
+            (ended, text, place, time, events, trace, chooser.map(|chooser| *chooser))
         }
     };
     RunOutcome {
         ended,
         text,
-        place: PLACE.take(),
+        place,
         micros: time.as_us(),
         events,
         trace,
         choices: chooser.as_ref().map_or(0, Chooser::choices),
         differs: chooser.as_ref().and_then(Chooser::differs),
-        picks: chooser.map_or(Vec::new(), |chooser| chooser.picks().to_vec()),
+        picks: chooser.as_ref().map_or(Vec::new(), |chooser| chooser.picks().to_vec()),
+        holds: chooser.map_or(Vec::new(), |chooser| chooser.holds().to_vec()),
     }
 }
 
 /// How it ended, and a sentence about it.
-fn say(what: &What, time: Time) -> (Ended, String) {
+fn say(what: &What, plan: &SimulationPlan, time: Time) -> (Ended, String) {
     match what {
         What::Panic { rank, text } => (Ended::Panic, format!("rank {rank} panicked: {text}")),
         What::Ended { rank, code, text } if text.is_empty() => {
@@ -206,12 +234,22 @@ fn say(what: &What, time: Time) -> (Ended, String) {
         What::Ended { rank, code, text } => {
             (Ended::Exit(*code), format!("rank {rank} ended the job with {code}: {text}"))
         }
+        What::Crash { rank, signal, text, .. } => {
+            (Ended::Signal(*signal), format!("rank {rank} crashed: {text} (signal {signal})"))
+        }
+        What::Endless { rank, .. } => {
+            let seconds = plan.longest_turn.as_secs_f64();
+            (Ended::TooLong, format!("rank {rank} has run for {seconds} s without calling the runtime"))
+        }
         What::TooLong(events) => (Ended::TooLong, format!("it is not over after {events} events")),
         What::Start(text) => (Ended::NoStart, text.clone()),
         What::Deadlock(all) => {
             let mut text = format!("deadlock at {time}: {} ranks wait and nothing is under way", all.len());
             for w in all.iter().take(8) {
                 text += &format!("\n    rank {} waits for {}", w.rank, w.why);
+                if !w.place.is_empty() {
+                    text += &format!(" ({})", w.place);
+                }
             }
             if all.len() > 8 {
                 text += &format!("\n    and {} more", all.len() - 8);

@@ -2,62 +2,152 @@
 
 use crate::plan::SimulationPlan;
 use crate::run::RunOutcome;
-use gasnet_sim::Pick;
+use gasnet_sim::{Chooser, HeldStep, Pick};
+use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 /// Bounds of the search.
 const MOST_RUNS: u32 = 1000;
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 
-/// The picks of a failure that matter.
-#[derive(Debug)]
+/// What of a failure matters.
+#[derive(Debug, Default)]
 pub(crate) struct Small {
+    /// What has to wait for what.
+    pub(crate) holds: Vec<HeldStep>,
+    /// Or, if the failure has not come again under its holds, the choices.
     pub(crate) picks: Vec<Pick>,
-    /// The run with these alone; `None` if no picks repeat the failure.
+    /// The run with these alone; `None` if nothing repeats the failure.
     pub(crate) outcome: Option<RunOutcome>,
     pub(crate) runs: u32,
 }
 
-/// Leaves picks out of a failure as long as it stays the same one (ddmin, Zeller and Hildebrandt 2002).
-pub(crate) fn shrink(failure: &RunOutcome, again: &mut dyn FnMut(Vec<Pick>) -> RunOutcome) -> Small {
-    let began = Instant::now();
-    let mut runs = 0;
-    let mut picks = failure.picks.clone();
-    let mut best = None;
-    let mut fails = |picks: &[Pick], runs: &mut u32| {
-        *runs += 1;
-        let outcome = again(picks.to_vec());
-        outcome.fails_like(failure).then_some(outcome)
-    };
-    if let Some(outcome) = fails(&[], &mut runs) {
-        return Small { picks: Vec::new(), outcome: Some(outcome), runs };
+/// The order of a run that is made again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Repetition<'a> {
+    Holds(&'a [HeldStep]),
+    Picks(&'a [Pick]),
+}
+
+impl Repetition<'_> {
+    pub(crate) fn chooser(self) -> Chooser {
+        match self {
+            Repetition::Holds(holds) => Chooser::holding(holds),
+            Repetition::Picks(picks) => Chooser::again(picks.to_vec(), false),
+        }
     }
-    let mut parts = 2;
-    while !picks.is_empty() && runs < MOST_RUNS && began.elapsed() < LONGEST_SEARCH {
-        let size = picks.len().div_ceil(parts);
-        let fewer = (0..picks.len()).step_by(size).find_map(|from| {
-            let rest = [&picks[..from], &picks[(from + size).min(picks.len())..]].concat();
-            // Bounds hold inside of a round, too.
-            if runs >= MOST_RUNS || began.elapsed() >= LONGEST_SEARCH {
-                return None;
+}
+
+/// Makes a failure small: leaves out what has to wait for what as long as it stays the same failure (ddmin,
+/// Zeller and Hildebrandt 2002), all of one rank first; then lets one wait of a rank stand for several.
+pub(crate) fn shrink(failure: &RunOutcome, again: &mut dyn FnMut(Repetition<'_>) -> RunOutcome) -> Small {
+    let mut search = Search { failure, again, began: Instant::now(), runs: 0, best: None };
+    let mut small = Small::default();
+    if !search.fails(Repetition::Holds(&[])) {
+        if search.fails(Repetition::Holds(&failure.holds)) {
+            small.holds = search.fewer_holds(failure.holds.clone());
+        } else {
+            let of = |picks: &[Pick], search: &mut Search<'_>| search.fails(Repetition::Picks(picks));
+            small.picks = fewer(failure.picks.clone(), &mut search, &of);
+            if search.best.is_none() {
+                search.fails(Repetition::Picks(&small.picks));
             }
-            fails(&rest, &mut runs).map(|outcome| (rest, outcome))
+        }
+    }
+    Small { outcome: search.best, runs: search.runs, ..small }
+}
+
+struct Search<'a> {
+    failure: &'a RunOutcome,
+    again: &'a mut dyn FnMut(Repetition<'_>) -> RunOutcome,
+    began: Instant,
+    runs: u32,
+    /// The last run that failed as the first one did.
+    best: Option<RunOutcome>,
+}
+
+impl Search<'_> {
+    fn is_over(&self) -> bool {
+        self.runs >= MOST_RUNS || self.began.elapsed() >= LONGEST_SEARCH
+    }
+
+    fn fails(&mut self, order: Repetition<'_>) -> bool {
+        self.runs += 1;
+        let outcome = (self.again)(order);
+        let fails = outcome.fails_like(self.failure);
+        if fails {
+            self.best = Some(outcome);
+        }
+        fails
+    }
+
+    /// Whether the failure comes under these holds; takes out those that nothing has waited for.
+    fn fails_under(&mut self, holds: &mut Vec<HeldStep>) -> bool {
+        let fails = !self.is_over() && self.fails(Repetition::Holds(holds));
+        if let Some(best) = self.best.as_ref().filter(|_| fails) {
+            let waited: HashSet<_> = best.holds.iter().map(|hold| hold.step.name()).collect();
+            holds.retain(|hold| waited.contains(&hold.step.name()));
+        }
+        fails
+    }
+
+    fn fewer_holds(&mut self, mut holds: Vec<HeldStep>) -> Vec<HeldStep> {
+        let who = |hold: &HeldStep| (hold.is_of_program(), hold.step.rank);
+        let all: BTreeSet<_> = holds.iter().map(who).collect();
+        for one in all {
+            let mut without: Vec<HeldStep> = holds.iter().filter(|hold| who(hold) != one).cloned().collect();
+            if without.len() < holds.len() && self.fails_under(&mut without) {
+                holds = without;
+            }
+        }
+        let of = |holds: &[HeldStep], search: &mut Search<'_>| search.fails(Repetition::Holds(holds));
+        holds = fewer(holds, self, &of);
+        // Whoever has waited twice, and the second time for what came later, may do so once.
+        let pairs = |holds: &[HeldStep]| {
+            let of = |i: usize| (i + 1..holds.len()).map(move |j| (i, j));
+            let all = (0..holds.len()).flat_map(of).filter(|(i, j)| who(&holds[*i]) == who(&holds[*j]));
+            all.collect::<Vec<_>>()
+        };
+        while !self.is_over() {
+            let once = pairs(&holds).into_iter().find_map(|(i, j)| {
+                let mut once = holds.clone();
+                let later = once.remove(j);
+                once[i].until = later.until;
+                self.fails_under(&mut once).then_some(once)
+            });
+            match once {
+                Some(once) => holds = fewer(once, self, &of),
+                None => break,
+            }
+        }
+        holds
+    }
+}
+
+/// Leaves out what can be left out, in larger parts first.
+fn fewer<T: Clone>(
+    mut items: Vec<T>,
+    search: &mut Search<'_>,
+    fails: &dyn Fn(&[T], &mut Search<'_>) -> bool,
+) -> Vec<T> {
+    let mut parts = 2;
+    while !items.is_empty() && !search.is_over() {
+        let size = items.len().div_ceil(parts);
+        let rest = (0..items.len()).step_by(size).find_map(|from| {
+            let rest = [&items[..from], &items[(from + size).min(items.len())..]].concat();
+            // Bounds hold inside of a round, too.
+            (!search.is_over() && fails(&rest, search)).then_some(rest)
         });
-        match fewer {
-            Some((rest, outcome)) => {
-                (picks, best) = (rest, Some(outcome));
+        match rest {
+            Some(rest) => {
+                items = rest;
                 parts = parts.saturating_sub(1).max(2);
             }
             None if size == 1 => break,
-            None => parts = (parts * 2).min(picks.len()),
+            None => parts = (parts * 2).min(items.len()),
         }
     }
-    if best.is_none() {
-        best = fails(&picks, &mut runs);
-    }
-    // What these picks mean in this run.
-    let picks = best.as_ref().map_or(picks, |best| best.picks.clone());
-    Small { picks, outcome: best, runs }
+    items
 }
 
 /// A number with its thousands apart.
@@ -94,7 +184,7 @@ pub(crate) fn report(
         return text;
     }
     let (all, runs) = (thousands(outcome.choices), small.runs);
-    match small.picks.len() {
+    match small.holds.len() + small.picks.len() {
         0 => text += "\n  cause:  it fails whatever the order: the costs' own order fails too",
         n => {
             let matter = if n == 1 { "1".into() } else { n.to_string() };
@@ -103,11 +193,13 @@ pub(crate) fn report(
         }
     }
     const MOST_SHOWN: usize = 12;
-    for pick in small.picks.iter().take(MOST_SHOWN) {
-        text += &format!("\n          choice {}: {}", pick.choice, pick.text);
+    let picks = small.picks.iter().map(|pick| format!("choice {}: {}", pick.choice, pick.text));
+    let lines: Vec<String> = small.holds.iter().map(HeldStep::to_string).chain(picks).collect();
+    for line in lines.iter().take(MOST_SHOWN) {
+        text += &format!("\n          {line}");
     }
-    if small.picks.len() > MOST_SHOWN {
-        text += &format!("\n          and {} more", small.picks.len() - MOST_SHOWN);
+    if lines.len() > MOST_SHOWN {
+        text += &format!("\n          and {} more", lines.len() - MOST_SHOWN);
     }
     let others = seed - plan.seed;
     if others > 0 {
@@ -121,28 +213,64 @@ pub(crate) fn report(
 mod tests {
     use super::*;
     use crate::run::Ended;
+    use gasnet_sim::{Kind, NextStep};
 
-    fn pick(choice: u64) -> Pick {
-        Pick { choice, way: 1, ways: 0, text: String::new() }
+    fn step(rank: u32, number: u32) -> NextStep {
+        NextStep { chain: 0, step: 0, rank, from: rank, number, turn: 0, spins: false, kind: Kind::GoesOn }
     }
 
-    fn outcome(ended: Ended, picks: Vec<Pick>) -> RunOutcome {
-        RunOutcome { picks, choices: 1000, ..RunOutcome::bare(ended, "text".into()) }
+    /// The n-th step of one of ten ranks waits for another one of rank 11.
+    fn hold(n: u32) -> HeldStep {
+        HeldStep { step: step(n % 10, n), until: step(11, n) }
+    }
+
+    fn outcome(ended: Ended, holds: Vec<HeldStep>) -> RunOutcome {
+        RunOutcome { holds, choices: 1000, ..RunOutcome::bare(ended, "text".into()) }
     }
 
     #[test]
     fn what_matters_is_left() {
-        for needed in [vec![], vec![17], vec![3, 700], vec![0, 1, 500, 999]] {
-            let all: Vec<Pick> = (0..1000).map(pick).collect();
-            let mut again = |picks: Vec<Pick>| {
-                let has = |n: &u64| picks.iter().any(|pick| pick.choice == *n);
+        for needed in [vec![], vec![17], vec![3, 700], vec![0, 1, 502, 999]] {
+            let all: Vec<HeldStep> = (0..1000).map(hold).collect();
+            let mut again = |order: Repetition<'_>| {
+                let Repetition::Holds(holds) = order else { panic!("holds are enough") };
+                let has = |n: &u32| holds.contains(&hold(*n));
                 let ended = if needed.iter().all(has) { Ended::Panic } else { Ended::Well };
-                outcome(ended, picks)
+                outcome(ended, holds.to_vec())
             };
             let small = shrink(&outcome(Ended::Panic, all), &mut again);
-            assert_eq!(small.picks.iter().map(|p| p.choice).collect::<Vec<_>>(), needed);
+            assert_eq!(small.holds, needed.iter().copied().map(hold).collect::<Vec<_>>());
             assert!(small.outcome.is_some() && small.runs < 300, "{} runs", small.runs);
         }
+    }
+
+    #[test]
+    fn one_wait_of_a_rank_stands_for_several() {
+        // It fails if rank 3 takes its step 3 when rank 11 has taken 103, and its step 13 after 593 of them.
+        let waits = |number, until| HeldStep { step: step(3, number), until: step(11, until) };
+        let mut again = |order: Repetition<'_>| {
+            let Repetition::Holds(holds) = order else { panic!("holds are enough") };
+            let until =
+                |number| holds.iter().find(|hold| hold.step.number == number).map(|hold| hold.until.number);
+            let first = until(3).unwrap_or(0);
+            let second = until(13).unwrap_or(0).max(first);
+            outcome(if first >= 103 && second >= 593 { Ended::Panic } else { Ended::Well }, holds.to_vec())
+        };
+        let all = vec![waits(3, 103), hold(7), waits(13, 593), hold(15)];
+        let small = shrink(&outcome(Ended::Panic, all), &mut again);
+        assert_eq!(small.holds, [waits(3, 593)]);
+    }
+
+    #[test]
+    fn choices_are_left_out_where_holds_repeat_nothing() {
+        let pick = |choice| Pick { choice, way: 1, ways: 0, text: String::new() };
+        let mut again = |order: Repetition<'_>| {
+            let fails = matches!(order, Repetition::Picks(picks) if picks.contains(&pick(17)));
+            outcome(if fails { Ended::Panic } else { Ended::Well }, Vec::new())
+        };
+        let failure =
+            RunOutcome { picks: (0..100).map(pick).collect(), ..outcome(Ended::Panic, vec![hold(1)]) };
+        assert_eq!(shrink(&failure, &mut again).picks, [pick(17)]);
     }
 
     #[test]

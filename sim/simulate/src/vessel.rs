@@ -3,7 +3,7 @@
 
 use crate::plan::{SimulationPlan, pick_line};
 use crate::run::{Ended, RunOutcome, run};
-use crate::shrink::{self, thousands};
+use crate::shrink::{self, Repetition, thousands};
 use core::mem::{ManuallyDrop, needs_drop, size_of};
 use gasnet::Rank;
 use gasnet_sim::Chooser;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Says to a program what is to be simulated. Like the boot's variable it is no setting.
 pub(crate) const PLAN: &str = "GASNETI_SIMULATE";
 /// Longest time of one run among many.
-const LONGEST_RUN: Duration = Duration::from_secs(60);
+const LONGEST_RUN: Duration = Duration::from_secs(120);
 
 /// A program that can be run by many ranks, if it has captured nothing.
 fn for_all_ranks<F: FnOnce(&'static Rank)>(body: F) -> Option<impl Fn(&'static Rank)> {
@@ -137,12 +137,10 @@ fn found(
     program: &dyn Fn(&'static Rank),
     took: Duration,
 ) -> i32 {
-    let mut again =
-        |picks: Vec<_>| apart(&|| run(plan, seed, Some(Chooser::again(picks.clone(), false)), program));
-    let crashed = matches!(outcome.ended, Ended::Signal(_)) || outcome.trace == 0;
-    let small = if crashed {
-        // Its choices have died with it; the seed repeats them.
-        shrink::Small { picks: Vec::new(), outcome: None, runs: 0 }
+    let mut again = |order: Repetition<'_>| apart(&|| run(plan, seed, Some(order.chooser()), program));
+    let small = if outcome.trace == 0 {
+        // Its choices have ended with the process; the seed repeats them.
+        shrink::Small::default()
     } else {
         shrink::shrink(outcome, &mut again)
     };
@@ -170,7 +168,8 @@ fn file(plan: &SimulationPlan, seed: u64, outcome: &RunOutcome, small: &shrink::
     text += &format!("ended {status} {said}\n");
     if let Some(run) = &small.outcome {
         text += &format!("trace {:x}\n", run.trace);
-        small.picks.iter().for_each(|pick| text += &pick_line(pick));
+        small.holds.iter().for_each(|hold| text += &format!("cause {hold}\n"));
+        run.picks.iter().for_each(|pick| text += &pick_line(pick));
     }
     text
 }
@@ -192,6 +191,8 @@ fn apart(work: &dyn Fn() -> RunOutcome) -> RunOutcome {
         -1 => failed("a process for a run"),
         0 => {
             drop(reader);
+            // SAFETY: a number: no run outlives who has asked for it.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
             if let Ok(null) = File::options().write(true).open("/dev/null") {
                 // SAFETY: replaces what this child prints to.
                 unsafe {
@@ -239,10 +240,7 @@ fn collect(child: libc::pid_t, reader: OwnedFd) -> RunOutcome {
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     if late {
         let seconds = LONGEST_RUN.as_secs();
-        return RunOutcome::bare(
-            Ended::TooLong,
-            format!("a rank runs for {seconds} s without calling the runtime"),
-        );
+        return RunOutcome::bare(Ended::TooLong, format!("it is not over after {seconds} s"));
     }
     if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
