@@ -1,9 +1,11 @@
 //! Mistakes of programs: each is found, repeats, becomes small, and is gone from the corrected program.
+#![expect(unsafe_code, reason = "some mistakes need calls whose caller has to keep the memory")]
 
+use gasnet::sync::McsLock;
 use gasnet::{GlobalPtr, Handler, Rank, RankId};
 use gasnet_simulate::{Explore, ranks};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 fn word(rank: u32, index: u64) -> GlobalPtr<u64> {
     GlobalPtr::new(RankId(rank), index * 8)
@@ -315,6 +317,240 @@ fn collectives_in_different_order() {
             team.broadcast(0, &mut value);
         }
         assert_eq!(value, [0; 4]);
+    });
+}
+
+#[test]
+fn lock_cycle() {
+    found("lock cycle", 2, 4, |rank, wrong| {
+        let [mut first, mut second] = [0, 1].map(|home| McsLock::new(rank, RankId(home)).expect("room"));
+        if rank.id().0 == 1 {
+            if wrong {
+                core::mem::swap(&mut first, &mut second);
+            }
+            // By the costs, the other one has had both by now.
+            gasnet_sim::compute(gasnet_sim::Time::us(100.0));
+        }
+        first.acquire();
+        second.acquire();
+        second.release();
+        first.release();
+    });
+}
+
+#[test]
+fn destination_read_before_the_sync() {
+    found("read before sync", 2, 2, |rank, wrong| {
+        rank.write(word(rank.id().0, 0), 7);
+        rank.barrier();
+        if rank.id().0 == 1 {
+            let mut here = Box::new(0u64);
+            // SAFETY: the destination lives until the get is complete.
+            let get = unsafe { rank.get_nb((&raw mut *here).cast(), RankId(0), 0, 8) };
+            let mut open = Some(get);
+            if !wrong {
+                open.take().into_iter().for_each(|get| rank.wait(get));
+            }
+            gasnet_sim::compute(gasnet_sim::Time::us(50.0));
+            // SAFETY: of this rank; volatile, since the NIC may write it.
+            let seen = unsafe { (&raw const *here).read_volatile() };
+            open.into_iter().for_each(|get| rank.wait(get));
+            assert_eq!(seen, 7);
+        }
+    });
+}
+
+#[test]
+fn source_of_a_bulk_put_reused() {
+    found("source reused", 2, 2, |rank, wrong| {
+        if rank.id().0 == 1 {
+            let mut source = vec![7u64; 512];
+            // SAFETY: the source lives until the put is complete.
+            let put = unsafe { rank.put_nb_bulk(RankId(0), 0, source.as_ptr().cast(), 4096) };
+            let mut open = Some(put);
+            if !wrong {
+                open.take().into_iter().for_each(|put| rank.wait(put));
+            }
+            // A call, but no wait for the put.
+            rank.read(word(0, 1000));
+            source.fill(8);
+            core::hint::black_box(&source);
+            open.into_iter().for_each(|put| rank.wait(put));
+        }
+        rank.barrier();
+        assert!(rank.id().0 == 1 || rank.read(word(0, 511)) == 7, "the source was reused too early");
+    });
+}
+
+#[test]
+fn reply_before_the_flag() {
+    found("reply before flag", 2, 2, |rank, wrong| {
+        let replied = Arc::new(AtomicU64::new(0));
+        let reply = Handler::new(|token, _| token.reply_short(201, &[]).expect("a request"));
+        rank.register(200, reply).expect("a free number");
+        rank.register(201, counter(replied.clone())).expect("a free number");
+        rank.barrier();
+        if rank.id().0 == 0 {
+            rank.write(word(1, 0), 1);
+        } else {
+            // By the costs, the flag is set by now.
+            rank.read(word(0, 1));
+            rank.read(word(0, 1));
+        }
+        if !wrong {
+            rank.barrier();
+        }
+        if rank.id().0 == 1 {
+            rank.request_short(RankId(0), 200, &[]).expect("a rank");
+            rank.wait_until("the reply", || replied.load(Relaxed) == 1);
+            assert_eq!(rank.read(word(1, 0)), 1, "whoever replies has not set the flag");
+        }
+    });
+}
+
+#[test]
+fn data_written_between_notify_and_wait() {
+    found("notify and wait", 2, 2, |rank, wrong| {
+        let (me, other) = (rank.id().0, 1 - rank.id().0);
+        if !wrong {
+            rank.write(word(other, 0), 7);
+        }
+        rank.barrier_notify(0, 0);
+        if wrong {
+            rank.write(word(other, 0), 7);
+        }
+        rank.barrier_wait(0, 0);
+        assert_eq!(rank.read(word(me, 0)), 7, "what was written after the notify is not there");
+    });
+}
+
+/// A server that replies to two requests at a time.
+#[test]
+fn requests_whose_replies_are_held() {
+    found("replies held", 3, 4, |rank, wrong| {
+        let replied = Arc::new(AtomicU64::new(0));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let asking = asked.clone();
+        let ask = Handler::new(move |_, m| asking.lock().expect("no panic").push(m.args[0]));
+        rank.register(200, ask).expect("a free number");
+        rank.register(201, counter(replied.clone())).expect("a free number");
+        rank.barrier();
+        let asks = || rank.request_short(RankId(0), 200, &[rank.id().0]).expect("a rank");
+        let waits = |n| rank.wait_until("replies", || replied.load(Relaxed) == n);
+        match rank.id().0 {
+            1 => {
+                asks();
+                waits(1);
+                asks();
+                waits(2);
+            }
+            2 => {
+                // By the costs, the first request of the other one is there before.
+                rank.read(word(0, 1));
+                asks();
+                asks();
+                waits(2);
+            }
+            _ => {
+                let (mut served, together) = (0, if wrong { 2 } else { 1 });
+                while served < 4 {
+                    let there = || asked.lock().expect("no panic").len() >= together;
+                    rank.wait_until("requests", there);
+                    let all = core::mem::take(&mut *asked.lock().expect("no panic"));
+                    served += all.len();
+                    for to in all {
+                        rank.request_short(RankId(to), 201, &[]).expect("a rank");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// A block of memory that rank 0 gives to others: its number is 0 while it is free.
+#[test]
+fn memory_used_after_it_was_freed() {
+    found("use after free", 3, 4, |rank, wrong| {
+        let (owner, block) = (word(0, 0), word(0, 1));
+        if rank.id().0 == 1 {
+            rank.write(owner, 1);
+        }
+        rank.barrier();
+        match rank.id().0 {
+            1 => {
+                let put = rank.write_nb(block, vec![1]);
+                if wrong {
+                    rank.write(owner, 0);
+                    put.wait();
+                } else {
+                    put.wait();
+                    rank.write(owner, 0);
+                }
+            }
+            2 => {
+                // By the costs, it is free by now.
+                rank.read(word(0, 5));
+                rank.read(word(0, 5));
+                while rank.compare_swap(owner, 0, 2) != 0 {
+                    rank.poll();
+                }
+                rank.write(block, 2);
+            }
+            _ => {}
+        }
+        rank.barrier();
+        assert!(rank.id().0 > 0 || rank.read(block) == 2, "somebody writes to it who has freed it");
+    });
+}
+
+#[test]
+fn memory_assumed_zero_after_it_was_used() {
+    found("zero after reuse", 3, 4, |rank, wrong| {
+        // The next block that was never used, and one that was given back.
+        let (fresh, back) = (word(0, 0), word(0, 1));
+        let block = |number: u64| word(0, 8 + number);
+        let take = || match rank.read(back) {
+            0 => 1 + rank.fetch_add(fresh, 1),
+            number if rank.compare_swap(back, number, 0) == number => number,
+            _ => 1 + rank.fetch_add(fresh, 1),
+        };
+        match rank.id().0 {
+            1 => {
+                let mine = take();
+                rank.fetch_add(block(mine), 5);
+                rank.write(back, mine);
+            }
+            2 => {
+                let mine = take();
+                if !wrong {
+                    rank.write(block(mine), 0);
+                }
+                assert_eq!(rank.fetch_add(block(mine), 1), 0, "block {mine} is not empty");
+            }
+            _ => {}
+        }
+    });
+}
+
+/// The flag is set on another rank than the data, so nothing keeps them in order.
+#[test]
+fn relaxed_flag() {
+    found("relaxed flag", 3, 4, |rank, wrong| match rank.id().0 {
+        1 => {
+            let data = rank.write_nb(word(2, 0), vec![7]);
+            if wrong {
+                rank.write(word(0, 0), 1);
+                data.wait();
+            } else {
+                data.wait();
+                rank.write(word(0, 0), 1);
+            }
+        }
+        0 => {
+            rank.wait_until("the flag", || rank.read(word(0, 0)) == 1);
+            assert_eq!(rank.read(word(2, 0)), 7);
+        }
+        _ => {}
     });
 }
 
