@@ -71,6 +71,28 @@ fn a_seed_prints_the_same_every_time() {
     }
 }
 
+/// A program that ends as its argument says, in one run and among many.
+#[test]
+fn every_end_has_its_status_and_names_rank_and_place() {
+    let folder = folder("every_end_has_its_status_and_names_rank_and_place");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ends"), folder.join("ends")).expect("a link");
+    for (how, status, parts) in [
+        ("crash", 139, &["rank 1 crashed: Segmentation fault (signal 11)", "ends.rs:"][..]),
+        ("panic", 101, &["rank 1 panicked: as asked", "ends.rs:"]),
+        ("loop", 124, &["rank 1 has run for 1 s without calling the runtime", "ends.rs:"]),
+        ("deadlock", 125, &["rank 0 waits for", "ends.rs:"]),
+        ("well", 0, &["seed"]),
+    ] {
+        for runs in ["1", "2"] {
+            let line = ["--simulate", "-n", "3", "--turn", "1s", "--runs", runs, "./ends", how];
+            let outcome = simulate(&folder, &line);
+            says(&outcome, status, parts);
+        }
+    }
+    let line = ["--simulate", "--again", "ends-1.sim", "./ends", "deadlock"];
+    says(&simulate(&folder, &line), 125, &["rank 0 waits for", "seed 1 fails"]);
+}
+
 #[test]
 fn what_cannot_be_simulated_is_said() {
     let folder = folder("what_cannot_be_simulated_is_said");
