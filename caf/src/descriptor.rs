@@ -106,6 +106,9 @@ pub(crate) struct Raw {
 #[derive(Debug, Clone, Copy)]
 pub struct Descriptor(*mut Raw);
 
+/// The compiler's number of the type character.
+const CHARACTER: i32 = 6;
+
 impl Descriptor {
     /// # Safety
     /// 1. `at` is a descriptor of compiled code, with as many dimensions as its rank says, and stays one as
@@ -154,12 +157,15 @@ impl Descriptor {
         unsafe { (*self.0).elem_len }
     }
 
-    /// The unit of strides in bytes. Some descriptors of scalars have none.
+    /// The unit of strides in bytes. Some descriptors of scalars have none, and gfortran 11 counts characters
+    /// of 4 bytes instead: elements overlap in no array.
     #[inline]
     pub fn span(self) -> isize {
+        let bytes = self.elem_len() as isize;
         // SAFETY: (1) of `at`.
         match unsafe { (*self.0).span } {
-            0 => self.elem_len() as isize,
+            0 => bytes,
+            characters if characters * 4 == bytes && self.class() == CHARACTER => bytes,
             span => span,
         }
     }

@@ -289,7 +289,8 @@ pub fn walk(reader: &impl Reader, base: usize, steps: &[Step]) -> Result<Found, 
                         }
                         found.section.at = base;
                         described = dimensions;
-                        (&described, if span == 0 { *bytes as isize } else { span })
+                        // None, or one in characters of 4 bytes.
+                        (&described, span.max(*bytes as isize))
                     }
                 };
                 found.bytes = *bytes;
