@@ -31,6 +31,8 @@ pub struct Image {
     pub rank: &'static gasnet::Rank,
     /// Which coarray memory is free.
     pub heap: Mutex<Heap>,
+    /// Whether this library has initialised MPI, for the program.
+    pub mpi: bool,
     /// The coarrays and component blocks there are.
     pub tables: Mutex<Tables>,
     /// Questions to other images, and their answers.
@@ -164,6 +166,8 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
     let options = BootOptions { default_ranks: 1, static_ranks: None };
     // Programs with OpenMP access coarrays from several threads.
     let rank = gasnet_conduits::init(&options, Threading::Parallel).map_err(|e| e.to_string())?;
+    // The conduit leaves MPI alone where all images share memory; the program may call it all the same.
+    let mpi = gasnet_conduits::wanted().as_deref() == Some("mpi") && gasnet_launch::mpi::initialise();
     // By the job, in which one image says it.
     let refuse =
         |text: String| -> ! { rank.ending().fatal_line(&text, &format!("Fortran runtime error: {text}")) };
@@ -186,6 +190,7 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
     let level = Box::leak(Box::new(Level::new(rank.team_all(), INITIAL_TEAM, ranks, None)));
     Ok(Image {
         rank,
+        mpi,
         heap: Mutex::new(Heap::new(control..size)),
         tables: Mutex::default(),
         calls: Mutex::default(),

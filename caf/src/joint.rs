@@ -312,6 +312,9 @@ impl Image {
             self.stop();
         }
         self.rank.done(code);
+        if self.mpi {
+            gasnet_launch::mpi::finalise();
+        }
     }
 
     fn stop(&self) {

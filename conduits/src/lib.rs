@@ -15,7 +15,7 @@ mod settings;
 
 pub use gasnet_launch::{BootOptions, refuse};
 pub use registry::names;
-pub use settings::{settings, unknown_settings};
+pub use settings::{settings, unknown_settings, wanted};
 
 use gasnet::{Config, Error, Rank, Threading};
 use gasnet_sys::limits;

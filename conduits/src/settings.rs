@@ -63,6 +63,11 @@ pub fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
     ALL.iter().copied().flatten()
 }
 
+/// The network that the job is asked to use, if one is named: it is not opened where all ranks share memory.
+pub fn wanted() -> Option<String> {
+    Settings::read().conduit
+}
+
 /// The values of the settings of this crate.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {

@@ -34,7 +34,7 @@ mod hwloc;
 pub mod job;
 pub mod keeper;
 pub mod monitor;
-mod mpi;
+pub mod mpi;
 mod mpirun;
 pub mod output;
 pub mod place;

@@ -9,7 +9,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::files::{belongs, write};
+use crate::files::{belongs, copy, write};
+use crate::sh;
 
 /// Networks under whose names clients look for files.
 pub const CONDUITS: [&str; 5] = ["smp", "udp", "mpi", "ofi", "netvm"];
@@ -205,7 +206,9 @@ set(OpenCoarrays_RUN \"${CafGasnet_PREFIX}/bin/cafrun\")
 pub fn lay_down_fortran(prefix: &Path, site: &Site) -> Result<(), String> {
     let packages = prefix.join("lib/pkgconfig");
     write(&packages.join("caf-gasnet.pc"), &fortran_package_file(site))?;
-    write(&prefix.join("share/caf-gasnet/cmake/OpenCoarraysConfig.cmake"), FORTRAN_CMAKE)
+    let share = prefix.join("share/caf-gasnet");
+    copy(&sh::root().join("caf/fortran/opencoarrays.F90"), &share.join("opencoarrays.F90"))?;
+    write(&share.join("cmake/OpenCoarraysConfig.cmake"), FORTRAN_CMAKE)
 }
 
 /// The launcher under a network's name. It takes the options of GASNet's launcher of that name beside those

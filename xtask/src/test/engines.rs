@@ -99,6 +99,10 @@ pub(super) fn mpi(_: &mut Context) -> End {
                 Err(why) => return End::Failed(why),
             }
         }
+        match mpi_coarrays(mpi, &prefix) {
+            Ok(passed) => runs += passed,
+            Err(why) => return End::Failed(why),
+        }
         match mpi_faults(mpi, &prefix, &conformance) {
             Ok(faults) => runs += faults,
             Err(why) => return End::Failed(why),
@@ -168,6 +172,39 @@ fn mpi_jobs(mpi: &plugins::Mpi, prefix: &Path, programs: [&Path; 4]) -> Result<u
         }
     }
     Ok(runs)
+}
+
+/// A Fortran program with coarrays that calls MPI, too; nothing where there is no compiler for both. How many
+/// jobs.
+fn mpi_coarrays(mpi: &plugins::Mpi, prefix: &Path) -> Result<usize, String> {
+    let wrapper = mpi.mpicc.to_string_lossy().replace("mpicc", "mpifort");
+    if sh::which("gfortran").is_none() || !Path::new(&wrapper).is_file() {
+        return Ok(0);
+    }
+    let folder = sh::target().join(format!("mpi-coarrays-{}", mpi.name));
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut compile = Command::new(wrapper);
+    compile
+        .current_dir(&folder)
+        .env("OMPI_FC", prefix.join("bin/caf"))
+        .env("MPICH_FC", prefix.join("bin/caf"));
+    compile.arg(prefix.join("share/caf-gasnet/opencoarrays.F90"));
+    compile.arg(sh::root().join("tests/mpi/coarrays.F90")).args(["-o", "program"]);
+    sh::pass(compile, RUN_LIMIT)?;
+    let shapes = [("3", "on"), ("3", "off"), ("4", "2")];
+    for (images, neighborhood) in shapes {
+        let mut run = Command::new(&mpi.mpirun);
+        run.args(["-n", images]).arg(folder.join("program"));
+        run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
+        run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+        plugins::oversubscribed(&mut run);
+        let shown = sh::show(&run);
+        let outcome = sh::capture(run, RUN_LIMIT)?;
+        if outcome.status != Some(0) || !outcome.stdout.contains("coarrays: passed") {
+            return Err(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
+        }
+    }
+    Ok(shapes.len())
 }
 
 /// Starts a statically linked program, which is not in `PREFIX/bin`, by the installed launcher: nobody but
