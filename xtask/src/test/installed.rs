@@ -39,12 +39,13 @@ pub fn run(context: &mut Context) -> End {
     }
     let mut tally = Tally::default();
     let mut untested = Vec::new();
-    let parts: [(&str, Part); 7] = [
+    let parts: [(&str, Part); 8] = [
         ("fragments", fragments),
         ("variables", variables),
         ("flags", flags),
         ("vipl", vipl),
         ("cmake", cmake),
+        ("fortran", fortran),
         ("pages", pages),
         ("deb", deb),
     ];
@@ -216,6 +217,40 @@ fn cmake(_: &Path, prefix: &Path) -> Report {
     Ok(None)
 }
 
+/// Fortran programs with coarrays: by `caf` as the compiler of a project, by a package of CMake, and by
+/// gfortran with what pkg-config says.
+fn fortran(made: &Path, moved: &Path) -> Report {
+    if let Some(lacking) =
+        ["gfortran", "cmake", "pkg-config"].into_iter().find(|tool| sh::which(tool).is_none())
+    {
+        return Ok(Some(format!("no {lacking}")));
+    }
+    let (sources, out) = (sources().join("fortran"), scratch("fortran")?);
+    let runs = |prefix: &Path, program: &Path| passes(launched(prefix, "cafrun", 2, program), 2, "fortran");
+    let package = format!("-DOpenCoarrays_DIR={}", moved.join("share/caf-gasnet/cmake").display());
+    for (folder, compiler, option) in
+        [("compiler", moved.join("bin/caf"), "-DWITH_PACKAGE=OFF"), ("package", "gfortran".into(), &package)]
+    {
+        let folder = out.join(folder);
+        let mut configure = Command::new("cmake");
+        configure.env("FC", compiler).arg("-S").arg(&sources).arg("-B").arg(&folder).arg(option);
+        done(configure, &out)?;
+        let mut make = Command::new("cmake");
+        make.arg("--build").arg(&folder);
+        done(make, &out)?;
+        runs(moved, &folder.join("client"))?;
+    }
+    let mut ask = Command::new("pkg-config");
+    ask.env("PKG_CONFIG_PATH", made.join("lib/pkgconfig")).args(["--libs", "caf-gasnet"]);
+    let words = said(ask, &out)?;
+    let program = out.join("client");
+    let mut compile = Command::new("gfortran");
+    compile.arg("-fcoarray=lib").arg(sources.join("client.f90")).args(words.split_whitespace());
+    compile.arg("-o").arg(&program);
+    done(compile, &out)?;
+    runs(made, &program).map(|()| None)
+}
+
 /// Every tool and every header has a page, and roff has nothing to say against one of them.
 fn pages(prefix: &Path, _: &Path) -> Report {
     let man = prefix.join("share/man");
@@ -311,6 +346,13 @@ fn deb(_: &Path, _: &Path) -> Report {
     let said = said(run, &out)?;
     if !said.contains("verification: passed") {
         return Err(format!("the compiled program said:\n{said}"));
+    }
+    if sh::which("gfortran").is_some() {
+        let mut compile = Command::new(usr.join("bin/caf"));
+        let source = sources().join("fortran/client.f90");
+        compile.arg(source).arg("-o").arg(&program);
+        done(compile, &out)?;
+        passes(launched(&usr, "cafrun", 2, &program), 2, "fortran")?;
     }
     let mut remove = dpkg();
     remove.args(["--purge", "gasnet-rs"]);
