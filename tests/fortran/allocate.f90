@@ -1,3 +1,4 @@
+! needs: 12
 ! Allocatable coarrays: bounds, stat, scopes that deallocate, sizes of zero, many in turn.
 program allocation
   implicit none

@@ -1,3 +1,4 @@
+! needs: 12
 ! Every way to end a program, and the status that comes of it.
 ! run: 1 2 3 | args stop | status 0 | never STOP
 ! run: 1 2 3 | args stop-text | status 0 | says STOP all is well

@@ -1,3 +1,4 @@
+! needs: 12
 ! Components of components, two and three levels deep, through types with and without allocatable parts.
 program nested
   implicit none

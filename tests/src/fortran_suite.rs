@@ -20,7 +20,11 @@ struct Test {
     flags: Vec<String>,
     /// Sources that are compiled before it.
     with: Vec<PathBuf>,
+    /// Sources that become a shared library, with which it is linked.
+    library: Vec<PathBuf>,
     input: String,
+    /// The oldest gfortran that compiles it right.
+    needs: u32,
     /// The text that the compiler must print when it refuses the program.
     refused: Option<String>,
     runs: Vec<Run>,
@@ -35,7 +39,9 @@ fn parse(source: &Path) -> Result<Test, String> {
         source: source.to_path_buf(),
         flags: Vec::new(),
         with: Vec::new(),
+        library: Vec::new(),
         input: String::new(),
+        needs: 0,
         refused: None,
         runs: Vec::new(),
     };
@@ -45,7 +51,9 @@ fn parse(source: &Path) -> Result<Test, String> {
         match key.trim() {
             "flags" => test.flags.extend(words().map(String::from)),
             "with" => test.with.extend(words().map(|file| source.with_file_name(file))),
+            "library" => test.library.extend(words().map(|file| source.with_file_name(file))),
             "input" => test.input += &format!("{}\n", value.trim()),
+            "needs" => test.needs = value.trim().parse().map_err(|error| problem(&error))?,
             "refused" => test.refused = Some(value.trim().into()),
             "run" => test.runs.push(Run::parse(value).map_err(|error| problem(&error))?),
             // Anything else is prose.
@@ -83,7 +91,9 @@ pub fn list(options: &Options) -> Result<Vec<String>, String> {
 pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
     fs::create_dir_all(&options.scratch)
         .map_err(|error| format!("{}: {error}", options.scratch.display()))?;
-    let tests = find(options)?;
+    let version = version(options)?;
+    let (tests, newer): (Vec<_>, Vec<_>) = find(options)?.into_iter().partition(|t| t.needs <= version);
+    newer.iter().for_each(|test| note(&format!("without {}: it is for gfortran {}", test.name, test.needs)));
     let kept = Kept::open(options).map_err(|error| error.to_string())?;
     Ok(check_all(options, &tests, note, |test| Checked {
         name: &test.name,
@@ -112,11 +122,30 @@ fn check(options: &Options, kept: &Kept, test: &Test) -> Result<(), String> {
     Ok(())
 }
 
+/// The major version of the compiler.
+fn version(options: &Options) -> Result<u32, String> {
+    let mut ask = Command::new(options.prefix.join("bin/caf"));
+    ask.args(options.flags.iter().filter(|flag| flag.starts_with("--compiler"))).arg("-dumpversion");
+    let outcome = run(ask, "", options.limit).map_err(|error| error.to_string())?;
+    let number = outcome.stdout.split(['.', '\n']).next().and_then(|number| number.parse().ok());
+    number.ok_or_else(|| outcome.report())
+}
+
 /// Compiles and links a program, which the compiler may have to refuse.
 fn build(options: &Options, test: &Test, folder: &Path, program: &Path) -> Result<(), String> {
-    let mut command = Command::new(options.prefix.join("bin/caf"));
-    command.current_dir(folder).args(["-O2", "-g"]).arg("-I").arg(&options.programs);
-    command.args(&test.flags).args(&options.flags).args(&test.with).arg(&test.source);
+    let mut command = compile(options, test, folder);
+    command.args(&test.with).arg(&test.source);
+    if !test.library.is_empty() {
+        let library = folder.join("libpart.so");
+        let mut shared = compile(options, test, folder);
+        shared.args(["-shared", "-fPIC"]).args(&test.library).arg("-o").arg(&library);
+        let outcome = run(shared, "", options.limit).map_err(|error| error.to_string())?;
+        if outcome.status != Some(0) {
+            return Err(outcome.report());
+        }
+        // Found again by the path under which it was linked.
+        command.arg(&library);
+    }
     command.arg("-o").arg(program);
     let outcome = run(command, "", options.limit).map_err(|error| error.to_string())?;
     match &test.refused {
@@ -125,6 +154,14 @@ fn build(options: &Options, test: &Test, folder: &Path, program: &Path) -> Resul
         Some(text) if outcome.status != Some(0) && outcome.stderr.contains(text.as_str()) => Ok(()),
         Some(text) => Err(format!("not refused with \"{text}\"\n{}", outcome.report())),
     }
+}
+
+/// The compiler with what all parts of a program are compiled with.
+fn compile(options: &Options, test: &Test, folder: &Path) -> Command {
+    let mut command = Command::new(options.prefix.join("bin/caf"));
+    command.current_dir(folder).args(["-O2", "-g"]).arg("-I").arg(&options.programs);
+    command.args(&test.flags).args(&options.flags);
+    command
 }
 
 #[cfg(test)]
@@ -137,7 +174,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let (plain, rich) = (folder.join("plain.f90"), folder.join("rich.f90"));
         fs::write(&plain, "! About this: nothing.\nend\n! run: 9\n").unwrap();
-        let head = "! with: a_part.f90 b_part.c\n! flags: -O0\n! input: 1\n! input: 2\n! run: 2 | status 3\n";
+        let head = "! with: a_part.f90 b_part.c\n! flags: -O0\n! library: c_part.f90\n! needs: 12\n! input: 1\n! input: 2\n! run: 2 | status 3\n";
         fs::write(&rich, head).unwrap();
         let (plain, rich) = (parse(&plain).unwrap(), parse(&rich).unwrap());
         fs::remove_dir_all(&folder).unwrap();
@@ -147,6 +184,7 @@ mod tests {
         );
         assert_eq!(rich.with, [folder.join("a_part.f90"), folder.join("b_part.c")]);
         assert_eq!((rich.input.as_str(), rich.runs.len(), rich.runs[0].status), ("1\n2\n", 1, 3));
+        assert_eq!((rich.library.as_slice(), rich.needs), (&[folder.join("c_part.f90")][..], 12));
         assert!(rich.runs[0].says.is_empty());
     }
 }

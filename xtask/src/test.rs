@@ -577,6 +577,13 @@ fn by_gfortran(context: &mut Context) -> End {
             end => return end,
         }
     }
+    // Beside the system's own.
+    if !context.quick && sh::which("gfortran-11").is_some() {
+        match suite(context, "fortran-suite", &["--flags", "--compiler=gfortran-11", "--ranks", "3"]) {
+            End::Passed(remark) => passed.push(format!("gfortran-11: {remark}")),
+            end => return end,
+        }
+    }
     match context.programs(|tally| programs::gfortran_examples(&stage::folder(), tally)) {
         End::Passed(remark) => passed.push(format!("examples: {remark}")),
         end => return end,
