@@ -19,8 +19,8 @@
 //! 20 bytes/ns on processors with AES instructions; BLAKE3 6, SipHash 2), of which 64 bits are sent. Each
 //! function has a key of its own, and both tags cover the fields that decide between them.
 
+use crate::mac;
 use crate::wire::{Packet, PacketKind, TAGGED_BYTES, kind};
-use aegis::aegis128x2::Aegis128X2Mac;
 use siphasher::sip::SipHasher13;
 
 /// Bytes that each rank contributes to the job's key.
@@ -77,9 +77,7 @@ impl JobKey {
 }
 
 fn derive(key: &[u8; 16], parts: &[&[u8]]) -> [u8; 16] {
-    let mut mac = Aegis128X2Mac::<16>::new(key);
-    parts.iter().for_each(|part| mac.update(part));
-    mac.finalize()
+    mac::tag(key, parts)
 }
 
 /// A rank in one of its lives.
@@ -125,11 +123,8 @@ impl AuthKey {
             all[TAGGED_BYTES..TAGGED_BYTES + covered.len()].copy_from_slice(covered);
             return self.short.hash(&all[..TAGGED_BYTES + covered.len()]);
         }
-        let mut mac = Aegis128X2Mac::<16>::new(&self.long);
-        mac.update(header);
-        mac.update(covered);
         let mut low = [0; 8];
-        low.copy_from_slice(&mac.finalize()[..8]);
+        low.copy_from_slice(&mac::tag(&self.long, &[header, covered])[..8]);
         u64::from_le_bytes(low)
     }
 

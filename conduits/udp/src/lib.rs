@@ -5,7 +5,7 @@
 //! trial     which addresses of hosts reach each other
 //! engine    all links of a rank, one socket, timers               socket  address  memory
 //! link      the protocol between two ranks, no input or output    path  window  buf  share
-//! wire      the form of a datagram                                auth
+//! wire      the form of a datagram                                auth  mac
 //! ```
 //!
 //! **A short message.** `reserve` takes a buffer, and room that the peer has granted; the core fills the
@@ -29,6 +29,7 @@ mod disturb;
 mod engine;
 mod inquiry;
 pub mod link;
+mod mac;
 mod memory;
 pub mod path;
 mod settings;
