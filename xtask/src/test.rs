@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 //!
 //! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers
-//! never do: steps that only build and check run *beside* the others, one after the other, on a thread of
-//! their own. They need nothing that another step has installed, and install no program that another step
-//! runs.
+//! never do: of two threads, one prefers steps that only build and check, which run *beside* the others. They
+//! need nothing that another step has installed, and install no program that another step runs. When none is
+//! left, both threads take the others, each once the steps that it comes [`AFTER`] have ended.
 
 mod checks;
 mod engines;
@@ -12,6 +12,7 @@ mod installed;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::Command;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gasnet_options::{Argument, opt};
@@ -231,6 +232,34 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// Steps that start when others have ended, as far as those are chosen: they use what these leave, or the
+/// same folders. Nothing else changes the stage once its plugins are there, so that compiled programs can be
+/// kept.
+const AFTER: &[(&str, &[&str])] = &[
+    ("mpi", &["stage"]),
+    ("ofi", &["mpi"]),
+    ("symbols", &["stage"]),
+    ("installed", &["stage"]),
+    ("c-clients", &["ofi"]),
+    ("tour", &["ofi"]),
+    ("c-examples", &["tour"]),
+    ("rust-examples", &["stage"]),
+    ("upc-examples", &["c-examples"]),
+    ("fortran", &["ofi"]),
+    ("cluster", &["upc-examples"]),
+    ("upc-tests", &["ofi"]),
+    ("upc-random", &["ofi"]),
+    ("c-clients-udp", &["c-clients"]),
+    ("upc-tests-udp", &["upc-tests"]),
+    ("upc-tests-pairs", &["upc-tests-udp"]),
+    ("namespaces", &["ofi"]),
+    ("launchers", &["namespaces"]),
+    ("everywhere", &["launchers"]),
+    ("netvm-live", &["c-clients-udp", "upc-tests-pairs"]),
+    ("upc-tests-off", &["netvm-live"]),
+    ("conformance", &["unit", "c-clients", "upc-tests"]),
+];
+
 /// Parts of the step `unit` that are worth running alone.
 const PARTS: &[Step] = &[
     Step {
@@ -326,12 +355,17 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     steps.extend(PARTS.iter().filter(|part| only.iter().any(|name| name == part.name)));
 
     let (start, worked) = (Instant::now(), sh::worked());
-    let ((mut ends, mut total), (more_ends, more)) = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| run_steps(&beside, quick));
-        (run_steps(&steps, quick), beside.join().expect("no step panics"))
+    let both = [beside.clone(), steps.clone()].concat();
+    let plan = Plan::new(both.iter().map(|step| step.name).collect());
+    let (ends, total) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| run_steps(&both, &plan, quick));
+        let (mut ends, mut total) = run_steps(&[steps, beside].concat(), &plan, quick);
+        let (more_ends, more) = other.join().expect("no step panics");
+        ends.extend(more_ends);
+        ends.sort_by_key(|(step, ..)| both.iter().position(|other| other.name == step.name));
+        total.add(&more);
+        (ends, total)
     });
-    ends.splice(0..0, more_ends);
-    total.add(&more);
 
     say!("\n{:<14} {:>9}  result", "step", "time");
     let mut failed = Vec::new();
@@ -371,11 +405,74 @@ fn all_steps() -> impl Iterator<Item = &'static Step> {
     BESIDE.iter().chain(STEPS)
 }
 
-/// Runs steps one after the other.
-fn run_steps(steps: &[&'static Step], quick: bool) -> (Vec<Ended>, Tally) {
+/// Which steps have begun, and which have ended, on all threads.
+struct Plan {
+    /// Names of all that are chosen, each with its state.
+    steps: Mutex<Vec<(&'static str, State)>>,
+    ended: Condvar,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waits,
+    Runs,
+    Ended,
+}
+
+impl Plan {
+    fn new(names: Vec<&'static str>) -> Plan {
+        let steps = names.into_iter().map(|name| (name, State::Waits)).collect();
+        Plan { steps: Mutex::new(steps), ended: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, State)>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins the first of `wished` that waits for no other; `None` once none is left.
+    fn next(&self, wished: &[&'static Step]) -> Option<Running<'_>> {
+        let mut steps = self.lock();
+        loop {
+            let state = |name: &str| steps.iter().find(|(step, _)| *step == name).map(|(_, state)| *state);
+            let waiting = || wished.iter().filter(|step| state(step.name) == Some(State::Waits));
+            let ready = |step: &Step| {
+                let mut after =
+                    AFTER.iter().filter(|(name, _)| *name == step.name).flat_map(|(_, after)| *after);
+                after.all(|name| matches!(state(name), None | Some(State::Ended)))
+            };
+            if let Some(step) = waiting().find(|step| ready(step)) {
+                Self::set(&mut steps, step, State::Runs);
+                return Some(Running { plan: self, step });
+            }
+            waiting().next()?;
+            steps = self.ended.wait(steps).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn set(steps: &mut [(&'static str, State)], step: &Step, state: State) {
+        steps.iter_mut().filter(|(name, _)| *name == step.name).for_each(|(_, old)| *old = state);
+    }
+}
+
+/// A step that runs until this is dropped.
+struct Running<'a> {
+    plan: &'a Plan,
+    step: &'static Step,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        Plan::set(&mut self.plan.lock(), self.step, State::Ended);
+        self.plan.ended.notify_all();
+    }
+}
+
+/// Runs what is left of these steps, one after the other.
+fn run_steps(wished: &[&'static Step], plan: &Plan, quick: bool) -> (Vec<Ended>, Tally) {
     let mut context = Context { quick, total: Tally::default(), passed: BTreeSet::new() };
     let mut ends = Vec::new();
-    for step in steps {
+    while let Some(running) = plan.next(wished) {
+        let step = running.step;
         say!("==== {}: {}", step.name, step.about);
         let start = Instant::now();
         conformance::forget(step.name);
@@ -389,7 +486,7 @@ fn run_steps(steps: &[&'static Step], quick: bool) -> (Vec<Ended>, Tally) {
         if let End::Failed(why) = &end {
             say!("==== {} FAILED: {why}", step.name);
         }
-        ends.push((*step, end, start.elapsed()));
+        ends.push((step, end, start.elapsed()));
     }
     (ends, context.total)
 }
@@ -849,6 +946,46 @@ mod tests {
             }
         }
         assert!(found >= 4, "{found}");
+    }
+
+    /// Each step comes after earlier ones, so that some step can always begin.
+    #[test]
+    fn steps_come_after_earlier_ones() {
+        let at = |name: &str| super::all_steps().position(|step| step.name == name);
+        for (name, after) in super::AFTER {
+            assert!(at(name).is_some(), "no step {name}");
+            // One with a row of its own, further down the list of what comes after what.
+            for other in *after {
+                let rank = |name: &str| super::AFTER.iter().position(|(step, _)| step == &name);
+                assert!(at(other).is_some() && rank(other) < rank(name), "{name} after {other}");
+            }
+        }
+    }
+
+    /// Two threads run every step once, and none before those that it comes after.
+    #[test]
+    fn steps_run_once_and_in_order() {
+        let steps: Vec<_> = super::STEPS.iter().collect();
+        let plan = super::Plan::new(steps.iter().map(|step| step.name).collect());
+        let ended = std::sync::Mutex::new(Vec::new());
+        let work = || {
+            while let Some(running) = plan.next(&steps) {
+                let step = running.step;
+                let after = super::AFTER.iter().filter(|(name, _)| *name == step.name);
+                let mut after = after.flat_map(|(_, after)| *after);
+                assert!(after.all(|name| ended.lock().unwrap().contains(name)), "{}", step.name);
+                ended.lock().unwrap().push(step.name);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(work);
+            work();
+        });
+        let mut ended = ended.into_inner().unwrap();
+        ended.sort();
+        let mut all: Vec<_> = steps.iter().map(|step| step.name).collect();
+        all.sort();
+        assert_eq!(ended, all);
     }
 
     fn has_tests(path: &Path) -> bool {
