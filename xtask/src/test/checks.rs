@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{CARGO_LIMIT, Context, End, counted, has_cargo};
-use crate::sh;
+use crate::{build, sh};
 
 pub(super) fn fmt(_: &mut Context) -> End {
     if !has_cargo("fmt") {
@@ -48,10 +48,10 @@ pub(super) fn doctest(_: &mut Context) -> End {
     }
 }
 
-/// Packs the crates that are meant for others and builds each from its package, over the packages of those
+/// Packs the crates that are meant for others, and checks each from its package, over the packages of those
 /// below it. Nothing leaves this machine.
 pub(super) fn publish(_: &mut Context) -> End {
-    let mut publish = sh::cargo(&["publish", "--dry-run", "--workspace", "--allow-dirty"]);
+    let mut publish = sh::cargo(&["publish", "--dry-run", "--no-verify", "--workspace", "--allow-dirty"]);
     // Cargo takes a package for what it was when it first saw this version of it, so this run sees all of
     // them for the first time.
     let folder = sh::target().join("publish");
@@ -59,17 +59,17 @@ pub(super) fn publish(_: &mut Context) -> End {
     if let Err(why) = cargo_home(&folder.join("home")) {
         return End::Failed(why);
     }
-    publish.env("CARGO_HOME", folder.join("home")).env("CARGO_TARGET_DIR", folder.join("target"));
-    // A build that is thrown away.
-    publish.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    publish.env("CARGO_HOME", folder.join("home")).env("CARGO_TARGET_DIR", &folder);
     let shown = sh::show(&publish);
     let outcome = match sh::capture(publish, CARGO_LIMIT) {
         Ok(outcome) => outcome,
         Err(why) => return End::Failed(why),
     };
-    let crates = outcome.stderr.lines().filter(|line| line.trim_start().starts_with("Uploading ")).count();
     match outcome.status {
-        Some(0) if crates > 0 => End::Passed(format!("{crates} crates")),
+        Some(0) => match packages_build(&folder) {
+            Ok(crates) => End::Passed(format!("{crates} crates")),
+            Err(why) => End::Failed(why),
+        },
         Some(101) if outcome.stderr.contains("the `--workspace` flag is unstable") => {
             End::Untested("cargo publishes several crates at a time from 1.90 on".to_string())
         }
@@ -77,6 +77,48 @@ pub(super) fn publish(_: &mut Context) -> End {
             say!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
             End::Failed(format!("{shown}: {}", outcome.end()))
         }
+    }
+}
+
+/// Unpacks the packages in `folder`, and checks each by itself: cargo's own check would compile each twice,
+/// and generate code that nobody runs. How many crates.
+fn packages_build(folder: &Path) -> Result<usize, String> {
+    let said = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let unpacked = folder.join("unpacked");
+    std::fs::create_dir_all(&unpacked).map_err(|e| said(&unpacked, e))?;
+    let mut names = Vec::new();
+    // Where cargo puts packages that are not published.
+    for package in build::files(&folder.join("package/tmp-registry"), "crate") {
+        let mut unpack = Command::new("tar");
+        unpack.arg("-xzf").arg(&package).arg("-C").arg(&unpacked);
+        sh::pass(unpack, CARGO_LIMIT)?;
+        // `NAME-VERSION.crate`; all versions here begin with a digit.
+        let of = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = of.rsplit_once('-').map_or(of.as_str(), |(name, _)| name).to_string();
+        names.push((name, of));
+    }
+    // No crate of this version is in a registry: each takes the others from here.
+    let mut manifest =
+        "[workspace]\nresolver = \"3\"\nmembers = [\"*-[0-9]*\"]\n\n[patch.crates-io]\n".to_string();
+    for (name, of) in &names {
+        manifest += &format!("{name} = {{ path = \"{of}\" }}\n");
+    }
+    let root = unpacked.join("Cargo.toml");
+    std::fs::write(&root, &manifest).map_err(|e| said(&root, e))?;
+    let lock = unpacked.join("Cargo.lock");
+    std::fs::copy(sh::root().join("Cargo.lock"), &lock).map_err(|e| said(&lock, e))?;
+    for (name, _) in &names {
+        // One at a time: together, a crate would have features that another one asks for.
+        let mut check = sh::cargo(&["check", "--quiet", "-p", name]);
+        check.current_dir(&unpacked).env("CARGO_TARGET_DIR", folder.join("check"));
+        check.env("CARGO_INCREMENTAL", "0");
+        if let End::Failed(why) = checked(check) {
+            return Err(why);
+        }
+    }
+    match names.len() {
+        0 => Err(format!("no package in {}", folder.display())),
+        crates => Ok(crates),
     }
 }
 
