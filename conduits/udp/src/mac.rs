@@ -149,7 +149,7 @@ mod x86_64 {
                 #[target_feature(enable = $features)]
                 pub(in super::super) fn tag(key: &[u8; BYTES], parts: &[&[u8]]) -> [u8; BYTES] {
                     let mut v = start(key);
-                    // What has not filled a block yet.
+                    // Bytes that have not filled a block yet.
                     let (mut rest, mut held, mut len) = ([0; RATE], 0, 0);
                     for part in parts {
                         len += part.len() as u64;
