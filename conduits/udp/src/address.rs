@@ -18,12 +18,14 @@ pub(crate) struct RankAddress {
     pub(crate) full: bool,
     /// A port at which its system refuses all datagrams.
     pub(crate) refusing: u16,
+    /// A port at which its keeper says that it runs.
+    pub(crate) answering: u16,
 }
 
 /// Version u8, family u8, full u8, zero u8, port u16, refusing port u16, address 16 bytes, incarnation u64,
-/// room u64, window u64, share.
-const RANK_ADDRESS_BYTES: usize = 48 + KEY_SHARE_BYTES;
-const RANK_ADDRESS_VERSION: u8 = 2;
+/// room u64, window u64, answering port u16, zero u16 and u32, share.
+const RANK_ADDRESS_BYTES: usize = 56 + KEY_SHARE_BYTES;
+const RANK_ADDRESS_VERSION: u8 = 3;
 
 impl RankAddress {
     pub(crate) fn encode(&self) -> [u8; RANK_ADDRESS_BYTES] {
@@ -45,7 +47,8 @@ impl RankAddress {
         out[24..32].copy_from_slice(&self.incarnation.to_le_bytes());
         out[32..40].copy_from_slice(&self.room.to_le_bytes());
         out[40..48].copy_from_slice(&self.window.to_le_bytes());
-        out[48..].copy_from_slice(&self.share);
+        out[48..50].copy_from_slice(&self.answering.to_le_bytes());
+        out[56..].copy_from_slice(&self.share);
         out
     }
 
@@ -57,14 +60,16 @@ impl RankAddress {
             6 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(&bytes[8..24]).ok()?)),
             _ => return None,
         };
-        (bytes[0] == RANK_ADDRESS_VERSION && bytes[2] < 2 && bytes[3] == 0).then_some(RankAddress {
+        let zeros = bytes[3] == 0 && bytes[50..56] == [0; 6];
+        (bytes[0] == RANK_ADDRESS_VERSION && bytes[2] < 2 && zeros).then_some(RankAddress {
             address: SocketAddr::new(ip, u16::from_le_bytes([bytes[4], bytes[5]])),
             incarnation: word(24)?,
             room: word(32)?,
             window: word(40)?,
             full: bytes[2] == 1,
             refusing: u16::from_le_bytes([bytes[6], bytes[7]]),
-            share: bytes[48..].try_into().ok()?,
+            answering: u16::from_le_bytes([bytes[48], bytes[49]]),
+            share: bytes[56..].try_into().ok()?,
         })
     }
 }
@@ -124,10 +129,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cards_survive(v6: bool, ip: [u8; 16], port: u16, incarnation: u64, share: [u8; 16], room: u64, window: u64, full: bool, refusing: u16) {
+        fn cards_survive(v6: bool, ip: [u8; 16], port: u16, incarnation: u64, share: [u8; 16], room: u64, window: u64, full: bool, ports: (u16, u16)) {
             let four = [ip[0], ip[1], ip[2], ip[3]];
             let ip = if v6 { IpAddr::from(ip) } else { IpAddr::from(four) };
-            let card = RankAddress { address: SocketAddr::new(ip, port), incarnation, share, room, window, full, refusing };
+            let card = RankAddress { address: SocketAddr::new(ip, port), incarnation, share, room, window, full, refusing: ports.0, answering: ports.1 };
             prop_assert_eq!(RankAddress::decode(&card.encode()), Some(card));
         }
 
@@ -137,6 +142,7 @@ mod tests {
                 bytes.resize(RANK_ADDRESS_BYTES, 1);
                 (bytes[0], bytes[1], bytes[2]) = (RANK_ADDRESS_VERSION, 2 + bytes[1] % 6, bytes[2] % 3);
                 bytes[3] = 0;
+                bytes[50..56].fill(0);
             }
             if let Some(card) = RankAddress::decode(&bytes) {
                 prop_assert_eq!(RankAddress::decode(&card.encode()), Some(card));

@@ -76,6 +76,21 @@ impl JobKey {
     }
 }
 
+impl JobKey {
+    /// A word that only these ranks can make of what the first says to the second, apart from datagrams of
+    /// their link.
+    pub(crate) fn word(&self, from: Life, to: Life, what: &[u8]) -> u64 {
+        let ends = [from, to].map(|life| {
+            let mut text = [0; 12];
+            text[..4].copy_from_slice(&life.rank.to_le_bytes());
+            text[4..].copy_from_slice(&life.incarnation.to_le_bytes());
+            text
+        });
+        let mac = derive(&self.0, &[b"asked", &ends[0], &ends[1], what]);
+        u64::from_le_bytes(core::array::from_fn(|i| mac[i]))
+    }
+}
+
 fn derive(key: &[u8; 16], parts: &[&[u8]]) -> [u8; 16] {
     mac::tag(key, parts)
 }

@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::address::{self, RankAddress};
+use crate::answer::{Answerer, Party};
 use crate::auth::{JobKey, KEY_SHARE_BYTES};
 use crate::disturb::Disturbance;
 use crate::engine::{Plan, UdpEngine};
@@ -30,6 +31,8 @@ use std::time::Duration;
 
 /// Longest time in nanoseconds that a leaving rank waits for the last acknowledgements.
 const LINGER_NS: u64 = 2_000_000_000;
+/// The keeper answers peers' questions at most this often.
+const ANSWER_INTERVAL_NS: u64 = 100_000_000;
 /// Bytes of the largest get or put.
 const MAX_TRANSFER_BYTES: usize = 1 << 30;
 
@@ -53,6 +56,8 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         trial::hold(cx.exchange(), (cx.rank.0, cx.host[0]), &candidates, settings.ports, patience)?
     };
     let socket = Socket::bind(chosen.address, settings.ports)?;
+    let answering = socket::answering(chosen.address, settings.ports)?;
+    let port = answering.local_addr().map_or(0, |address| address.port());
     let mut random = [0; 8 + KEY_SHARE_BYTES];
     socket::random(&mut random)?;
     let (incarnation, share) = random.split_at(8);
@@ -64,9 +69,10 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         window: settings.window,
         full: settings.auth_full.unwrap_or(!one_host),
         refusing: socket.refusing(),
+        answering: port,
     };
     let cards = cx.exchange().all_gather(&card.encode())?;
-    let cards: Option<Vec<RankAddress>> = cards.iter().map(|c| RankAddress::decode(c)).collect();
+    let cards: Option<Arc<[RankAddress]>> = cards.iter().map(|c| RankAddress::decode(c)).collect();
     let cards = cards.filter(|c| c.len() == cx.size as usize).ok_or_else(|| {
         Error::job(
             "udp: the ranks have different versions of the protocol: install the same version on all hosts",
@@ -84,7 +90,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     }
     let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
     let plan = Plan { window: settings.window, patience: settings.timeout_ns, least: chosen.least };
-    let mut engine = UdpEngine::new(cx.rank.0, key, cards, socket, plan);
+    let party = Party { me: cx.rank.0, key, cards };
+    let answerer = Answerer::new(party.clone(), answering);
+    let mut engine = UdpEngine::new(party, socket, plan);
     if let Some(plan) = settings.faulty {
         engine.disturbance = Some(Disturbance::new(plan.of_rank(cx.rank.0)));
     }
@@ -103,7 +111,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     let weak = Arc::downgrade(&shared);
     let tells = (!cx.config.quiet).then(|| format!("rank {} of {}", cx.rank, cx.size));
     let thread = std::thread::Builder::new().name("gasnet-udp".into()).stack_size(256 << 10);
-    gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak, tells))
+    gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak, &answerer, tells))
         .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {}", thread_refused(&e))))?;
     Ok(Some(Box::new(Udp { shared })))
 }
@@ -143,7 +151,7 @@ impl SharedEngine {
 
 /// Does the urgent work of a rank that computes, as long as the conduit exists.
 /// `tells`: the name of the rank in a warning, if it is to be given.
-fn keep(conduit: &Weak<SharedEngine>, tells: Option<String>) {
+fn keep(conduit: &Weak<SharedEngine>, answerer: &Answerer, tells: Option<String>) {
     if let Some(shared) = conduit.upgrade() {
         // If only one thread uses a table of files, the system looks up files without counting their users,
         // which saves 10 ns a call.
@@ -151,12 +159,17 @@ fn keep(conduit: &Weak<SharedEngine>, tells: Option<String>) {
         let stderr = std::io::stderr();
         let [socket, poll, timer] = engine.socket().descriptors();
         // SAFETY: 1. This thread runs `keep` alone, which uses no other files.
-        unsafe { close_others(&[socket, poll, timer, stderr.as_fd()], true) };
+        unsafe { close_others(&[socket, poll, timer, answerer.socket().as_fd(), stderr.as_fd()], true) };
     }
-    let mut vigil = Vigil::new(now());
+    let (mut vigil, mut answered) = (Vigil::new(now()), 0);
     loop {
         std::thread::sleep(Duration::from_nanos(vigil.interval()));
         let Some(shared) = conduit.upgrade() else { return };
+        let time = now();
+        if time >= answered + ANSWER_INTERVAL_NS {
+            answered = time;
+            answerer.answer();
+        }
         if shared.polled.swap(false, Relaxed) {
             vigil.heeded(now());
             continue;

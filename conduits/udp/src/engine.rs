@@ -5,7 +5,8 @@
 //! datagram that proves to come from it.
 
 use crate::address::RankAddress;
-use crate::auth::{Coverage, JobKey, Life};
+use crate::answer::Party;
+use crate::auth::{Coverage, Life};
 use crate::buf::Buf;
 use crate::disturb::Disturbance;
 use crate::inquiry::{Finding, Inquiry};
@@ -35,6 +36,8 @@ const FIREWALL: &str = ". If a firewall drops UDP between the hosts, let it pass
 
 /// How long, in nanoseconds, the system of a peer's host may take to answer an inquiry.
 const INQUIRY_TIMEOUT_NS: Time = 2_000_000_000;
+/// Nanoseconds from one question to the next. A peer that is stopped takes none of them in.
+const INQUIRY_INTERVAL_NS: Time = 20_000_000;
 
 /// The parameters that all links share.
 #[derive(Debug, Clone, Copy)]
@@ -47,11 +50,19 @@ pub(crate) struct Plan {
     pub(crate) least: usize,
 }
 
+/// An inquiry about a silent peer.
+struct Asked {
+    peer: u32,
+    /// How many datagrams had come from it.
+    received: u64,
+    since: Time,
+    looked: Time,
+    inquiry: Inquiry,
+}
+
 /// See the module's documentation.
 pub(crate) struct UdpEngine {
-    me: u32,
-    key: JobKey,
-    cards: Vec<RankAddress>,
+    party: Party,
     plan: Plan,
     socket: Socket,
     links: Vec<Option<Box<Link>>>,
@@ -78,8 +89,11 @@ pub(crate) struct UdpEngine {
     broken: Option<(u32, String)>,
     /// Datagrams that came from no peer.
     refused: u64,
-    /// Inquiries about silent peers, with their start times.
-    inquiries: Vec<(u32, Time, Inquiry)>,
+    inquiries: Vec<Asked>,
+    /// Peers that were found to run though they are silent, and how many datagrams had come from each.
+    silent: Vec<(u32, u64)>,
+    /// Number of inquiries begun.
+    inquired: u64,
     pub(crate) disturbance: Option<Disturbance>,
     /// The time of the last pump.
     now: Time,
@@ -168,24 +182,16 @@ fn on_its_way(room: u64) -> u64 {
 }
 
 impl UdpEngine {
-    pub(crate) fn new(
-        me: u32,
-        key: JobKey,
-        cards: Vec<RankAddress>,
-        socket: Socket,
-        plan: Plan,
-    ) -> UdpEngine {
+    pub(crate) fn new(party: Party, socket: Socket, plan: Plan) -> UdpEngine {
         let most = socket::largest_batch(&socket.address());
         UdpEngine {
-            me,
-            key,
             plan,
-            links: cards.iter().map(|_| None).collect(),
-            direct: cards.iter().map(|_| None).collect(),
+            links: party.cards.iter().map(|_| None).collect(),
+            direct: party.cards.iter().map(|_| None).collect(),
             unconnected: Vec::new(),
             is_keeper: false,
-            is_ready: vec![false; cards.len()],
-            cards,
+            is_ready: vec![false; party.cards.len()],
+            party,
             batch: Batch::new(most, socket.segments()),
             shares: Shares::new(on_its_way(socket.room() as u64)),
             socket,
@@ -198,6 +204,8 @@ impl UdpEngine {
             broken: None,
             refused: 0,
             inquiries: Vec::new(),
+            silent: Vec::new(),
+            inquired: 0,
             disturbance: None,
             now: socket::now(),
             is_now: false,
@@ -206,17 +214,17 @@ impl UdpEngine {
     }
 
     fn make_link(&self, peer: u32) -> Link {
-        let life = |rank: u32| Life { rank, incarnation: self.cards[rank as usize].incarnation };
-        let own = &self.cards[self.me as usize];
+        let life = |rank: u32| Life { rank, incarnation: self.party.cards[rank as usize].incarnation };
+        let own = &self.party.cards[self.party.me as usize];
         let coverage = if own.full { Coverage::Full } else { Coverage::Messages };
-        let card = &self.cards[peer as usize];
+        let card = &self.party.cards[peer as usize];
         Link::new(Setup {
-            rank: self.me,
-            send_key: self.key.direction(life(self.me), life(peer), coverage),
-            receive_key: self.key.direction(life(peer), life(self.me), coverage),
+            rank: self.party.me,
+            send_key: self.party.key.direction(life(self.party.me), life(peer), coverage),
+            receive_key: self.party.key.direction(life(peer), life(self.party.me), coverage),
             window: [self.plan.window; 2],
             in_flight: on_its_way(card.room),
-            first: share::first(on_its_way(card.room), self.cards.len() as u64 - 1),
+            first: share::first(on_its_way(card.room), self.party.cards.len() as u64 - 1),
             sizes: socket::sizes(&card.address, self.plan.least),
             patience: self.plan.patience,
         })
@@ -238,7 +246,7 @@ impl UdpEngine {
         if self.is_keeper {
             return self.unconnected.push(peer);
         }
-        let (own, to) = (self.socket.address(), self.cards[peer as usize].address);
+        let (own, to) = (self.socket.address(), self.party.cards[peer as usize].address);
         if own.ip() == to.ip() && self.direct.iter().flatten().count() < MAX_CONNECTED_SOCKETS {
             self.direct[peer as usize] = socket::connected(own.ip(), to).ok();
         }
@@ -394,10 +402,10 @@ impl UdpEngine {
 
     #[inline]
     fn receive(&mut self, now: Time) -> bool {
-        let UdpEngine { socket, links, memory, shares, me, ready, is_ready, disturbance, .. } = self;
+        let UdpEngine { socket, links, memory, shares, party, ready, is_ready, disturbance, .. } = self;
         let mut intake = Intake {
             now,
-            me: *me,
+            me: party.me,
             links,
             memory,
             shares,
@@ -424,7 +432,7 @@ impl UdpEngine {
             self.broken = broken;
         }
         if let Some(peer) = unheard.filter(|_| self.broken.is_none()) {
-            let (own, address) = (self.socket.address(), self.cards[peer as usize].address);
+            let (own, address) = (self.socket.address(), self.party.cards[peer as usize].address);
             let patience = self.plan.patience as f64 / 1e9;
             let what = format!(
                 "it is heard, and what was sent to it has not arrived for {patience} s (GASNET_UDP_TIMEOUT): datagrams from {own} to \
@@ -496,23 +504,43 @@ impl UdpEngine {
         if self.is_keeper {
             return;
         }
-        let (own, card) = (self.socket.address(), &self.cards[peer as usize]);
-        let (address, refusing) = (card.address, card.refusing);
-        let at = self.inquiries.iter().position(|(of, ..)| *of == peer).or_else(|| {
-            self.inquiries.push((peer, now, Inquiry::new(own, address, refusing).ok()?));
+        let own = self.socket.address();
+        let RankAddress { address, answering, .. } = self.party.cards[peer as usize];
+        let received = self.links[peer as usize].as_ref().map_or(0, |link| link.counters().received);
+        // A peer that has been heard since is asked about anew.
+        self.inquiries.retain(|asked| asked.peer != peer || asked.received == received);
+        let at = self.inquiries.iter().position(|asked| asked.peer == peer).or_else(|| {
+            self.inquired += 1;
+            let inquiry = Inquiry::new(own, &self.party, peer, self.inquired).ok()?;
+            self.inquiries.push(Asked { peer, received, since: now, looked: 0, inquiry });
             Some(self.inquiries.len() - 1)
         });
-        let finding = at.map(|at| (self.inquiries[at].2.look(), self.inquiries[at].1));
+        let asked = at.map(|at| &mut self.inquiries[at]);
+        if asked.as_ref().is_some_and(|asked| now < asked.looked + INQUIRY_INTERVAL_NS) {
+            return;
+        }
+        let finding = asked.map(|asked| {
+            asked.looked = now;
+            (asked.inquiry.look(&self.party), asked.since)
+        });
         let patience = self.plan.patience as f64 / 1e9;
         let what = match finding {
-            Some((Finding::Unknown, since)) if now < since + INQUIRY_TIMEOUT_NS => return,
-            Some((Finding::There, _)) => {
+            // What is only there may yet answer.
+            Some((Finding::Unknown | Finding::There, since)) if now < since + INQUIRY_TIMEOUT_NS => return,
+            Some((found @ (Finding::There | Finding::Runs), _))
+                if !self.is_cut_off(peer, received, found) =>
+            {
                 if let Some(link) = &mut self.links[peer as usize] {
                     link.revive(now);
                 }
-                self.inquiries.retain(|(of, ..)| *of != peer);
+                self.inquiries.retain(|asked| asked.peer != peer);
                 return;
             }
+            Some((Finding::There | Finding::Runs, _)) => format!(
+                "its process runs, and answers at port {answering} of its host, but nothing was heard of it at {address} for {} s (twice \
+                 GASNET_UDP_TIMEOUT): datagrams between that and {own} are lost{FIREWALL}",
+                2.0 * patience
+            ),
             Some((Finding::Gone, _)) => format!("its process at {address} is gone"),
             Some((Finding::Unknown, _)) | None => {
                 let complaint =
@@ -527,9 +555,21 @@ impl UdpEngine {
         self.broken = Some((peer, what));
     }
 
+    /// Whether a silent peer runs, and ran when it had been silent before, and nothing came in between. A
+    /// peer that was stopped meanwhile would have been heard when it went on.
+    fn is_cut_off(&mut self, peer: u32, received: u64, found: Finding) -> bool {
+        let before = self.silent.iter().position(|(of, _)| *of == peer).map(|at| self.silent.swap_remove(at));
+        if found == Finding::Runs {
+            self.silent.push((peer, received));
+        }
+        found == Finding::Runs && before == Some((peer, received))
+    }
+
     fn flush_ready(&mut self, now: Time) {
         if let Some(peer) = self.stuck {
-            if self.socket.send(self.cards[peer as usize].address, None, &self.batch, None) == Sent::Later {
+            if self.socket.send(self.party.cards[peer as usize].address, None, &self.batch, None)
+                == Sent::Later
+            {
                 return;
             }
             self.stuck = None;
@@ -549,7 +589,7 @@ impl UdpEngine {
         }
         let Some(link) = &mut self.links[peer as usize] else { return };
         link.set_share(self.shares.of(now, peer));
-        let address = self.cards[peer as usize].address;
+        let address = self.party.cards[peer as usize].address;
         let direct = self.direct[peer as usize].as_ref().filter(|_| !self.is_keeper);
         loop {
             self.batch.clear();
@@ -609,7 +649,7 @@ impl UdpEngine {
             link.close(now, &mut self.batch);
             if self.batch.count() > 0 {
                 // A peer that misses it finds out by itself.
-                self.socket.send(self.cards[peer].address, None, &self.batch, None);
+                self.socket.send(self.party.cards[peer].address, None, &self.batch, None);
             }
         }
     }
@@ -618,11 +658,12 @@ impl UdpEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::JobKey;
     use std::net::Ipv4Addr;
 
     fn pair(full: bool) -> [UdpEngine; 2] {
         let sockets = [0, 1].map(|_| Socket::bind(Ipv4Addr::LOCALHOST.into(), None).unwrap());
-        let cards: Vec<RankAddress> = (0..2)
+        let cards: std::sync::Arc<[RankAddress]> = (0..2)
             .map(|i| RankAddress {
                 address: sockets[i].address(),
                 incarnation: i as u64,
@@ -631,6 +672,7 @@ mod tests {
                 window: 1 << 20,
                 full,
                 refusing: sockets[i].refusing(),
+                answering: sockets[i].refusing(),
             })
             .collect();
         let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
@@ -638,7 +680,8 @@ mod tests {
         sockets.map(|socket| {
             rank += 1;
             let plan = Plan { window: 1 << 20, patience: 20_000_000_000, least: socket::MIN_DATAGRAM_BYTES };
-            UdpEngine::new(rank - 1, key.clone(), cards.clone(), socket, plan)
+            let party = Party { me: rank - 1, key: key.clone(), cards: cards.clone() };
+            UdpEngine::new(party, socket, plan)
         })
     }
 

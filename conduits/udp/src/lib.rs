@@ -22,6 +22,7 @@
 //! and, unless `GASNET_UDP_AUTH=full`, change bulk data of puts and gets ([`auth`]).
 
 mod address;
+mod answer;
 pub mod auth;
 pub mod buf;
 mod conduit;

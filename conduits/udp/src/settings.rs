@@ -20,7 +20,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_UDP_PORTS",
         "range: 50000-50100; default as the system chooses",
-        "Ports that ranks of the udp conduit have, for firewalls that let only some pass. Each rank of a host takes two.",
+        "Ports that ranks of the udp conduit have, for firewalls that let only some pass. Each rank of a host takes three.",
     ),
     setting(
         "GASNET_UDP_AUTH",
@@ -39,7 +39,8 @@ pub const SETTINGS: &[Setting] = &[
         "time: 20s (default), 0: never",
         "Time without a packet from a peer after which the udp conduit asks the system of the peer's host \
          whether the peer still runs. The job ends if it does not, or if nobody answers. It also ends if for this long a peer is \
-         heard and hears nothing, as behind some firewalls.",
+         heard and hears nothing, as behind some firewalls; and if for twice this long a peer is silent at its port and says at another \
+         that it runs.",
     ),
 ];
 

@@ -74,7 +74,7 @@ pub(crate) fn bind(ip: IpAddr, ports: Option<Ports>) -> Result<UdpSocket, Error>
         }
     }
     Err(Error::Conduit(format!(
-        "udp: all ports of GASNET_UDP_PORTS={low}-{high} are in use at {ip}: each rank of a host needs two"
+        "udp: all ports of GASNET_UDP_PORTS={low}-{high} are in use at {ip}: each rank of a host needs three"
     )))
 }
 
@@ -93,6 +93,14 @@ fn decoy(beside: SocketAddr, ports: Option<Ports>) -> Result<UdpSocket, Error> {
     let socket = next.map_or_else(|| bind(beside.ip(), ports), Ok)?;
     let own = socket.local_addr().and_then(|own| socket.connect(own));
     own.map_err(|e| Error::Conduit(format!("udp: cannot set up a socket at {beside}: {e}")))?;
+    Ok(socket)
+}
+
+/// A socket beside those of a rank, at which it answers. See [`crate::answer`].
+pub(crate) fn answering(ip: IpAddr, ports: Option<Ports>) -> Result<UdpSocket, Error> {
+    let socket = bind(ip, ports)?;
+    let ready = socket.set_nonblocking(true);
+    ready.map_err(|e| Error::Conduit(format!("udp: cannot set up a socket at {ip}: {e}")))?;
     Ok(socket)
 }
 

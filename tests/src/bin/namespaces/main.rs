@@ -187,8 +187,8 @@ fn narrow(net: &Net) -> Result<String, String> {
     outcome.map(|_| String::new())
 }
 
-/// A firewall comes up during the job: it drops datagrams of some ports one way, or all large ones, while the
-/// host answers for others.
+/// A firewall comes up during the job: it drops datagrams of some ports one way, or all large ones, or those
+/// of one port both ways, while the host answers for others.
 fn firewall_later(net: &Net) -> Result<String, String> {
     let mut took = Vec::new();
     for words in ["udp dport 32768-60999", "meta length > 400"] {
@@ -197,6 +197,11 @@ fn firewall_later(net: &Net) -> Result<String, String> {
         net.hosts.firewall(1, "")?;
         took.push(end?);
     }
+    // The first of the ports is the one that ranks have; at the others hosts and ranks answer.
+    let filter = || (0..2).for_each(|host| drop(net.hosts.firewall(host, "udp dport 50000")));
+    let end = ends(net, &[("GASNET_UDP_PORTS", "50000-50005")], "its process runs", filter);
+    (0..2).try_for_each(|host| net.hosts.firewall(host, ""))?;
+    took.push(end?);
     Ok(took.join(", "))
 }
 
