@@ -415,11 +415,11 @@ fn data_written_between_notify_and_wait() {
         if !wrong {
             rank.write(word(other, 0), 7);
         }
-        rank.barrier_notify(0, 0);
+        rank.split_barrier().notify(0, 0);
         if wrong {
             rank.write(word(other, 0), 7);
         }
-        rank.barrier_wait(0, 0);
+        rank.split_barrier().wait(0, 0);
         assert_eq!(rank.read(word(me, 0)), 7, "what was written after the notify is not there");
     });
 }
@@ -491,7 +491,7 @@ fn memory_used_after_it_was_freed() {
                 // By the costs, it is free by now.
                 rank.read(word(0, 5));
                 rank.read(word(0, 5));
-                while rank.compare_swap(owner, 0, 2) != 0 {
+                while rank.atomics().compare_swap(owner, 0, 2) != 0 {
                     rank.poll();
                 }
                 rank.write(block, 2);
@@ -510,14 +510,14 @@ fn memory_assumed_zero_after_it_was_used() {
         let (fresh, back) = (word(0, 0), word(0, 1));
         let block = |number: u64| word(0, 8 + number);
         let take = || match rank.read(back) {
-            0 => 1 + rank.fetch_add(fresh, 1),
-            number if rank.compare_swap(back, number, 0) == number => number,
-            _ => 1 + rank.fetch_add(fresh, 1),
+            0 => 1 + rank.atomics().fetch_add(fresh, 1),
+            number if rank.atomics().compare_swap(back, number, 0) == number => number,
+            _ => 1 + rank.atomics().fetch_add(fresh, 1),
         };
         match rank.id().0 {
             1 => {
                 let mine = take();
-                rank.fetch_add(block(mine), 5);
+                rank.atomics().fetch_add(block(mine), 5);
                 rank.write(back, mine);
             }
             2 => {
@@ -525,7 +525,7 @@ fn memory_assumed_zero_after_it_was_used() {
                 if !wrong {
                     rank.write(block(mine), 0);
                 }
-                assert_eq!(rank.fetch_add(block(mine), 1), 0, "block {mine} is not empty");
+                assert_eq!(rank.atomics().fetch_add(block(mine), 1), 0, "block {mine} is not empty");
             }
             _ => {}
         }
