@@ -140,7 +140,8 @@ impl Team {
     /// # Collective
     ///
     /// # Panics
-    /// As [`Team::barrier`]. Slices of different sizes end the job, and so does a root that is no member.
+    /// As [`Team::barrier`]. Slices of different types or sizes end the job, and so does a root that is no
+    /// member.
     pub fn broadcast_slice<T: Plain>(&self, root: u32, mine: Vec<T>) -> Vec<T> {
         self.end(self.team.broadcast_nb(root as usize, mine), "a broadcast")
     }
@@ -151,7 +152,7 @@ impl Team {
     /// # Collective
     ///
     /// # Panics
-    /// As [`Team::barrier`]. Slices of different sizes end the job.
+    /// As [`Team::barrier`]. Slices of different types or sizes end the job.
     pub fn gather_all_slice<T: Plain>(&self, mine: Vec<T>) -> Vec<T> {
         self.end(self.team.gather_all_nb(mine), "a gathering")
     }

@@ -9,9 +9,8 @@
 //! reduction combines blocks. Where a value does not fit, or does not any more, it says so in its block, and
 //! all members then get all values and combine them themselves.
 //!
-//! Members that call with different types are told: from a number to another type by the sizes, else by the
-//! word in the block. In reductions the core compares the types, too. In the other calls a number is taken
-//! for one of another type with as many bytes: what says its type would be as long as itself.
+//! Members that call with different types are told: numbers by the core, which compares their types and
+//! sizes, other values by the word in the block.
 
 use crate::args::{Args, Data};
 use crate::body;
@@ -61,8 +60,7 @@ impl Team {
     ///
     /// # Panics
     /// As [`Team::barrier`]. There is no such member, or the value cannot be written or read, as in
-    /// [`Team::reduce`]. Members that give values of different types end the job, unless both are numbers
-    /// with as many bytes: then the bits are taken as they are.
+    /// [`Team::reduce`]. Members that give values of different types end the job.
     #[track_caller]
     pub fn broadcast<T: Data>(&self, root: u32, mine: T) -> T {
         broadcast(self, root, mine)
@@ -75,7 +73,7 @@ impl Team {
     ///
     /// # Panics
     /// As [`Team::barrier`]. The value cannot be written or read, as in [`Team::reduce`]. Members that give
-    /// values of different types end the job, with the exception of [`Team::broadcast`].
+    /// values of different types end the job.
     #[track_caller]
     pub fn gather_all<T: Data>(&self, mine: T) -> Vec<T> {
         gather_all(self, mine)

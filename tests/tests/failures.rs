@@ -865,14 +865,19 @@ fn a_job_in_which_all_ranks_wait_says_so() {
     assert!(wanted.iter().all(|part| said.contains(part)), "{said}");
 }
 
-/// Sums of numbers of other types, though of as many bytes.
+/// Numbers of other types, though of as many bytes.
 #[test]
-fn reductions_of_other_types_are_told() {
+fn collectives_of_other_types_are_told() {
     for &mode in BOTH {
-        let outcome = job("3", mode, "all-reduce-other-types", &[]);
-        // Messages say only that the types differ.
-        let types: &[&str] = if mode == Shared { &["(u64) on rank 0", "(f64) on rank"] } else { &[] };
-        says(&outcome, 1, &[&["do not match"], types].concat());
+        for kind in 0..11 {
+            let outcome = job("3", mode, &format!("all-other-types {kind}"), &[]);
+            // A message of an operation does not name the type; the table of a host does.
+            let types: &[&str] =
+                if mode == Shared && kind == 7 { &["(u64) on rank 0", "(f64) on rank"] } else { &[] };
+            let parts = ["do not match", "the roots differ, or the types of the elements"];
+            says(&outcome, 1, &[&parts, types].concat());
+            assert!(!outcome.stdout.contains("unnoticed"), "{}", outcome.report());
+        }
     }
 }
 

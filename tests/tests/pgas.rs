@@ -130,9 +130,13 @@ mistakes! {
     messages_that_other_threads_forgot_over_netvm: PGAS, [NETVM], ["forget-all-elsewhere"],
         "were prepared, and neither sent nor dropped";
     and_of_floats: PGAS, [], ["float-and"], "it is for integers only";
+    more_threads_than_a_rank_needs: PGAS, [], ["too-many-threads"], "100000 threads that serve: at most 1024";
     values_of_different_types: PGAS, [], ["gather-of-others"], "a gathering of values: rank";
     values_of_different_types_over_frames: PGAS, [FRAMES], ["broadcast-of-others"],
         "gives a value of type `char`, and rank 0 one of another type";
+    numbers_of_different_types: PGAS, [], ["gather-of-other-numbers"], "collective operations do not match";
+    numbers_of_different_types_over_frames: PGAS, [FRAMES], ["broadcast-of-other-numbers"],
+        "collective operations do not match";
     numbers_and_strings: PGAS, [], ["gather-of-numbers-and-strings"], "collective operations do not match";
     values_of_different_types_in_a_reduction: PGAS, [], ["reduction-of-others"],
         "collective operations do not match";

@@ -370,14 +370,23 @@ fn fingerprint(ranks: &[RankId]) -> u64 {
 /// A blocking and a non-blocking method for one algorithm; and perhaps a function that does it at once by a
 /// table.
 macro_rules! operation {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $root:expr, $call:expr $(, at once: $now:expr)?) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident $of:ident $of_around:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $root:expr, $call:expr $(, at once: $now:expr)?) => {
         $(#[$doc])*
         ///
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
-            let elements = [ElementType::UNKNOWN, $($how.element_type)?];
+            // SAFETY: (1).
+            unsafe { self.$of(ElementType::UNKNOWN, $($arg,)* $($how,)? mode) }
+        }
+
+        /// The same of elements of a type, on which all members have to agree; a reduction names it itself.
+        ///
+        /// # Safety
+        /// 1. As without a type (owed by the caller).
+        pub(crate) unsafe fn $of(&self, elements: ElementType, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
+            let elements = [elements, $($how.element_type)?];
             let op = self.op($shape, $root, mode, elements[elements.len() - 1]);
             // Tuples: what is repeated cannot be named inside another repetition.
             let (_args, _how) = (($($arg,)*), ($(&$how,)?));
@@ -421,7 +430,25 @@ macro_rules! operation {
             first: impl FnOnce() + Send + 'static,
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
-            let elements = [ElementType::UNKNOWN, $($how.element_type)?];
+            // SAFETY: (1).
+            unsafe { self.$of_around(ElementType::UNKNOWN, $($arg,)* $($how,)? mode, first, then) }
+        }
+
+        /// The same of elements of a type.
+        ///
+        /// # Safety
+        /// 1. As without a type (owed by the caller).
+        #[allow(clippy::too_many_arguments, reason = "those of the operation, its type, and what goes around it")]
+        pub(crate) unsafe fn $of_around(
+            &self,
+            elements: ElementType,
+            $($arg: $ty,)*
+            $($how: Reduction,)?
+            mode: SyncMode,
+            first: impl FnOnce() + Send + 'static,
+            then: impl FnOnce() + Send + 'static,
+        ) -> Event {
+            let elements = [elements, $($how.element_type)?];
             let op = self.op($shape, $root, mode, elements[elements.len() - 1]);
             $(let $arg = Sendable($arg);)*
             let team = self.clone();
@@ -441,14 +468,23 @@ macro_rules! operation {
 
 /// The same where the blocks of members differ: `blocks` say (offset, bytes) of each.
 macro_rules! operation_v {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $root:expr, $call:expr) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident $of:ident $of_around:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $root:expr, $call:expr) => {
         $(#[$doc])*
         ///
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
-            let op = self.op($shape, $root, mode, ElementType::UNKNOWN);
+            // SAFETY: (1).
+            unsafe { self.$of(ElementType::UNKNOWN, $($arg,)* $($blocks,)* mode) }
+        }
+
+        /// The same of elements of a type, on which all members have to agree.
+        ///
+        /// # Safety
+        /// 1. As without a type (owed by the caller).
+        pub(crate) unsafe fn $of(&self, elements: ElementType, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
+            let op = self.op($shape, $root, mode, elements);
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $($blocks),*) };
             self.run(algorithms::synchronised(&op, mode, body));
@@ -480,7 +516,25 @@ macro_rules! operation_v {
             first: impl FnOnce() + Send + 'static,
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
-            let op = self.op($shape, $root, mode, ElementType::UNKNOWN);
+            // SAFETY: (1).
+            unsafe { self.$of_around(ElementType::UNKNOWN, $($arg,)* $($blocks,)* mode, first, then) }
+        }
+
+        /// The same of elements of a type.
+        ///
+        /// # Safety
+        /// 1. As without a type (owed by the caller).
+        #[allow(clippy::too_many_arguments, reason = "those of the operation, its type, and what goes around it")]
+        pub(crate) unsafe fn $of_around(
+            &self,
+            elements: ElementType,
+            $($arg: $ty,)*
+            $($blocks: &[(usize, usize)],)*
+            mode: SyncMode,
+            first: impl FnOnce() + Send + 'static,
+            then: impl FnOnce() + Send + 'static,
+        ) -> Event {
+            let op = self.op($shape, $root, mode, elements);
             $(let $arg = Sendable($arg);)*
             $(let $blocks: Blocks = $blocks.into();)*
             let team = self.clone();
@@ -512,7 +566,7 @@ impl<T: Copy> Sendable<T> {
 impl Team {
     operation! {
         /// Copies the root's `n` bytes at `src` to every member's `dst`. Only the root's `src` counts.
-        broadcast_raw broadcast_raw_nb broadcast_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n), Some(root),
+        broadcast_raw broadcast_raw_nb broadcast_raw_around broadcast_of broadcast_of_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("broadcast", root);
             algorithms::broadcast(op, root, Ptr(dst), Ptr::of(src), n)
@@ -520,7 +574,7 @@ impl Team {
     }
     operation! {
         /// Gives member i the i-th block of `n` bytes of the root's `src`. Only the root's `src` counts.
-        scatter_raw scatter_raw_nb scatter_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n), Some(root),
+        scatter_raw scatter_raw_nb scatter_raw_around scatter_of scatter_of_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("scatter", root);
             algorithms::scatter(op, root, Ptr(dst), Ptr::of(src), n)
@@ -529,7 +583,7 @@ impl Team {
     operation! {
         /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the
         /// root's `dst` counts.
-        gather_raw gather_raw_nb gather_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n), Some(root),
+        gather_raw gather_raw_nb gather_raw_around gather_of gather_of_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("gather", root);
             algorithms::gather(op, root, Ptr(dst), Ptr::of(src), n)
@@ -537,18 +591,18 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in every member's `dst`, in the order of the team.
-        gather_all_raw gather_all_raw_nb gather_all_raw_around (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n), None,
+        gather_all_raw gather_all_raw_nb gather_all_raw_around gather_all_of gather_all_of_around (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::gather_all(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Block j, of `n` bytes, of member i's `src` becomes block i of member j's `dst`.
-        exchange_raw exchange_raw_nb exchange_raw_around (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n), None,
+        exchange_raw exchange_raw_nb exchange_raw_around exchange_of exchange_of_around (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::exchange(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the
         /// only one that counts.
-        reduce_raw reduce_raw_nb reduce_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)), Some(root),
+        reduce_raw reduce_raw_nb reduce_raw_around reduce_of reduce_of_around (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n, how| {
             team.root("reduce", root);
             algorithms::reduce(op, root, Ptr(dst), Ptr::of(src), n, how)
@@ -556,7 +610,7 @@ impl Team {
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to every member's `dst`.
-        reduce_all_raw reduce_all_raw_nb reduce_all_raw_around (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)), None,
+        reduce_all_raw reduce_all_raw_nb reduce_all_raw_around reduce_all_of reduce_all_of_around (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how),
         at once: |op: &Op, (dst, src, n): (*mut u8, *const u8, usize), (how,): (&Reduction,)|
             flat::reduce_all_now(op, Ptr(dst), Ptr::of(src), n, how)
@@ -564,14 +618,14 @@ impl Team {
     operation! {
         /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not
         /// `inclusive`: then member 0's is left alone.
-        scan_raw scan_raw_nb scan_raw_around (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n), None,
+        scan_raw scan_raw_nb scan_raw_around scan_of scan_of_around (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, inclusive, how|
             algorithms::scan(op, Ptr(dst), Ptr::of(src), n, inclusive, how)
     }
     operation_v! {
         /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the
         /// root's `src` and `blocks` count.
-        scatter_v_raw scatter_v_raw_nb scatter_v_raw_around (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::ScatterV(root), Some(root),
+        scatter_v_raw scatter_v_raw_nb scatter_v_raw_around scatter_v_of scatter_v_of_around (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::ScatterV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
             team.root("scatter", root);
             team.blocks("scatter", blocks, root);
@@ -581,7 +635,7 @@ impl Team {
     operation_v! {
         /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say.
         /// Only the root's `dst` and `blocks` count.
-        gather_v_raw gather_v_raw_nb gather_v_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::GatherV(root), Some(root),
+        gather_v_raw gather_v_raw_nb gather_v_raw_around gather_v_of gather_v_of_around (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::GatherV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
             team.root("gather", root);
             team.blocks("gather", blocks, root);
@@ -591,7 +645,7 @@ impl Team {
     operation_v! {
         /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own
         /// block is what it brings.
-        gather_all_v_raw gather_all_v_raw_nb gather_all_v_raw_around (dst: *mut u8, src: *const u8; blocks) =>
+        gather_all_v_raw gather_all_v_raw_nb gather_all_v_raw_around gather_all_v_of gather_all_v_of_around (dst: *mut u8, src: *const u8; blocks) =>
             Shape::GatherAllV(blocks.iter().map(|b| b.1).sum()), None,
         |team: &Team, op, dst: *mut u8, src: *const u8, blocks| {
             team.blocks("gather_all", blocks, team.me());
@@ -601,7 +655,7 @@ impl Team {
     operation_v! {
         /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks
         /// `from` of `dst`. What i sends to j is as long as what j takes from i.
-        exchange_v_raw exchange_v_raw_nb exchange_v_raw_around (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
+        exchange_v_raw exchange_v_raw_nb exchange_v_raw_around exchange_v_of exchange_v_of_around (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());
             team.blocks("exchange", to, team.me());

@@ -6,7 +6,7 @@ use gasnet::barrier::ANONYMOUS;
 use gasnet::sync::McsLock;
 use gasnet::sync::Nic;
 use gasnet::sync::port::{BOARD, Command, HomeOp, Move, NicPort, What};
-use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
+use gasnet::{GlobalPtr, Handler, Rank, RankId, Shared, Threading};
 use gasnet_conduits::BootOptions;
 use gasnet_tests::run::signal;
 
@@ -73,12 +73,8 @@ const ROLES: &[Role] = &[
         r.request_short(other(r), 200, &[]).expect("the sender cannot know");
         r.barrier();
     }),
-    ("all-reduce-other-types", |r| {
-        if r.id().0 == 0 {
-            drop(r.team_all().reduce_all(&[1u64], |a, b| a + b));
-        } else {
-            drop(r.team_all().reduce_all(&[1f64], |a, b| a + b));
-        }
+    ("all-other-types", |r| {
+        if r.id().0 == 0 { moves(r, 1u64, |a, b| a + b) } else { moves(r, 1f64, |a, b| a + b) }
     }),
     ("read-huge", |r| drop(r.read_nb::<u64>(GlobalPtr::new(other(r), 0), usize::MAX / 2).wait())),
     ("rows-outside", |r| r.shapes().write_rows(GlobalPtr::<u64>::new(other(r), 0), 1 << 40, 1, &[1, 2])),
@@ -390,6 +386,29 @@ fn mismatch(r: &'static Rank) {
     for _ in 0..3 {
         team.barrier();
     }
+    println!("rank {}: went unnoticed", r.id());
+}
+
+/// The collective operation of which the number is in the arguments, with values of a type.
+fn moves<T: Shared>(r: &'static Rank, value: T, f: fn(T, T) -> T) {
+    let kind: usize = std::env::args().nth(2).and_then(|s| s.parse().ok()).expect("a number");
+    let (team, size) = (r.team_all(), r.size() as usize);
+    let (mut mine, all, ones) = (vec![value; 3], vec![value; 3 * size], vec![1; size]);
+    team.barrier();
+    match kind {
+        0 => team.broadcast(1, &mut mine),
+        1 => drop(team.broadcast_nb(1, mine).wait()),
+        2 => team.scatter(1, &all, &mut mine),
+        3 => drop(team.gather(1, &mine)),
+        4 => drop(team.gather_all(&mine)),
+        5 => drop(team.gather_all_nb(mine).wait()),
+        6 => drop(team.exchange(&all)),
+        7 => drop(team.reduce_all(&mine, f)),
+        8 => drop(team.scan(&mine, f)),
+        9 => drop(team.exchange_v(&all[..size], &ones, &ones)),
+        _ => drop(team.gather_all_v(&[value], &ones)),
+    }
+    team.barrier();
     println!("rank {}: went unnoticed", r.id());
 }
 

@@ -11,17 +11,19 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 /// The properties of an operation on which members have to agree, as a word of a record. The fields, from
-/// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8). Where
-/// values are combined, the upper 8 bits of the size are the [`ElementType`].
+/// the lowest bit: kind (4), mode (2), root (17), whether it is typed (1), bytes of a block (32), round of
+/// the record (8). In a typed word the upper 8 bits of the size are the [`ElementType`]. Operations that
+/// combine values are always typed; others are if they have a type, and the size leaves room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct What(u64);
 
 /// Bits of the fields.
 const KIND: u32 = 4;
 const ROOT: u32 = 6;
+const TYPED: u32 = 23;
 const SIZE: u32 = 24;
 const ROUND: u32 = 56;
-/// Where values are combined.
+/// In a typed word.
 const ELEMENT: u32 = 48;
 /// Kinds that combine values.
 const COMBINING: core::ops::RangeInclusive<u64> = 7..=9;
@@ -65,22 +67,28 @@ impl What {
         };
         let all = |when: When, bit: u32| u64::from(when == When::All) << bit;
         let mode = all(mode.enter, KIND) | all(mode.leave, KIND + 1);
-        let root = root.map_or(0, |root| (root as u64 + 1).min((1 << (SIZE - ROOT)) - 1));
-        let (above, elements) =
-            if COMBINING.contains(&kind) { (ELEMENT, u64::from(elements.number())) } else { (ROUND, 0) };
-        let size = (size as u64).min((1 << (above - SIZE)) - 1);
-        What(kind | mode | root << ROOT | size << SIZE | elements << ELEMENT)
+        let root = root.map_or(0, |root| (root as u64 + 1).min((1 << (TYPED - ROOT)) - 1));
+        let (size, elements) = (size as u64, u64::from(elements.number()));
+        let typed = COMBINING.contains(&kind) || elements != 0 && size < 1 << (ELEMENT - SIZE);
+        let (above, elements) = if typed { (ELEMENT, elements) } else { (ROUND, 0) };
+        let size = size.min((1 << (above - SIZE)) - 1);
+        let typed = u64::from(typed);
+        What(kind | mode | root << ROOT | typed << TYPED | size << SIZE | elements << ELEMENT)
     }
 
-    /// The type of the elements, if values are combined, as a number.
+    fn is_typed(self) -> bool {
+        self.0 >> TYPED & 1 != 0
+    }
+
+    /// The type of the elements as a number.
     fn elements(self) -> u8 {
-        if COMBINING.contains(&(self.0 & ((1 << KIND) - 1))) { (self.0 >> ELEMENT) as u8 } else { 0 }
+        if self.is_typed() { (self.0 >> ELEMENT) as u8 } else { 0 }
     }
 
     /// The same in fewer bits: equal for operations that agree, and different if kinds, modes or sizes up to
     /// a MiB are.
     pub(crate) fn short(self) -> u32 {
-        // A root that differs, or elements that do, give another word.
+        // A root that differs, or elements that do, give another word as a rule.
         let root = (self.0 >> ROOT ^ u64::from(self.elements())) & ((1 << SHORT_ROOT) - 1);
         let size = self.size().min((1 << SHORT_SIZE) - 1);
         (self.0 & ((1 << ROOT) - 1) | root << ROOT | size << (32 - SHORT_SIZE)) as u32
@@ -88,13 +96,18 @@ impl What {
 
     /// The properties in a short word, which does not contain the root.
     pub(crate) fn of_short(short: u32) -> What {
-        let size = u64::from(short >> (32 - SHORT_SIZE));
-        What(u64::from(short) & ((1 << ROOT) - 1) | size << SIZE)
+        let (size, short) = (u64::from(short >> (32 - SHORT_SIZE)), u64::from(short));
+        let typed = u64::from(COMBINING.contains(&(short & ((1 << KIND) - 1))));
+        What(short & ((1 << ROOT) - 1) | typed << TYPED | size << SIZE)
+    }
+
+    /// Without the root and the type.
+    fn unrooted(self) -> (u64, u64) {
+        (self.0 & ((1 << ROOT) - 1), self.size())
     }
 
     fn size(self) -> u64 {
-        let combines = COMBINING.contains(&(self.0 & ((1 << KIND) - 1)));
-        let above = if combines { ELEMENT } else { ROUND };
+        let above = if self.is_typed() { ELEMENT } else { ROUND };
         self.0 >> SIZE & ((1 << (above - SIZE)) - 1)
     }
 
@@ -126,7 +139,7 @@ pub type Words = fn(&Called, &Called) -> String;
 impl What {
     fn of(self, rank: RankId) -> Called {
         let name = KINDS.get((self.0 & ((1 << KIND) - 1)) as usize).unwrap_or(&KINDS[0]);
-        let root = (self.0 >> ROOT & ((1 << (SIZE - ROOT)) - 1)).checked_sub(1).map(|root| root as u32);
+        let root = (self.0 >> ROOT & ((1 << (TYPED - ROOT)) - 1)).checked_sub(1).map(|root| root as u32);
         let element_type = ElementType::language_number(self.elements());
         Called { rank, name, bytes: self.size(), root, element_type }
     }
@@ -143,7 +156,7 @@ impl fmt::Display for What {
         if self.elements() != 0 {
             write!(f, " ({})", ElementType::in_words(self.elements()))?;
         }
-        if let Some(root) = field(ROOT, SIZE - ROOT).checked_sub(1) {
+        if let Some(root) = field(ROOT, TYPED - ROOT).checked_sub(1) {
             write!(f, ", root {root}")?;
         }
         f.write_str(match field(KIND, 2) {
@@ -273,9 +286,12 @@ impl Record {
             let line = words(&before.1.of(before.0), &after.1.of(after.0));
             rank.ending().fatal_line("collective operations do not match", &line);
         }
+        // Words of messages have neither.
+        let alike = before.1.unrooted() == after.1.unrooted();
+        let what = if alike { " (the roots differ, or the types of the elements)" } else { "" };
         rank.fatal(&format!(
-            "collective operations do not match: operation {} of {team} is {} on rank {}, and {} on rank {}: all members must call the \
-             same operations in the same order, with the same sizes and roots",
+            "collective operations do not match: operation {} of {team} is {} on rank {}, and {} on rank {}{what}: all members must call \
+             the same operations in the same order, with the same sizes and roots, and of the same types",
             number.wrapping_add(1),
             before.1,
             before.0,
@@ -438,5 +454,26 @@ mod tests {
             what.to_string(),
             "a reduction of 16777215 bytes (f64), root 70000, all waiting for all at both ends"
         );
+    }
+
+    /// Data of another type is another operation; where a size leaves no room for the type, the size counts.
+    #[test]
+    fn types_are_told_apart_and_sizes_too() {
+        let of = |n: usize, elements| What::new(Shape::Broadcast(n), Some(1), SyncMode::MY, elements);
+        let (word, float) = (ElementType::of::<u64>(), ElementType::of::<f64>());
+        for n in [8, 4096, 1 << 23] {
+            assert_ne!(of(n, word), of(n, float));
+            assert_ne!(of(n, word).short(), of(n, float).short());
+            assert_ne!(of(n, word), of(n, ElementType::UNKNOWN));
+            assert_eq!(of(n, word).size(), n as u64);
+        }
+        assert_eq!(of(8, word).to_string(), "a broadcast of 8 bytes (u64), root 1");
+        for n in [1 << 24, 1 << 30] {
+            assert_eq!(of(n, word).size(), n as u64);
+            assert_ne!(of(n, word), of(n + 8, word));
+        }
+        // Numbers that the compiler knows are those of the names.
+        assert_eq!([word, float], [ElementType::named("u64"), ElementType::named("f64")]);
+        assert_eq!(ElementType::of::<u8>(), ElementType::named("u8"));
     }
 }

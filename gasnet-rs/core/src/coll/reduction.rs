@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
 use crate::atomics::{Function, Operation, WordType};
+use core::any::TypeId;
 use gasnet_wire::context::{self, Inside};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub type Combine = dyn Fn(*mut u8, *const u8, usize) + Send + Sync;
 pub struct ElementType(u8);
 
 impl ElementType {
-    /// Nothing is known of it, and nothing is compared.
+    /// Nothing is known of it: members that say so agree with each other, and with no others.
     pub const UNKNOWN: ElementType = ElementType(0);
     /// Types that no message names.
     pub const OTHERS: u8 = u8::MAX - ElementType::NAMED.len() as u8;
@@ -40,8 +41,21 @@ impl ElementType {
         ElementType(ElementType::NAMED.len() as u8 + 1 + number % ElementType::OTHERS)
     }
 
-    /// A Rust type.
-    pub fn of<T>() -> ElementType {
+    /// A Rust type. Of numbers the compiler knows the result.
+    #[inline]
+    pub fn of<T: 'static>() -> ElementType {
+        macro_rules! number {
+            ($($number:ty)*) => {{
+                let mut at = 0;
+                $(
+                    at += 1;
+                    if TypeId::of::<T>() == TypeId::of::<$number>() {
+                        return ElementType(at);
+                    }
+                )*
+            }};
+        }
+        number!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
         ElementType::named(core::any::type_name::<T>())
     }
 

@@ -166,7 +166,12 @@ fn data<T: Shared>(v: &[T]) -> *const u8 {
     v.as_ptr().cast()
 }
 
-/// Operations on slices. In all of them, slices of members that correspond have the same length.
+fn of<T: Shared>() -> ElementType {
+    ElementType::of::<T>()
+}
+
+/// Operations on slices. In all of them, slices of members that correspond have the same length, and all have
+/// elements of the same type: others end the job.
 impl Team {
     fn expect(&self, what: &str, got: usize, want: usize) {
         if got != want {
@@ -213,7 +218,7 @@ impl Team {
     pub fn broadcast<T: Shared>(&self, root: usize, values: &mut [T]) {
         let (n, at) = (size_of_val(values), out(values));
         // SAFETY: a slice is valid for its size; on the root source and destination are the same.
-        unsafe { self.broadcast_raw(root, at, at, n, SyncMode::MY) }
+        unsafe { self.broadcast_of(of::<T>(), root, at, at, n, SyncMode::MY) }
     }
 
     /// [`Team::broadcast`], non-blocking: the result is the root's `values`.
@@ -222,7 +227,9 @@ impl Team {
     pub fn broadcast_nb<T: Shared>(&self, root: usize, values: Vec<T>) -> PendingCollective<T> {
         let (n, len) = (size_of_val(&*values), values.len());
         // SAFETY: the handle keeps both buffers until the operation is over.
-        self.pending(values, len, |d, s| unsafe { self.broadcast_raw_nb(root, d, s, n, SyncMode::MY) })
+        self.pending(values, len, |d, s| unsafe {
+            self.broadcast_of_around(of::<T>(), root, d, s, n, SyncMode::MY, || (), || ())
+        })
     }
 
     /// Member i gets the i-th of the equal parts of the root's `values`; the other members' are ignored.
@@ -234,7 +241,7 @@ impl Team {
             self.expect("scatter", values.len(), mine.len() * self.size());
         }
         // SAFETY: slices are valid for their sizes, which were checked.
-        unsafe { self.scatter_raw(root, out(mine), data(values), size_of_val(mine), SyncMode::MY) }
+        unsafe { self.scatter_of(of::<T>(), root, out(mine), data(values), size_of_val(mine), SyncMode::MY) }
     }
 
     /// [`Team::scatter`], non-blocking, of parts of `len` elements.
@@ -246,7 +253,9 @@ impl Team {
         }
         let n = len * size_of::<T>();
         // SAFETY: as in `broadcast_nb`.
-        self.pending(values, len, |d, s| unsafe { self.scatter_raw_nb(root, d, s, n, SyncMode::MY) })
+        self.pending(values, len, |d, s| unsafe {
+            self.scatter_of_around(of::<T>(), root, d, s, n, SyncMode::MY, || (), || ())
+        })
     }
 
     /// The root gets the members' values one after the other; the others get nothing.
@@ -255,7 +264,9 @@ impl Team {
     pub fn gather<T: Shared>(&self, root: usize, mine: &[T]) -> Vec<T> {
         let mut all = vec![T::zeroed(); if self.me() == root { mine.len() * self.size() } else { 0 }];
         // SAFETY: the root has room for all.
-        unsafe { self.gather_raw(root, out(&mut all), data(mine), size_of_val(mine), SyncMode::MY) };
+        unsafe {
+            self.gather_of(of::<T>(), root, out(&mut all), data(mine), size_of_val(mine), SyncMode::MY)
+        };
         all
     }
 
@@ -266,7 +277,9 @@ impl Team {
         let (n, len) = (size_of_val(&*mine), mine.len());
         let results = if self.me() == root { len * self.size() } else { 0 };
         // SAFETY: as in `broadcast_nb`.
-        self.pending(mine, results, |d, s| unsafe { self.gather_raw_nb(root, d, s, n, SyncMode::MY) })
+        self.pending(mine, results, |d, s| unsafe {
+            self.gather_of_around(of::<T>(), root, d, s, n, SyncMode::MY, || (), || ())
+        })
     }
 
     /// Every member gets the members' values one after the other.
@@ -275,7 +288,7 @@ impl Team {
     pub fn gather_all<T: Shared>(&self, mine: &[T]) -> Vec<T> {
         let mut all = vec![T::zeroed(); mine.len() * self.size()];
         // SAFETY: there is room for all.
-        unsafe { self.gather_all_raw(out(&mut all), data(mine), size_of_val(mine), SyncMode::MY) };
+        unsafe { self.gather_all_of(of::<T>(), out(&mut all), data(mine), size_of_val(mine), SyncMode::MY) };
         all
     }
 
@@ -285,7 +298,9 @@ impl Team {
     pub fn gather_all_nb<T: Shared>(&self, mine: Vec<T>) -> PendingCollective<T> {
         let (n, results) = (size_of_val(&*mine), mine.len() * self.size());
         // SAFETY: as in `broadcast_nb`.
-        self.pending(mine, results, |d, s| unsafe { self.gather_all_raw_nb(d, s, n, SyncMode::MY) })
+        self.pending(mine, results, |d, s| unsafe {
+            self.gather_all_of_around(of::<T>(), d, s, n, SyncMode::MY, || (), || ())
+        })
     }
 
     /// All to all: the j-th of the equal parts of member i's `values` becomes the i-th part of member j's
@@ -296,7 +311,7 @@ impl Team {
         let n = self.share("exchange", values.len()) * size_of::<T>();
         let mut all = vec![T::zeroed(); values.len()];
         // SAFETY: both have a part for every member.
-        unsafe { self.exchange_raw(out(&mut all), data(values), n, SyncMode::MY) };
+        unsafe { self.exchange_of(of::<T>(), out(&mut all), data(values), n, SyncMode::MY) };
         all
     }
 
@@ -307,7 +322,9 @@ impl Team {
         let n = self.share("exchange", values.len()) * size_of::<T>();
         let results = values.len();
         // SAFETY: as in `broadcast_nb`.
-        self.pending(values, results, |d, s| unsafe { self.exchange_raw_nb(d, s, n, SyncMode::MY) })
+        self.pending(values, results, |d, s| unsafe {
+            self.exchange_of_around(of::<T>(), d, s, n, SyncMode::MY, || (), || ())
+        })
     }
 
     /// The root gets `f` over the members' values, element by element and in the order of the team; the
@@ -464,7 +481,7 @@ impl Team {
         }
         let (to, n, blocks) = (out(mine), size_of_val(mine), packed::<T>(counts));
         // SAFETY: slices are valid for their sizes, which were checked.
-        unsafe { self.scatter_v_raw(root, to, n, data(values), &blocks, SyncMode::MY) }
+        unsafe { self.scatter_v_of(of::<T>(), root, to, n, data(values), &blocks, SyncMode::MY) }
     }
 
     /// [`Team::scatter_v`], non-blocking; this member gets `len` elements.
@@ -484,7 +501,7 @@ impl Team {
         let (n, blocks) = (len * size_of::<T>(), packed::<T>(counts));
         // SAFETY: as in `broadcast_nb`.
         self.pending(values, len, |d, s| unsafe {
-            self.scatter_v_raw_nb(root, d, n, s, &blocks, SyncMode::MY)
+            self.scatter_v_of_around(of::<T>(), root, d, n, s, &blocks, SyncMode::MY, || (), || ())
         })
     }
 
@@ -496,7 +513,7 @@ impl Team {
         let mut all = vec![T::zeroed(); self.gathered("gather", root, mine.len(), counts)];
         let n = size_of_val(mine);
         // SAFETY: the root has room for all.
-        unsafe { self.gather_v_raw(root, out(&mut all), data(mine), n, &blocks, SyncMode::MY) };
+        unsafe { self.gather_v_of(of::<T>(), root, out(&mut all), data(mine), n, &blocks, SyncMode::MY) };
         all
     }
 
@@ -513,7 +530,7 @@ impl Team {
         let (n, results) = (size_of_val(&*mine), self.gathered("gather", root, mine.len(), counts));
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe {
-            self.gather_v_raw_nb(root, d, s, n, &blocks, SyncMode::MY)
+            self.gather_v_of_around(of::<T>(), root, d, s, n, &blocks, SyncMode::MY, || (), || ())
         })
     }
 
@@ -533,7 +550,7 @@ impl Team {
         let mut all = vec![T::zeroed(); self.gathered("gather_all", self.me(), mine.len(), counts)];
         let blocks = packed::<T>(counts);
         // SAFETY: there is room for all.
-        unsafe { self.gather_all_v_raw(out(&mut all), data(mine), &blocks, SyncMode::MY) };
+        unsafe { self.gather_all_v_of(of::<T>(), out(&mut all), data(mine), &blocks, SyncMode::MY) };
         all
     }
 
@@ -544,7 +561,9 @@ impl Team {
         let results = self.gathered("gather_all", self.me(), mine.len(), counts);
         let blocks = packed::<T>(counts);
         // SAFETY: as in `broadcast_nb`.
-        self.pending(mine, results, |d, s| unsafe { self.gather_all_v_raw_nb(d, s, &blocks, SyncMode::MY) })
+        self.pending(mine, results, |d, s| unsafe {
+            self.gather_all_v_of_around(of::<T>(), d, s, &blocks, SyncMode::MY, || (), || ())
+        })
     }
 
     /// [`Team::exchange`] of parts of different lengths: `to` says how many elements go to each member,
@@ -555,7 +574,7 @@ impl Team {
         let mut all = vec![T::zeroed(); self.exchanged(values.len(), to, from)];
         let (to, from) = (packed::<T>(to), packed::<T>(from));
         // SAFETY: both have the parts.
-        unsafe { self.exchange_v_raw(out(&mut all), data(values), &from, &to, SyncMode::MY) };
+        unsafe { self.exchange_v_of(of::<T>(), out(&mut all), data(values), &from, &to, SyncMode::MY) };
         all
     }
 
@@ -572,7 +591,7 @@ impl Team {
         let (to, from) = (packed::<T>(to), packed::<T>(from));
         // SAFETY: as in `broadcast_nb`.
         self.pending(values, results, |d, s| unsafe {
-            self.exchange_v_raw_nb(d, s, &from, &to, SyncMode::MY)
+            self.exchange_v_of_around(of::<T>(), d, s, &from, &to, SyncMode::MY, || (), || ())
         })
     }
 

@@ -19,9 +19,16 @@ pub const FAILURES: &[Section] = &[
     ("other-arrays", other_arrays),
     ("float-and", float_and),
     ("threads-make-arrays", threads_make_arrays),
+    ("too-many-threads", |world, _| world.serve_by_threads(100_000)),
     ("gather-of-others", gather_of_others),
     ("gather-of-numbers-and-strings", gather_of_numbers_and_strings),
     ("broadcast-of-others", broadcast_of_others),
+    ("gather-of-other-numbers", |world, _| {
+        if world.rank() == 0 { drop(world.gather_all(1u64)) } else { drop(world.gather_all(1f64)) }
+    }),
+    ("broadcast-of-other-numbers", |world, _| {
+        if world.rank() == 0 { _ = world.broadcast(0, 1u32) } else { _ = world.broadcast(0, 1f32) }
+    }),
     ("reduction-of-others", reduction_of_others),
     ("panic-in-reduction", |world, _| panic_in_reduction(world, 1)),
     ("panic-in-long-reduction", |world, _| panic_in_reduction(world, 100)),
