@@ -16,6 +16,7 @@
 // run: 2 | args elsewhere | env GASNET_CHECK=1 | status 134 | says is not in the segment of this endpoint
 // run: 2 | args how-scratch | status 134 | says gex_TM_Create: pass exactly one of
 // run: 2 | args count | status 134 | says gex_TM_Create: num_new_tms is 0, but 1 of the endpoints
+// run: 2 | args huge | status 134 | says gex_TM_Create: a team of 1099511627776 endpoints, and the job has 2
 // run: 2 | args endpoint | status 134 | says gex_TM_Create: endpoint 1 of rank 0: only primordial endpoints
 // run: 3 | args lists | status 1 | says all members of a team give the same
 // run: 2 | args twice | status 1 | says rank 0 is named twice
@@ -176,6 +177,8 @@ static void mistake(const char *which) {
   if (!strcmp(which, "elsewhere")) gex_TM_Split(&tm, world, 0, 0, outside, 64, 0);
   if (!strcmp(which, "how-scratch")) gex_TM_Create(&tm, 1, world, args, 2, NULL, 0, 0);
   if (!strcmp(which, "count")) gex_TM_Create(&tm, 0, world, args, 2, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+  if (!strcmp(which, "huge"))
+    gex_TM_Create(&tm, 1, world, args, (size_t)1 << 40, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
   if (!strcmp(which, "outside")) gex_TM_TranslateRankToJobrank(world, size);
   if (!strcmp(which, "lists")) {
     gex_EP_Location_t three[3] = { { 0, 0 }, { 1, 0 }, { 2, 0 } };

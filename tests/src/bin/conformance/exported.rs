@@ -79,6 +79,14 @@ fn refusals(cx: &Cx) {
         assert_eq!(rank.region(key).read(99, &mut [0u8; 2]), Err(RegionError::Range));
         assert_eq!(rank.region(one).write(96, &[0u64]), Err(RegionError::Range));
         assert_eq!(rank.region(key).read(0, &mut [0u8; 100]), Ok(()));
+        // A key of which any bit was changed opens nothing, whoever serves the region.
+        for bit in 0..256 {
+            let mut bytes: [u8; 32] = bytemuck::cast(*key);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let forged: RegionKey = bytemuck::cast(bytes);
+            let mut got = [0u8; 100];
+            assert!(rank.region(&forged).read(0, &mut got).is_err() && got == [0; 100], "bit {bit}");
+        }
         let written = rank.region(one).write(10, &[cx.me() as u8; 20]);
         assert!(matches!(written, Ok(()) | Err(RegionError::Used)), "{written:?}");
     }
