@@ -5,7 +5,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::AtomicI32;
 
-use gasnet::vis::{Piece, Shape, Window};
+use gasnet::vis::{Piece, Shape, Start, Window};
 use gasnet::{Local, RankId};
 
 use crate::abi::Peer;
@@ -44,24 +44,15 @@ pub(crate) unsafe fn transfer(
     }
     let (rank, to) = (state.rank, RankId(node));
     let (base, size) = rank.table().get(to).map_or((0, 0), |entry| (entry.addr, entry.size));
+    let start = Start { get, implicit: mode == 2, source };
     // SAFETY: the caller's promise.
-    if unsafe { rank.shapes().copy(get, to, remote, base, local) } {
-        return 0;
-    }
-    if !rank.shapes().fit(to, remote, base, local) {
+    let Some(event) = (unsafe { rank.shapes().start(start, to, remote, base, local) }) else {
         refuse(call, node, (base, size), remote, local);
+    };
+    if mode != 0 {
+        return event.into_raw() as usize;
     }
-    // SAFETY: the caller's promise.
-    unsafe {
-        match (mode, get) {
-            (0, false) => rank.shapes().put(to, remote, base, local),
-            (0, true) => rank.shapes().get(local, to, remote, base),
-            (1, false) => return rank.shapes().put_nb(to, remote, base, local, source).into_raw() as usize,
-            (1, true) => return rank.shapes().get_nb(local, to, remote, base).into_raw() as usize,
-            (_, false) => rank.shapes().put_nbi(to, remote, base, local, source),
-            (_, true) => rank.shapes().get_nbi(local, to, remote, base),
-        }
-    }
+    rank.wait(event);
     0
 }
 

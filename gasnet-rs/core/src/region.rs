@@ -32,6 +32,7 @@ mod long;
 pub(crate) mod ops;
 mod refusal;
 mod served;
+mod shapes;
 pub mod watch;
 
 pub use gasnet_wire::RegionError;
@@ -346,6 +347,18 @@ impl Regions {
         let entry = self.entries.get(grant.slot).ok_or(RegionError::Revoked)?;
         entry.begin(grant.generation)?;
         self.begun((grant.slot, grant.generation), entry, grant.secret, modes, at, len, None)
+    }
+
+    /// Begins an access to a region as a whole; its bytes. Tripwires are told by who knows which it touches.
+    fn access_all(&self, grant: Grant, modes: Modes) -> Result<(Access<'_>, usize), RegionError> {
+        let entry = self.entries.get(grant.slot).ok_or(RegionError::Revoked)?;
+        entry.begin(grant.generation)?;
+        // Relaxed: constant while an access is under way.
+        let len = entry.len.load(Ordering::Relaxed) as usize;
+        let mut access =
+            self.begun((grant.slot, grant.generation), entry, grant.secret, modes, 0, len, None)?;
+        access.touch = None;
+        Ok((access, len))
     }
 
     /// Checks an access that the entry has counted. `marks`: what the entry's modes must say besides.

@@ -13,8 +13,10 @@ mod oracle;
 mod runs;
 mod side;
 
+pub(crate) use self::far::{Door, Runs};
 pub use self::near::Window;
-use self::side::{Fault, MAX_BYTES};
+pub(crate) use self::side::Fault;
+use self::side::MAX_BYTES;
 use crate::{Error, Rank, RankId};
 use gasnet_wire::am::{FIRST_CLIENT_HANDLER, Kind, Message, Outgoing, Served, Token, nonsense};
 use gasnet_wire::conduit::Channel;
@@ -25,7 +27,7 @@ use gasnet_wire::segment::{GlobalPtr, SegmentEntry, Shared};
 pub(crate) const FIRST: u8 = 24;
 const PUT: u8 = FIRST;
 const GET: u8 = FIRST + 1;
-const DATA: u8 = FIRST + 2;
+pub(crate) const DATA: u8 = FIRST + 2;
 const NOTIFY: u8 = FIRST + 3;
 /// The last of them.
 pub(crate) const LAST: u8 = NOTIFY;
@@ -189,7 +191,7 @@ pub fn matched(remote: Shape<'_>, local: Shape<'_>, each: impl FnMut(usize, usiz
 
 /// A transfer.
 #[derive(Debug, Clone, Copy)]
-struct Shapes<'a> {
+pub(crate) struct Shapes<'a> {
     way: Way,
     rank: RankId,
     remote: Shape<'a>,
@@ -200,12 +202,58 @@ struct Shapes<'a> {
     kept: bool,
 }
 
-impl Shapes<'_> {
+impl<'a> Shapes<'a> {
+    /// A transfer with a region, whose first byte has the place `origin`. The source of a put has been read
+    /// when it is started.
+    pub(crate) fn of_region(
+        get: bool,
+        rank: RankId,
+        (remote, origin): (Shape<'a>, usize),
+        local: Shape<'a>,
+    ) -> Shapes<'a> {
+        let way = if get { Way::Get } else { Way::Put(Local::Now) };
+        Shapes { way, rank, remote, origin, local, kept: false }
+    }
+
+    pub(crate) fn is_get(&self) -> bool {
+        self.way == Way::Get
+    }
+
+    pub(crate) fn origin(&self) -> usize {
+        self.origin
+    }
+
+    /// Calls `each` with place in the region, address here and length of every run; `false` as [`matched`].
+    pub(crate) fn runs(&self, mut each: impl FnMut(u64, usize, usize)) -> bool {
+        matched(self.remote, self.local, |at, here, n| each(at.wrapping_sub(self.origin) as u64, here, n))
+    }
+
+    /// Does the transfer with memory that is mapped here.
+    ///
+    /// # Safety
+    /// As [`Window::copy`].
+    pub(crate) unsafe fn copy_in(&self, window: &Window) -> Result<(), Fault> {
+        let get = self.is_get();
+        // SAFETY: owed by the caller.
+        near::ordered(get, || unsafe { near::copy(window, self.remote, self.local, get) })
+    }
+
     /// Bytes of a segment that the remote side may lie in.
     #[inline]
     fn room(&self, segment: &SegmentEntry) -> usize {
         if self.kept { segment.whole } else { segment.size }
     }
+}
+
+/// How [`ShapeCalls::start`] starts a transfer.
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    /// From the remote side.
+    pub get: bool,
+    /// As an implicit operation of this thread.
+    pub implicit: bool,
+    /// When the local pieces of a put may be written again.
+    pub source: Local,
 }
 
 /// Which way the bytes go.
@@ -310,24 +358,41 @@ impl Rank {
     /// # Safety
     /// As [`ShapeCalls::put_nb`] or [`ShapeCalls::get_nb`].
     unsafe fn explicit_shapes(&self, all: &Shapes<'_>) -> Event {
-        // SAFETY: owed by the caller, both.
-        unsafe {
-            if self.is_near(all) {
-                return Event::DONE;
-            }
-            let op = self.wire.ops.start_with(all.rank);
-            self.far_shapes(all, op);
-            self.wire.ops.started(op)
+        // SAFETY: owed by the caller.
+        unsafe { self.start_shapes(all, false) }.unwrap_or_else(|fault| self.wrong_shapes(all, fault))
+    }
+
+    /// # Safety
+    /// As [`ShapeCalls::put_nbi`] or [`ShapeCalls::get_nbi`].
+    unsafe fn implicit_shapes(&self, all: &Shapes<'_>) {
+        // SAFETY: owed by the caller.
+        if let Err(fault) = unsafe { self.start_shapes(all, true) } {
+            self.wrong_shapes(all, fault);
         }
     }
 
-    /// Copies what is mapped here, or ends the job for a transfer that cannot be; `false` where nothing is.
+    /// Starts a transfer, or does it at once; the event of one that is not implicit.
     ///
     /// # Safety
-    /// As [`ShapeCalls::put`] or [`ShapeCalls::get`].
-    unsafe fn is_near(&self, all: &Shapes<'_>) -> bool {
-        // SAFETY: owed by the caller.
-        unsafe { self.near_shapes(all) }.unwrap_or_else(|fault| self.wrong_shapes(all, fault))
+    /// As [`ShapeCalls::put_nb`] or [`ShapeCalls::get_nb`], or their implicit forms.
+    #[inline]
+    unsafe fn start_shapes(&self, all: &Shapes<'_>, implicit: bool) -> Result<Event, Fault> {
+        // SAFETY: owed by the caller, all.
+        unsafe {
+            if self.near_shapes(all)? {
+                return Ok(Event::DONE);
+            }
+            if implicit {
+                let kind = if all.is_get() { Implicit::Gets } else { Implicit::Puts };
+                self.far_shapes(all, self.wire.ops.implicit(kind))?;
+                return Ok(Event::DONE);
+            }
+            let op = self.wire.ops.start_with(all.rank);
+            let started = self.far_shapes(all, op);
+            let event = self.wire.ops.started(op);
+            // Of what was wrong nothing has begun.
+            started.map(|()| event)
+        }
     }
 
     /// Copies what is mapped here; `false` where nothing is.
@@ -413,11 +478,7 @@ impl ShapeCalls<'_> {
     pub unsafe fn put_nbi(self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>, source: Local) {
         let all = Shapes { way: Way::Put(source), rank, remote: to, origin, local: from, kept: false };
         // SAFETY: owed by the caller.
-        unsafe {
-            if !self.rank.is_near(&all) {
-                self.rank.far_shapes(&all, self.rank.wire.ops.implicit(Implicit::Puts));
-            }
-        }
+        unsafe { self.rank.implicit_shapes(&all) }
     }
 
     /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As
@@ -449,38 +510,28 @@ impl ShapeCalls<'_> {
     pub unsafe fn get_nbi(self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
         let all = Shapes { way: Way::Get, rank, remote: from, origin, local: to, kept: false };
         // SAFETY: owed by the caller.
-        unsafe {
-            if !self.rank.is_near(&all) {
-                self.rank.far_shapes(&all, self.rank.wire.ops.implicit(Implicit::Gets));
-            }
-        }
+        unsafe { self.rank.implicit_shapes(&all) }
     }
 
-    /// Copies at once, with `get` from `remote` to `local`, if the segment of `rank` is mapped here and the
-    /// pieces are as they must be; whether it did.
+    /// Starts a put of `local` to `remote`, or a get from there, as `start` says. It returns `None`, and
+    /// does nothing, if the sides have different numbers of bytes, or `remote` is not inside the segment of
+    /// `rank`. What is implicit has no event of its own.
     ///
     /// # Safety
-    /// As [`ShapeCalls::put`] or [`ShapeCalls::get`].
+    /// As [`ShapeCalls::put_nb`], [`ShapeCalls::get_nb`], or their implicit forms.
     #[inline]
-    pub unsafe fn copy(
+    pub unsafe fn start(
         self,
-        get: bool,
+        start: Start,
         rank: RankId,
         remote: Shape<'_>,
         origin: usize,
         local: Shape<'_>,
-    ) -> bool {
-        let way = if get { Way::Get } else { Way::Put(Local::Now) };
+    ) -> Option<Event> {
+        let way = if start.get { Way::Get } else { Way::Put(start.source) };
+        let all = Shapes { way, rank, remote, origin, local, kept: false };
         // SAFETY: owed by the caller.
-        unsafe {
-            self.rank.near_shapes(&Shapes { way, rank, remote, origin, local, kept: false }) == Ok(true)
-        }
-    }
-
-    /// Whether both sides have the same number of bytes, and `remote` is inside the segment of `rank`.
-    pub fn fit(self, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) -> bool {
-        let size = self.rank.wire.segments.get(rank).map(|segment| segment.size);
-        size.is_some_and(|size| side::pair(remote, local, origin, size).is_ok())
+        unsafe { self.rank.start_shapes(&all, start.implicit) }.ok()
     }
 
     /// Writes rows of `columns` elements each into another rank's segment. They are one after another in

@@ -57,7 +57,7 @@ pub enum Answer {
     Value,
     /// The bytes of a get of many pieces of memory.
     Pieces,
-    /// Nothing, in place of [`Answer::Done`], [`Answer::Data`] or [`Answer::Value`]: it was not done.
+    /// Nothing, in place of another answer: it was not done.
     Refusal,
 }
 
@@ -265,7 +265,7 @@ impl Transfers {
             return Err("that another rank was asked for");
         }
         let asked = transfer.answer.load(Ordering::Relaxed);
-        let refused = answer == Answer::Refusal && asked != Answer::Pieces as u32;
+        let refused = answer == Answer::Refusal;
         if asked != answer as u32 && !refused {
             return Err("that asked for something else");
         }

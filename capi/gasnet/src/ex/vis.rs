@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use gasnet::am::FIRST_CLIENT_HANDLER;
 use gasnet::vis::{Piece, Shape};
-use gasnet::{Local, RankId};
+use gasnet::{Event, Local, RankId};
 
 use crate::ex::ep::{RemoteAddress, locate};
 use crate::objects::{Object, Team, Tm};
@@ -113,16 +113,25 @@ unsafe fn go(
             let origin = 0usize.wrapping_sub(offset as usize);
             // SAFETY: the caller's promise.
             let event = unsafe {
-                match get {
-                    false => state.rank.region(&key).put_shape_nb(remote, origin, local),
-                    true => state.rank.region(&key).get_shape_nb(local, remote, origin),
+                let region = state.rank.region(&key);
+                match (mode, get) {
+                    (2, false) => {
+                        region.put_shape_nbi(remote, origin, local);
+                        Event::DONE
+                    }
+                    (2, true) => {
+                        region.get_shape_nbi(local, remote, origin);
+                        Event::DONE
+                    }
+                    (_, false) => region.put_shape_nb(remote, origin, local),
+                    (_, true) => region.get_shape_nb(local, remote, origin),
                 }
             };
-            if mode == 1 {
-                event.into_raw() as usize
-            } else {
+            if mode == 0 {
                 state.rank.wait(event);
                 0
+            } else {
+                event.into_raw() as usize
             }
         }
     };

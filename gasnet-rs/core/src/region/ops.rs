@@ -13,11 +13,11 @@
 
 use super::long::LONG;
 use super::refusal::{LENIENT, STRICT};
+use super::shapes;
 use super::{Access, Grant, KeyedRegion, Modes, RegionCalls, RegionError, RegionKey, SERVED};
 use crate::amref;
 use crate::atomics::Operation;
 use crate::native::Native;
-use crate::vis::{self, Shape};
 use crate::{Error, Rank, RankId};
 use core::mem::ManuallyDrop;
 use gasnet_wire::am::{Kind, Message, Served, Token, join, nonsense};
@@ -37,8 +37,8 @@ const ATOMIC: u8 = FIRST + 2;
 const NAME: u8 = FIRST + 3;
 const REFUSED: u8 = FIRST + 4;
 /// The last of them.
-pub(crate) const LAST: u8 = LONG;
-const _: () = assert!(LONG == REFUSED + 1);
+pub(crate) const LAST: u8 = shapes::GET_RUNS;
+const _: () = assert!(LONG == REFUSED + 1 && shapes::PUT_RUNS == LONG + 1);
 
 /// In place of a refusal: no region has the name.
 const ABSENT: u32 = u32::MAX;
@@ -57,7 +57,7 @@ impl Grant {
         Grant { slot, generation, secret: join(low, high) }
     }
 
-    fn words(self) -> [u32; 4] {
+    pub(super) fn words(self) -> [u32; 4] {
         let [low, high] = halves(self.secret);
         [self.slot, self.generation, low, high]
     }
@@ -65,7 +65,7 @@ impl Grant {
 
 impl Rank {
     /// Starts an operation with an event, in parts that count in its op.
-    fn region_op(&self, peer: RankId, asks: u32, start: impl FnOnce(u32)) -> Event {
+    pub(super) fn region_op(&self, peer: RankId, asks: u32, start: impl FnOnce(u32)) -> Event {
         let index = self.wire.ops.start_with(peer);
         // Relaxed: nobody else knows the op yet.
         self.wire.ops.op(index).refused.store(asks, Ordering::Relaxed);
@@ -98,7 +98,13 @@ impl Rank {
     }
 
     /// What can be told of an operation here. `Some` of the answer if there is nothing to be sent.
-    fn region_check(&self, key: &RegionKey, modes: Modes, at: u64, len: usize) -> Result<(), RegionError> {
+    pub(super) fn region_check(
+        &self,
+        key: &RegionKey,
+        modes: Modes,
+        at: u64,
+        len: usize,
+    ) -> Result<(), RegionError> {
         if key.rank >= self.size() || (self.wire.has_left(key.rank()) && key.rank() != self.id()) {
             return Err(RegionError::Gone);
         }
@@ -106,7 +112,7 @@ impl Rank {
     }
 
     /// An access to the own memory, by name.
-    fn own_access(
+    pub(super) fn own_access(
         &self,
         key: &RegionKey,
         modes: Modes,
@@ -133,7 +139,14 @@ impl Rank {
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes during the call (owed by the caller).
-    unsafe fn start_region_put(&self, op: u32, key: &RegionKey, at: u64, src: *const u8, len: usize) {
+    pub(super) unsafe fn start_region_put(
+        &self,
+        op: u32,
+        key: &RegionKey,
+        at: u64,
+        src: *const u8,
+        len: usize,
+    ) {
         let peer = key.rank();
         if let Err(e) = self.region_check(key, Modes::WRITE, at, len) {
             return self.region_refused(op, peer, e);
@@ -172,7 +185,14 @@ impl Rank {
     ///
     /// # Safety
     /// 1. `dst` is valid for `len` bytes and used by nobody until the op is done (owed by the caller).
-    unsafe fn start_region_get(&self, op: u32, dst: *mut u8, key: &RegionKey, at: u64, len: usize) {
+    pub(super) unsafe fn start_region_get(
+        &self,
+        op: u32,
+        dst: *mut u8,
+        key: &RegionKey,
+        at: u64,
+        len: usize,
+    ) {
         let peer = key.rank();
         if let Err(e) = self.region_check(key, Modes::READ, at, len) {
             return self.region_refused(op, peer, e);
@@ -203,23 +223,6 @@ impl Rank {
             self.wire.message(peer, GET, &args, immediate)
         });
         debug_assert!(sent.is_ok(), "not immediate");
-    }
-
-    fn region_shapes_nb(
-        &self,
-        remote: Shape<'_>,
-        local: Shape<'_>,
-        key: &RegionKey,
-        start: impl Fn(u32, usize, *mut u8, usize),
-    ) -> Event {
-        let mut agree = true;
-        let event = self.region_op(key.rank(), STRICT, |op| {
-            agree = vis::matched(remote, local, |at, here, n| start(op, at, here as *mut u8, n));
-        });
-        if !agree {
-            self.fatal("a transfer of pieces: source and destination have different numbers of bytes");
-        }
-        event
     }
 
     /// Starts an operation on `values`, which its handle owns.
@@ -336,39 +339,6 @@ impl<'a> KeyedRegion<'a, '_> {
         unsafe {
             self.rank.start_region_get(self.rank.wire.ops.implicit(Implicit::Gets), dst, self.key, at, len)
         }
-    }
-
-    /// Starts to copy the bytes of `from`, addresses here, to `to`, places in a region of which `origin` is
-    /// the first: piece by piece. Their bytes may be reused on return.
-    ///
-    /// # Safety
-    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
-    ///
-    /// # Panics
-    /// As [`KeyedRegion::put_nb`](crate::KeyedRegion::put_nb), and when the sides have different numbers of
-    /// bytes.
-    pub unsafe fn put_shape_nb(self, to: Shape<'_>, origin: usize, from: Shape<'_>) -> Event {
-        self.rank.region_shapes_nb(to, from, self.key, |op, at, local, n| {
-            // SAFETY: (1).
-            unsafe { self.rank.start_region_put(op, self.key, at.wrapping_sub(origin) as u64, local, n) }
-        })
-    }
-
-    /// Starts to copy the bytes of `from`, places in a region of which `origin` is the first, to `to`,
-    /// addresses here.
-    ///
-    /// # Safety
-    /// 1. The local pieces are valid for writes, and used by nobody, until the event is done, and do not
-    ///    overlap (owed by the caller).
-    /// 2. As for [`Rank::put`].
-    ///
-    /// # Panics
-    /// As [`KeyedRegion::put_shape_nb`](crate::KeyedRegion::put_shape_nb).
-    pub unsafe fn get_shape_nb(self, to: Shape<'_>, from: Shape<'_>, origin: usize) -> Event {
-        self.rank.region_shapes_nb(from, to, self.key, |op, at, local, n| {
-            // SAFETY: (1).
-            unsafe { self.rank.start_region_get(op, local, self.key, at.wrapping_sub(origin) as u64, n) }
-        })
     }
 
     /// Writes values to a region, from byte `at` on.
@@ -555,6 +525,12 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
             refused(rank, token, [name, generation], why);
             Ok(())
         }
+        (shapes::PUT_RUNS | shapes::GET_RUNS, Medium, &[name, generation, a, b, c, d, ref what @ ..])
+            if asked =>
+        {
+            let grant = grant_of(&[a, b, c, d]);
+            shapes::serve(rank, token, index == shapes::GET_RUNS, [name, generation], grant, what, m.bytes())
+        }
         (LONG, Medium, args) => {
             rank.long_arrived(token, args, m.bytes());
             Ok(())
@@ -567,7 +543,7 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
 }
 
 /// Answers a request, named by its transfer, with the reason why it is not served.
-fn refuse(token: &Token<'_>, [name, generation]: [u32; 2], why: u32) -> Result<(), Error> {
+pub(super) fn refuse(token: &Token<'_>, [name, generation]: [u32; 2], why: u32) -> Result<(), Error> {
     token.answer(REFUSED, &[name, generation, why])
 }
 

@@ -133,12 +133,21 @@ impl Wires {
 
     /// These bytes of a region were accessed: trips the wires there.
     pub(super) fn touched(&self, region: u64, at: u64, len: usize, modes: Modes) {
+        if self.may_be_armed() {
+            self.trip(region, at, len, modes);
+        }
+    }
+
+    /// Whether a wire may be armed, for who has just accessed a region and tells of it by [`Wires::trip`].
+    pub(super) fn may_be_armed(&self) -> bool {
         // ORDER: SeqCst; pairs with the fence in `RegionWire::arm`: we see the wire armed, or its owner sees
         // what was written.
         fence(Ordering::SeqCst);
-        if self.armed.load(Ordering::Relaxed) == 0 {
-            return;
-        }
+        self.armed.load(Ordering::Relaxed) != 0
+    }
+
+    /// Trips the wires on these bytes.
+    pub(super) fn trip(&self, region: u64, at: u64, len: usize, modes: Modes) {
         let bytes = at..at.saturating_add(len as u64);
         let wires = (0..self.all.taken()).filter_map(|number| self.all.get(number));
         for wire in wires {

@@ -21,6 +21,7 @@ use crate::amref;
 use crate::{Error, Rank};
 use gasnet_wire::am::{MAX_MEDIUM, Token, nonsense};
 use gasnet_wire::transfer::{Answer, FarAccess, Plan};
+use smallvec::SmallVec;
 
 /// Runs of this size are not packed.
 pub(super) const MIN_UNPACKED_BYTES: usize = 4096;
@@ -34,11 +35,36 @@ const WIDE: u32 = 4;
 /// Extent and distance of a level.
 type Level = (usize, usize);
 
+/// Levels of a grid: most have few.
+type Levels = SmallVec<[Level; 2]>;
+
+/// Places in a frame as they are written: most are short.
+type Head = SmallVec<[u8; 128]>;
+
+/// How the owner of the remote side is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Door<'a> {
+    /// The messages.
+    pub(crate) put: u8,
+    pub(crate) get: u8,
+    /// What their arguments have between the transfer's name and what the places are: [`MAX_DOOR_WORDS`] at
+    /// most.
+    pub(crate) words: &'a [u32],
+}
+
+/// Words of a door.
+const MAX_DOOR_WORDS: usize = 4;
+/// Arguments of a request besides those: the transfer's name, form, entries, bytes.
+const REQUEST_WORDS: usize = 5;
+
+/// The door to segments.
+const SEGMENT: Door<'_> = Door { put: PUT, get: GET, words: &[] };
+
 /// How runs are laid out.
 #[derive(Debug)]
 enum Form<'a> {
     /// Runs of one length; extents are not 0.
-    Grid { at: usize, len: usize, levels: Vec<Level> },
+    Grid { at: usize, len: usize, levels: Levels },
     /// Runs of one length, at listed places.
     Places { list: List<'a>, len: usize },
     /// Runs of any lengths.
@@ -260,7 +286,7 @@ impl<'a> Cursor<'a> {
 
     /// Writes where the next bytes are to `head`, as distances from `origin`, and goes on by as many as fit
     /// the frame.
-    fn describe(&mut self, head: &mut Vec<u8>, origin: usize, frame: Frame) -> Described {
+    fn describe(&mut self, head: &mut Head, origin: usize, frame: Frame) -> Described {
         head.clear();
         let Frame { most, left, alone } = frame;
         let room = |head: usize| if alone { most } else { most - head };
@@ -305,7 +331,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// [`Cursor::describe`] run by run.
-    fn describe_pieces(&mut self, head: &mut Vec<u8>, origin: usize, frame: Frame) -> Described {
+    fn describe_pieces(&mut self, head: &mut Head, origin: usize, frame: Frame) -> Described {
         let Frame { most, left, alone } = frame;
         let mut pieces = Vec::new();
         let (mut n, mut size) = (0, WORD_BYTES);
@@ -345,7 +371,7 @@ fn ends(places: Addresses<'_>) -> (usize, usize) {
         .fold((usize::MAX, 0), |(low, high), at| (low.min(at), high.max(at)))
 }
 
-fn put_distance(to: &mut Vec<u8>, distance: usize, wide: bool) {
+fn put_distance(to: &mut Head, distance: usize, wide: bool) {
     if wide {
         to.extend_from_slice(&(distance as u64).to_le_bytes());
     } else {
@@ -355,7 +381,7 @@ fn put_distance(to: &mut Vec<u8>, distance: usize, wide: bool) {
 
 /// A grid with as few levels as it can have.
 fn folded<'a>(at: usize, mut len: usize, levels: impl Iterator<Item = Level>) -> Form<'a> {
-    let mut kept: Vec<Level> = Vec::new();
+    let mut kept = Levels::new();
     for (count, step) in levels {
         match kept.last_mut() {
             _ if count == 1 => {}
@@ -389,31 +415,53 @@ fn cursors<'a>(all: &Shapes<'a>, size: usize) -> Result<(Cursor<'a>, Cursor<'a>,
 }
 
 impl Rank {
-    /// Starts a transfer with a rank that is reached by messages. It counts in an op.
+    /// Starts a transfer with a rank that is reached by messages. It counts in an op. As
+    /// [`Rank::by_messages`].
     ///
     /// # Safety
     /// As [`ShapeCalls::put`](crate::ShapeCalls::put) or [`ShapeCalls::get`](crate::ShapeCalls::get), until
     /// the op is complete, or its sources are.
-    pub(super) unsafe fn far_shapes(&self, all: &Shapes<'_>, op: u32) {
+    pub(super) unsafe fn far_shapes(&self, all: &Shapes<'_>, op: u32) -> Result<(), Fault> {
         let size = self.wire.segments.get(all.rank).map_or(0, |segment| all.room(segment));
-        let (mut there, mut here, mut left) =
-            cursors(all, size).unwrap_or_else(|fault| self.wrong_shapes(all, fault));
-        let most = self.wire.max_frame(all.rank, 8).min(MAX_MEDIUM);
-        let mut head = Vec::new();
+        let one = |offset: u64, at: *mut u8, len: usize| {
+            let far = FarAccess { op, peer: all.rank, offset, len, immediate: false };
+            // Never refused. SAFETY: owed by the caller; the range was checked.
+            let _ = unsafe {
+                match all.way {
+                    Way::Put(source) => self.far_put(far, at, source),
+                    Way::Get => self.far_get(far, at),
+                }
+            };
+        };
+        // SAFETY: owed by the caller.
+        unsafe { self.by_messages(all, op, size, &SEGMENT, one) }
+    }
+
+    /// Starts a transfer with memory of `size` bytes, which is reached through a door. Runs that go on their
+    /// own, and a transfer of one run, are started by `one`, which gets place, address here, and length. The
+    /// error says what is wrong with the pieces; nothing was done then.
+    ///
+    /// # Safety
+    /// As [`ShapeCalls::put`](crate::ShapeCalls::put) or [`ShapeCalls::get`](crate::ShapeCalls::get), until
+    /// the op is complete, or its sources are.
+    pub(crate) unsafe fn by_messages(
+        &self,
+        all: &Shapes<'_>,
+        op: u32,
+        size: usize,
+        door: &Door<'_>,
+        one: impl Fn(u64, *mut u8, usize),
+    ) -> Result<(), Fault> {
+        let (mut there, mut here, mut left) = cursors(all, size)?;
+        let most = self.wire.max_frame(all.rank, REQUEST_WORDS + MAX_DOOR_WORDS).min(MAX_MEDIUM);
+        let mut head = Head::new();
         while left > 0 {
             let (remote, local) = (there.ahead(), here.ahead());
             let n = remote.len.min(local.len);
-            if n >= MIN_UNPACKED_BYTES {
-                let offset = remote.at.wrapping_sub(all.origin) as u64;
-                let far = FarAccess { op, peer: all.rank, offset, len: n, immediate: false };
+            // What is left is one run: it needs no description, and conduits have something better for it.
+            if n >= MIN_UNPACKED_BYTES || n == left {
                 let at = core::ptr::with_exposed_provenance_mut::<u8>(local.at);
-                // Never refused. SAFETY: owed by the caller; the range was checked.
-                let _ = unsafe {
-                    match all.way {
-                        Way::Put(source) => self.far_put(far, at, source),
-                        Way::Get => self.far_get(far, at),
-                    }
-                };
+                one(remote.at.wrapping_sub(all.origin) as u64, at, n);
                 there.advance(n);
                 here.advance(n);
                 left -= n;
@@ -421,8 +469,9 @@ impl Rank {
             }
             let frame = Frame { most, left, alone: all.way == Way::Get };
             // SAFETY: owed by the caller.
-            left -= unsafe { self.send_runs(all, op, (&mut there, &mut here), frame, &mut head) };
+            left -= unsafe { self.send_runs(all, op, door, (&mut there, &mut here), frame, &mut head) };
         }
+        Ok(())
     }
 
     /// Sends what fits one frame; how many bytes.
@@ -433,23 +482,29 @@ impl Rank {
         &self,
         all: &Shapes<'_>,
         op: u32,
+        door: &Door<'_>,
         (there, here): (&mut Cursor<'_>, &mut Cursor<'_>),
         frame: Frame,
-        head: &mut Vec<u8>,
+        head: &mut Head,
     ) -> usize {
         let Described { form, entries, n } = there.describe(head, all.origin, frame);
         let plan = |answer| Plan::message(all.rank, op, answer);
         let (handler, plan, data) = match all.way {
-            Way::Put(_) => (PUT, plan(Answer::Done), n),
+            Way::Put(_) => (door.put, plan(Answer::Done), n),
             // Taken back by the handler of the answer, which this rank's table of transfers lets in once.
             Way::Get => {
                 let at = Box::into_raw(Box::new(here.own_part(n))).cast();
                 here.advance(n);
-                (GET, Plan { at, len: n, step: n, ..plan(Answer::Pieces) }, 0)
+                (door.get, Plan { at, len: n, step: n, ..plan(Answer::Pieces) }, 0)
             }
         };
         let [name, generation] = self.transfer(&plan).piece(0);
-        let args = [name, generation, form, entries, n as u32];
+        let words = door.words.len();
+        let mut args = [0; REQUEST_WORDS + MAX_DOOR_WORDS];
+        args[..2].copy_from_slice(&[name, generation]);
+        args[2..2 + words].copy_from_slice(door.words);
+        args[2 + words..REQUEST_WORDS + words].copy_from_slice(&[form, entries, n as u32]);
+        let args = &args[..REQUEST_WORDS + words];
         let len = head.len() + data;
         let sent = self.messages().prepare_medium(all.rank, len, args.len(), false).and_then(|prepared| {
             let mut message = prepared.expect("it waits for room");
@@ -457,8 +512,8 @@ impl Rank {
             places.copy_from_slice(head);
             // SAFETY: the caller's pieces are valid; the message has as many bytes more.
             unsafe { here.copy(Direction::Pack, bytes.as_mut_ptr(), data, 0) };
-            // SAFETY: one of this module's messages, as its table says.
-            unsafe { message.commit_any(handler, &args, len, 0) }
+            // SAFETY: a message of this module or of the door's, as the table there says.
+            unsafe { message.commit_any(handler, args, len, 0) }
         });
         if let Err(e) = sent {
             self.fatal(&e.to_string());
@@ -497,7 +552,7 @@ fn parse(form: u32, entries: u32, n: usize, payload: &[u8], size: usize) -> Opti
         GRID => {
             let (len, before) = (words.next(true)?, words.next(true)?);
             let level = |_| Some((words.next(true)?, words.next(true)?));
-            let levels: Vec<Level> = (0..entries).map(level).collect::<Option<_>>()?;
+            let levels: Levels = (0..entries).map(level).collect::<Option<_>>()?;
             let bytes = levels.iter().try_fold(len, |all, level| all.checked_mul(level.0))?;
             if bytes == 0
                 || before > bytes
@@ -542,42 +597,86 @@ fn own_segment(rank: &Rank) -> (usize, usize) {
     }
 }
 
+/// Runs that a request names, all of them in the memory that it was read for.
+#[derive(Debug)]
+pub(crate) struct Runs<'a> {
+    cursor: Cursor<'static>,
+    /// The bytes of a put.
+    data: &'a [u8],
+    /// How many bytes.
+    pub(crate) n: usize,
+}
+
+impl<'a> Runs<'a> {
+    /// Reads a request for memory of `size` bytes from its last three arguments and its payload; `None` if it
+    /// is none, or not of places there.
+    pub(crate) fn read(get: bool, words: &[u32], payload: &'a [u8], size: usize) -> Option<Runs<'a>> {
+        let &[form, entries, n] = words else { return None };
+        let n = n as usize;
+        let (cursor, data) = parse(form, entries, n, payload, size)?;
+        let bytes = if get { 0 } else { n };
+        (n <= MAX_MEDIUM && data.len() == bytes).then_some(Runs { cursor, data, n })
+    }
+
+    /// Calls `each` with the place and the length of every run.
+    pub(crate) fn each(&self, mut each: impl FnMut(usize, usize)) {
+        let (mut cursor, mut left) = (self.cursor.own_part(self.n), self.n);
+        while left > 0 {
+            let (run, piece) = (cursor.here().len, cursor.ahead());
+            let len = piece.len.min(left);
+            each(piece.at, len);
+            cursor.step(len, run);
+            left -= len;
+        }
+    }
+
+    /// Stores the bytes of a put.
+    ///
+    /// # Safety
+    /// 1. The memory that the request was read for begins at `at`, and others access it as [`crate::bytes`]
+    ///    says (owed by the caller).
+    pub(crate) unsafe fn store(mut self, at: usize) {
+        // SAFETY: (1): `parse` looked at all places. The payload is only read.
+        unsafe { self.cursor.copy(Direction::Unpack, self.data.as_ptr().cast_mut(), self.n, at) };
+    }
+
+    /// Reads the bytes for a get.
+    ///
+    /// # Safety
+    /// 1. As [`Runs::store`]. 2. `to` is valid for writes of as many bytes (owed by the caller).
+    pub(crate) unsafe fn load(mut self, to: *mut u8, at: usize) {
+        // SAFETY: (1): `parse` looked at all places; (2).
+        unsafe { self.cursor.copy(Direction::Pack, to, self.n, at) };
+    }
+}
+
 /// Serves a put.
 pub(super) fn serve_put(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &[u8]) -> Result<(), Error> {
     let (at, size) = own_segment(rank);
-    let parsed = match *args {
-        [name, generation, form, entries, n] => parse(form, entries, n as usize, payload, size)
-            .filter(|(_, data)| data.len() == n as usize)
-            .map(|(to, data)| ([name, generation], to, data)),
-        _ => None,
-    };
-    let Some((name, mut to, data)) = parsed else {
+    let runs = args.split_first_chunk::<2>();
+    let runs = runs.and_then(|(name, words)| Some((name, Runs::read(false, words, payload, size)?)));
+    let Some((name, runs)) = runs else {
         nonsense(token, "a put of pieces that its message does not hold, or not to this segment");
     };
-    // SAFETY: `parse` looked at all places. The payload is only read.
-    unsafe { to.copy(Direction::Unpack, data.as_ptr().cast_mut(), data.len(), at) };
-    token.answer(amref::ACK, &name)
+    // SAFETY: the own segment.
+    unsafe { runs.store(at) };
+    token.answer(amref::ACK, name)
 }
 
 /// Serves a get.
 pub(super) fn serve_get(rank: &Rank, token: &Token<'_>, args: &[u32], payload: &[u8]) -> Result<(), Error> {
     let (at, size) = own_segment(rank);
-    let parsed = match *args {
-        [name, generation, form, entries, n] if n as usize <= MAX_MEDIUM => {
-            parse(form, entries, n as usize, payload, size)
-                .filter(|(_, rest)| rest.is_empty())
-                .map(|(from, _)| ([name, generation], from, n as usize))
-        }
-        _ => None,
-    };
-    let Some((name, mut from, n)) = parsed else {
+    let runs = args.split_first_chunk::<2>();
+    let runs = runs.and_then(|(name, words)| Some((name, Runs::read(true, words, payload, size)?)));
+    let Some((name, runs)) = runs else {
         nonsense(token, "a get of pieces that no message holds, or not of this segment");
     };
+    let n = runs.n;
     let mut answer = token.prepare_medium(n, name.len(), false)?.expect("it waits for room");
-    // SAFETY: `parse` looked at all places; the message has as many bytes.
-    unsafe { from.copy(Direction::Pack, answer.payload().as_mut_ptr(), n, at) };
+    // SAFETY: the own segment; the message has as many bytes.
+    unsafe { runs.load(answer.payload().as_mut_ptr(), at) };
     // SAFETY: the data of the transfer that was asked for by that name.
-    unsafe { answer.commit_any(DATA, &name, n, 0) }
+    unsafe { answer.commit_any(DATA, name, n, 0) }
 }
 
 /// Takes the answer to a get.
@@ -612,7 +711,7 @@ pub(super) mod tests {
         let way = if get { Way::Get } else { Way::Put(Local::Defer) };
         let all = Shapes { way, rank: RankId(0), remote, origin: window.origin, local, kept: false };
         let (mut there, mut here, mut left) = cursors(&all, window.size)?;
-        let mut head = Vec::new();
+        let mut head = Head::new();
         while left > 0 {
             let at = there.describe(&mut head, all.origin, Frame { most, left, alone: get });
             assert!(at.n > 0 && at.n <= most && head.len() + if get { 0 } else { at.n } <= most, "{at:?}");
@@ -649,11 +748,11 @@ pub(super) mod tests {
         let pieces = [Piece { at: 5, len: 40 }, Piece { at: 900, len: 100 }];
         for _ in 0..if cfg!(miri) { 50 } else { 20_000 } {
             let form = match rng.u32(..3) {
-                0 => Form::Grid { at: 100, len: 8, levels: vec![(5, 16), (3, 200)] },
+                0 => Form::Grid { at: 100, len: 8, levels: Levels::from_slice(&[(5, 16), (3, 200)]) },
                 1 => Form::Places { list: List::Own(list.clone()), len: 40 },
                 _ => Form::Pieces(pieces.to_vec()),
             };
-            let mut head = Vec::new();
+            let mut head = Head::new();
             let mut at =
                 Cursor::new(form).describe(&mut head, 0, Frame { most: 300, left: 120, alone: true });
             assert!(parse(at.form, at.entries, at.n, &head, SIZE).is_some());

@@ -190,7 +190,7 @@ fn even<T>(list: &[T], value: impl Fn(&T) -> usize + Copy) -> Option<usize> {
 
 /// Why a transfer cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// The sides have different numbers of bytes, or more than can be.
     Bytes,
     /// Some bytes of the remote side are outside the segment.

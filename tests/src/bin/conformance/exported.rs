@@ -6,6 +6,7 @@
 use crate::support::{Cx, Rng};
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::region::watch::Trips;
+use gasnet::vis::Shape;
 use gasnet::{GlobalPtr, Modes, RankId, RegionError, RegionKey};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -281,8 +282,24 @@ pub fn clan_21_a_plain_put_trips(cx: &Cx) {
     step(&|| (0..5).for_each(|_| put(60, 10)), [6, 0]);
     step(&|| rank.region(&key).read(0, &mut [0u8; 8]).unwrap(), [6, 1]);
     step(&|| assert_eq!(rank.region(&key).atomic(64, ADD, 0, 0), Ok(0)), [7, 1]);
+    // Of runs, each by itself: what lies between them is not touched.
+    let runs = |get: bool, at: usize| {
+        let mut words = [0u8; 24];
+        let local = Shape::Strided { at: words.as_mut_ptr() as usize, strides: &[8], count: &[8, 3] };
+        let remote = Shape::Strided { at, strides: &[64], count: &[8, 3] };
+        // SAFETY: `words` has the runs, and is left alone until the event is done.
+        rank.wait(unsafe {
+            if get {
+                rank.region(&key).get_shape_nb(local, remote, 0)
+            } else {
+                rank.region(&key).put_shape_nb(remote, 0, local)
+            }
+        });
+    };
+    step(&|| [false, true].into_iter().for_each(|get| runs(get, 8)), [7, 1]);
+    step(&|| [false, true].into_iter().for_each(|get| runs(get, 64)), [10, 4]);
     writes.disarm();
-    step(&|| put(0, 8), [7, 1]);
+    step(&|| put(0, 8), [10, 4]);
     assert!(memory.region().tripwire(0..4097, 8, 8, Modes::WRITE).is_err());
     drop((writes, reads));
     // Back and forth: a touch that was missed would leave both asleep.

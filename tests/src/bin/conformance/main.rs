@@ -44,6 +44,7 @@ const SECTIONS: &[Section] = &[
     ("advice", rma::advice),
     ("events", rma::many_events),
     ("vis", vis::shapes),
+    ("vis-regions", vis::region_shapes),
     ("rows", vis::rows),
     ("regions", rma::regions),
     ("exported", exported::exported),

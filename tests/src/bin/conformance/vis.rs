@@ -1,9 +1,10 @@
 //! Vector, indexed and strided transfers against a byte-by-byte oracle: random shapes on both sides, in all
 //! three forms.
 
+use crate::exported::exchange;
 use crate::support::{Cx, Rng, same};
 use gasnet::vis::{Piece, Shape};
-use gasnet::{Event, GlobalPtr, Local};
+use gasnet::{Event, GlobalPtr, Local, Modes};
 
 /// A shape with the memory it points to.
 #[derive(Debug, Clone)]
@@ -210,6 +211,72 @@ pub fn shapes(cx: &Cx) {
         }
         let mut got = vec![0; far];
         rank.read_slice(GlobalPtr::new(to, mine as u64), &mut got);
+        let what = format!("round {round}, put {put}, {remote:?} {local:?}");
+        same(&got, &image, &what);
+        same(&buffer, &expected, &what);
+    }
+    rank.barrier();
+}
+
+/// Bytes of a region that one rank uses.
+const PART: usize = 256 << 10;
+
+/// The same with exported regions: memory of the program, and memory that NICs may reach.
+#[expect(unsafe_code, reason = "raw transfers")]
+pub fn region_shapes(cx: &Cx) {
+    let (rank, mut rng) = (cx.rank, cx.rng("vis-regions"));
+    let bytes = PART * cx.size() as usize;
+    let mut own = vec![0u64; bytes / 8];
+    let (at, len) = (own.as_mut_ptr().cast(), bytes);
+    // SAFETY: the vector stays until the region is dropped, and nobody else uses it.
+    let raw = unsafe { rank.regions().export_raw(at, len, Modes::ALL) }.unwrap();
+    let served = rank.regions().export_vec(vec![0u8; bytes], Modes::ALL).unwrap();
+    let keys = [exchange(cx, raw.key()), exchange(cx, served.key())];
+    let first = cx.me() as usize * PART;
+    for round in 0..if cx.quick { 60 } else { 400 } {
+        let to = *rng.pick(&cx.targets());
+        let key = &rng.pick(&keys)[to.0 as usize];
+        let total = rng.below(3000);
+        let (remote, local) = (random(&mut rng, total), random(&mut rng, total));
+        let (there, here) = (remote.places(), local.places());
+        let span = |p: &[usize]| p.iter().max().map_or(0, |m| m + 1);
+        let (far, near) = (span(&there), span(&here));
+        assert!(far <= PART && near <= PART, "{remote:?} {local:?}");
+        let (mut buffer, mut image) = (rng.bytes(near), rng.bytes(far));
+        rank.region(key).write(first as u64, &image).unwrap();
+        let put = rng.below(2) == 0;
+        let mut expected = buffer.clone();
+        for (t, h) in there.iter().zip(&here) {
+            if put { image[*t] = buffer[*h] } else { expected[*h] = image[*t] }
+        }
+        let origin = if rng.below(2) == 0 { 0 } else { 0x7000_0000 };
+        let r = remote.moved(first + origin);
+        let l = local.moved(buffer.as_mut_ptr() as usize);
+        let (r, l) = (r.shape(), l.shape());
+        // SAFETY: the shapes are inside the buffer and this rank's part of the region.
+        unsafe {
+            let event = match (rng.below(2), put) {
+                (0, true) => rank.region(key).put_shape_nb(r, origin, l),
+                (0, false) => rank.region(key).get_shape_nb(l, r, origin),
+                (_, true) => {
+                    rank.region(key).put_shape_nbi(r, origin, l);
+                    Event::DONE
+                }
+                (_, false) => {
+                    rank.region(key).get_shape_nbi(l, r, origin);
+                    Event::DONE
+                }
+            };
+            if put {
+                // The source may be reused on return.
+                buffer.fill(0);
+                expected.fill(0);
+            }
+            rank.wait(event);
+            rank.wait_implicit(gasnet::Categories::ALL);
+        }
+        let mut got = vec![0; far];
+        rank.region(key).read(first as u64, &mut got).unwrap();
         let what = format!("round {round}, put {put}, {remote:?} {local:?}");
         same(&got, &image, &what);
         same(&buffer, &expected, &what);
