@@ -278,7 +278,7 @@ unsafe impl Conduit for Udp {
             engine = self.shared.engine();
             engine.consumed(from, channel, buf);
         }
-        engine.is_now = false;
+        engine.end_poll();
         Ok(done)
     }
 

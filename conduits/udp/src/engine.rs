@@ -30,6 +30,10 @@ const MAX_CONNECTED_SOCKETS: usize = 64;
 /// One in this many glances reads the clock and handles timers.
 const GLANCES_PER_CLOCK_READ: u32 = 16;
 
+/// Replies that may wait for those to the frames behind, and how long in nanoseconds after these were taken.
+const MAX_HELD_REPLIES_PER_POLL: u32 = 64;
+const MAX_HOLD_NS: Time = 20_000;
+
 /// Advice for ranks that do not hear each other.
 const FIREWALL: &str = ". If a firewall drops UDP between the hosts, let it pass to the ports of the ranks; GASNET_UDP_PORTS=LOW-HIGH \
                         restricts these to a range";
@@ -99,6 +103,8 @@ pub(crate) struct UdpEngine {
     now: Time,
     /// Whether that time is exact enough for sends, because a handler makes them that the pump runs.
     pub(crate) is_now: bool,
+    /// Replies of this poll's handlers that were not sent yet.
+    held: u32,
     glances: u32,
 }
 
@@ -209,6 +215,7 @@ impl UdpEngine {
             disturbance: None,
             now: socket::now(),
             is_now: false,
+            held: 0,
             glances: 0,
         }
     }
@@ -288,7 +295,31 @@ impl UdpEngine {
         if let Some(link) = &mut self.links[to as usize] {
             link.send_frame(channel, buf, &mut self.memory.pool);
         }
-        self.flush(now, to);
+        if channel == Channel::Reply && self.may_hold() {
+            self.held += 1;
+            self.note_ready(to);
+        } else {
+            self.flush(now, to);
+        }
+    }
+
+    /// Whether a reply may wait for those that the handlers of the next frames send: all of them are one call
+    /// of the system then, here and at the peer. The poll that runs the handlers sends them at its end
+    /// ([`UdpEngine::end_poll`]), and whatever is sent in between does.
+    fn may_hold(&self) -> bool {
+        self.is_now
+            && self.held < MAX_HELD_REPLIES_PER_POLL
+            && !self.memory.frames[Channel::Request as usize].is_empty()
+            && socket::now() < self.now + MAX_HOLD_NS
+    }
+
+    /// The handlers of a poll have run.
+    pub(crate) fn end_poll(&mut self) {
+        self.is_now = false;
+        if self.held > 0 {
+            self.held = 0;
+            self.flush_ready(self.now);
+        }
     }
 
     pub(crate) fn cancel(&mut self, to: u32, channel: Channel, slot: u32) {
