@@ -161,6 +161,7 @@ typedef struct {
   uint32_t far;               /* not 0: some ranks share no memory with this one */
   uint32_t known;             /* size, or 0 under the rule checks */
   const intptr_t *delta;      /* the same distance as in peer, one for each rank, or GASNETI_NOT_MAPPED */
+  gex_TM_t mapped;            /* tm once this process maps the segments of all ranks; no team before, or if it does not */
 } gasneti_abi_t;
 
 /* Written by gasnet_init or gex_Client_Init alone. Not declared const, or the compiler might read it before that. */

@@ -39,6 +39,7 @@ pub struct Abi {
     far: u32,
     known: u32,
     delta: *const isize,
+    mapped: *const c_void,
 }
 
 /// A cell that C reads by name: the words are one cache line in the middle of a page. A processor delays a
@@ -53,7 +54,7 @@ pub struct AbiCell {
 unsafe impl Sync for AbiCell {}
 
 /// Version of the contract between the headers and this library.
-pub const INTERFACE_VERSION: u32 = 4;
+pub const INTERFACE_VERSION: u32 = 5;
 
 /// The table itself.
 #[unsafe(no_mangle)]
@@ -69,6 +70,7 @@ pub static gasneti_abi: AbiCell = AbiCell {
         far: 0,
         known: 0,
         delta: &raw const NOWHERE,
+        mapped: NO_TEAM,
     }),
 };
 
@@ -112,6 +114,7 @@ pub fn publish(rank: u32, size: u32, check: bool, far: bool) {
             far: far.into(),
             known: if check { 0 } else { size },
             delta: deltas.as_ptr(),
+            mapped: NO_TEAM,
         };
     }
 }
@@ -137,5 +140,9 @@ pub fn set_peers(peers: &[Peer]) {
             table.peer.cast_mut().add(rank).write(*peer);
             table.delta.cast_mut().add(rank).write(if peer.near > 0 { peer.delta } else { NOT_MAPPED });
         }
+    }
+    if peers.iter().all(|peer| peer.near > 0) {
+        // SAFETY: as in `publish`. Under the rule checks there is no team here either.
+        unsafe { (*gasneti_abi.words.get()).mapped = table.team };
     }
 }
