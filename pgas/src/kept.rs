@@ -7,9 +7,8 @@
 
 use crate::args::Plain;
 use crate::world::World;
-use core::mem::ManuallyDrop;
 use gasnet::atomics::Operation;
-use gasnet::{GlobalPtr, Pending};
+use gasnet::{Event, GlobalPtr, Pending, Rank};
 
 /// Reads elements, in a phase in which nobody writes them, or of this rank's own part in one in which it has
 /// that for itself.
@@ -45,29 +44,50 @@ pub(crate) struct BlockPart<T> {
     pub(crate) first: usize,
 }
 
-/// Reads the parts of a block of `rows` rows and `columns` columns, row by row. As [`read`].
-pub(crate) fn read_block<T: Plain>(
-    world: World,
-    parts: &[BlockPart<T>],
-    (rows, columns): (usize, usize),
-) -> Vec<T> {
-    let rank = &world.0.rank;
-    // Leaked if a wait unwinds: transfers may still be under way.
-    let mut values = ManuallyDrop::new(vec![T::zeroed(); rows * columns]);
+/// Transfers under way to memory that is borrowed.
+struct Borrowing<'a> {
+    rank: &'a Rank,
+    events: Vec<Event>,
+}
+
+impl Borrowing<'_> {
+    fn wait(mut self) {
+        while let Some(event) = self.events.last() {
+            self.rank.wait(*event);
+            self.events.pop();
+        }
+    }
+}
+
+/// The memory would be its owner's again while others write it.
+impl Drop for Borrowing<'_> {
+    fn drop(&mut self) {
+        if !self.events.is_empty() {
+            self.rank.fatal("a panic while a part of a matrix was read");
+        }
+    }
+}
+
+/// Reads the parts of a block whose rows have so many elements to `values`, row by row. As [`read`].
+pub(crate) fn read_block<T: Plain>(world: World, parts: &[BlockPart<T>], columns: usize, values: &mut [T]) {
     for part in parts {
         let end = part.first + part.rows.saturating_sub(1) * columns + part.columns;
         assert!(part.columns <= columns && end <= values.len(), "a part is inside the block");
     }
     let to = values.as_mut_ptr();
-    // SAFETY: as in `read`. All parts are inside the values, which nothing touches, and nothing frees, before
-    // the last event is done.
-    let start = |part: &BlockPart<T>| unsafe {
+    let mut under_way = Borrowing { rank: world.0.rank, events: Vec::new() };
+    for part in parts {
         let size = (part.rows, part.columns);
-        rank.kept().start_read_rows(part.from, part.step, size, to.add(part.first), columns)
-    };
-    let events: Vec<_> = parts.iter().map(start).collect();
-    events.into_iter().for_each(|event| rank.wait(event));
-    ManuallyDrop::into_inner(values)
+        // SAFETY: as in `read`. All parts are inside the values, which stay borrowed until the last event is
+        // done: `under_way` sees to that.
+        let event = unsafe {
+            under_way.rank.kept().start_read_rows(part.from, part.step, size, to.add(part.first), columns)
+        };
+        if event != Event::DONE {
+            under_way.events.push(event);
+        }
+    }
+    under_way.wait();
 }
 
 /// Writes elements, in a phase in which they are put to, or of this rank's own part in one in which it has

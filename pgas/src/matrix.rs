@@ -278,11 +278,28 @@ impl<T: Plain> ReadingMatrix<'_, T> {
     /// There are fewer rows or columns.
     #[track_caller]
     pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<T> {
-        let (height, width) = (rows.len(), columns.len());
-        if height == 0 || width == 0 {
+        if rows.is_empty() || columns.is_empty() {
             return Vec::new();
         }
         // Panics if the last element does not exist, before memory is allocated; all others come before it.
+        self.shape.at(rows.end - 1, columns.end - 1);
+        let mut values = vec![T::zeroed(); rows.len() * columns.len()];
+        self.block_into(rows, columns, &mut values);
+        values
+    }
+
+    /// [`ReadingMatrix::block`] to memory of the caller: what is read again and again needs no new vector.
+    ///
+    /// # Panics
+    /// There are fewer rows or columns, or `values` has another number of elements.
+    #[track_caller]
+    pub fn block_into(&self, rows: Range<usize>, columns: Range<usize>, values: &mut [T]) {
+        let (height, width) = (rows.len(), columns.len());
+        let (room, elements) = (values.len(), height.saturating_mul(width));
+        assert!(room == elements, "a block of {height} x {width} elements to memory for {room}");
+        if elements == 0 {
+            return;
+        }
         self.shape.at(rows.end - 1, columns.end - 1);
         let left = |of: Divisor, i: usize| of.by() - of.divide(i).1;
         let step = self.shape.tile_columns.by();
@@ -302,7 +319,7 @@ impl<T: Plain> ReadingMatrix<'_, T> {
             }
             row += down;
         }
-        kept::read_block(array.world, &parts, (height, width))
+        kept::read_block(array.world, &parts, width, values);
     }
 
     /// These elements, by row and column, in this order. As [`Reading::gather`].

@@ -123,10 +123,11 @@ fn together(world: World) {
 fn block(world: World) {
     let count = if world.rank() == 0 { 2000 } else { 0 };
     let mut matrix = world.matrix::<u64>(512, 16, Tiling::Rows);
+    let mut values = vec![0; 256 * 8];
     batches(world, "block64", || {
         matrix.read(|matrix| {
             let start = Instant::now();
-            (0..count).for_each(|_| _ = black_box(matrix.block(256..512, 0..8)));
+            (0..count).for_each(|_| matrix.block_into(256..512, 0..8, black_box(&mut values)));
             ns_each(start, count)
         })
     });

@@ -231,7 +231,11 @@ pub fn matrices(world: World, random: &mut fastrand::Rng) {
                 let (r, c) = (random.usize(..=rows), random.usize(..=columns));
                 let (r, c) = (r..random.usize(r..=rows), c..random.usize(c..=columns));
                 let expect = r.clone().flat_map(|r| c.clone().map(move |c| value(r * columns + c)));
-                assert!(matrix.block(r.clone(), c.clone()).into_iter().eq(expect), "{tiling:?} {r:?} {c:?}");
+                let block = matrix.block(r.clone(), c.clone());
+                let mut into = vec![u64::MAX; block.len()];
+                matrix.block_into(r.clone(), c.clone(), &mut into);
+                assert!(into == block, "{tiling:?} {r:?} {c:?}");
+                assert!(block.into_iter().eq(expect), "{tiling:?} {r:?} {c:?}");
             }
         });
         let mine: Vec<(usize, usize)> = (0..rows * columns)
