@@ -51,7 +51,7 @@ pub type Setter = unsafe extern "C" fn(
     *const usize,
 );
 
-/// What an accessor is to do.
+/// The kinds of an accessor's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Read.
@@ -65,7 +65,7 @@ pub enum Task {
 /// An access, apart from where its elements are.
 #[derive(Debug, Clone)]
 pub struct AccessorCall<'a> {
-    /// What to do.
+    /// The work to do.
     pub task: Task,
     /// The accessor.
     pub hash: c_int,
@@ -87,7 +87,7 @@ pub struct AccessorCall<'a> {
     pub data: &'a [u8],
 }
 
-/// What an access comes to.
+/// The result of an access.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct AccessOutcome {
     /// Characters of an element.

@@ -56,7 +56,7 @@ struct Loop<'a> {
     from: Steps<'a>,
 }
 
-/// What `to` and `from` have in common: their elements correspond, or `from` is one element for all.
+/// The loops over both sections. Their elements correspond, or `from` is one element for all.
 ///
 /// # Errors
 /// Their shapes differ.

@@ -26,7 +26,7 @@ pub struct Coarray {
     pub offset: u64,
     /// Bytes that compiled code may use.
     pub bytes: u64,
-    /// What it is.
+    /// Its kind: static or allocated data, locks, events.
     pub kind: CoarrayKind,
     /// Elements of locks and events; else 0.
     pub count: u64,

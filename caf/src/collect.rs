@@ -1,9 +1,9 @@
 //! `co_broadcast`, `co_sum`, `co_min`, `co_max` and `co_reduce`.
 //!
-//! All images must call them with arguments of the same type and shape. What they call travels with the
-//! core's operation, as its size and a byte of its [signature](Subject::signature). Another one ends the job
-//! with a message, which says what that byte does ([`in_words`]). With `GASNET_CHECK=1` the images compare
-//! all before, and the message says all.
+//! All images must call them with arguments of the same type and shape. The core's operation carries the
+//! size of the argument and a byte of its [signature](Subject::signature). If these differ, the job ends
+//! with a message that has the meaning of the byte ([`in_words`]). With `GASNET_CHECK=1` the images compare
+//! all parameters before, and the message has all of them.
 
 use crate::descriptor::{Class, Element};
 use crate::image::Image;
@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a collective subroutine does.
+/// The collective subroutines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// `co_broadcast`, with the image that has the value.
@@ -31,7 +31,7 @@ pub enum Action {
     Reduce,
 }
 
-/// What a collective subroutine is called with.
+/// The parameters of a call of a collective subroutine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The subroutine.
@@ -71,7 +71,7 @@ pub fn in_words(first: &Called, second: &Called) -> String {
     )
 }
 
-/// What an image has called, as far as its messages say it.
+/// The call of an image in words, as far as its messages describe it.
 fn meaning(called: &Called) -> String {
     let (bytes, image) = (called.bytes, called.root.map(|root| root + 1));
     let with = |name: &str| image.map_or(String::new(), |image| format!(", {name} {image}"));

@@ -65,7 +65,7 @@ impl Heap {
     }
 }
 
-/// What `bytes` bytes take.
+/// The bytes of the heap that an object of `bytes` bytes takes.
 fn room(bytes: u64) -> Option<u64> {
     bytes.max(1).checked_next_multiple_of(ALIGN_BYTES)
 }

@@ -40,7 +40,7 @@ pub struct Location {
     pub mapped: *mut u8,
 }
 
-/// What a call registers.
+/// The kind of object that a call registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// A coarray, or locks or events, of so many bytes or elements.
@@ -474,7 +474,7 @@ impl Image {
         Ok(())
     }
 
-    /// Frees the memory of a component. What compiled code has allocated by itself is in no table.
+    /// Frees the memory of a component. Memory that compiled code has allocated itself is in no table.
     ///
     /// # Safety
     /// 1. `home` is the token of a component: it is none of a coarray (checked by the caller).

@@ -1,5 +1,5 @@
-//! What an image knows of its part and of others' in image control, and the words of this library at the
-//! start of each segment.
+//! State of image control: an image's own part, its knowledge of the others, and the words of this library
+//! at the start of each segment.
 //!
 //! ```text
 //! own words of an image
@@ -105,7 +105,7 @@ pub struct Asked {
     pub team: u32,
     /// The number of the operation.
     pub index: u32,
-    /// What it is.
+    /// The operation.
     pub what: What,
 }
 
@@ -143,11 +143,11 @@ pub struct Doing {
     pub team: AtomicU32,
     /// The number of the operation.
     pub index: AtomicU32,
-    /// What it is.
+    /// The operation, as words.
     pub what: [AtomicU64; 4],
 }
 
-/// What an image knows of its part and of others'.
+/// The part of an image in image control, and its knowledge of the other images.
 #[derive(Debug)]
 pub struct Peers {
     /// The operation that this image is in.
@@ -162,7 +162,7 @@ pub struct Peers {
     pub answers: AtomicU32,
     /// Operations in which this image, which has stopped, is asked to take part.
     pub asked: Mutex<Vec<Asked>>,
-    /// What an image has answered that was asked what it does, by its rank.
+    /// The answer of the image that was asked for its current operation, with its rank.
     pub heard: Mutex<Option<(u32, Option<Asked>)>>,
     /// How often this image has executed `sync images` with each other one, by rank.
     pub pairs: Box<[AtomicU64]>,

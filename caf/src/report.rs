@@ -1,4 +1,4 @@
-//! What a statement says when it fails: `stat=`, `errmsg=`, or error termination.
+//! The report of a statement that fails: `stat=`, `errmsg=`, or error termination.
 
 use crate::image::Image;
 use crate::stat::Failure;

@@ -99,8 +99,8 @@ impl Wide {
     }
 }
 
-/// What values of 16 bytes show of their kind: for and against real(10), and for and against real(16). A
-/// descriptor says of both kinds that they are reals of 16 bytes.
+/// Evidence for the kind of values of 16 bytes: for and against real(10), and for and against real(16). A
+/// descriptor describes both kinds as reals of 16 bytes.
 ///
 /// A real(10) that is not 0 and not tiny has bit 63 set. Its upper six bytes have no meaning, and mostly are
 /// zeros; a real(16) with such bytes would be 0 or tiny.

@@ -72,7 +72,7 @@ impl ClanInputs {
     };
 }
 
-/// What each step takes.
+/// The time of each step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClanCosts {
     /// An octet on a link, on a host's bus, and of one that the processor stores.
@@ -115,7 +115,7 @@ pub const WORD: usize = 4;
 pub const ENTRY: usize = 12;
 
 impl ClanCosts {
-    /// What follows from inputs.
+    /// Derives the times from the inputs.
     ///
     /// ```text
     /// raw / 2             = store(4) + card + link(4) + switch

@@ -12,7 +12,7 @@ use slab::Slab;
 
 /// The hardware of a simulation.
 pub trait Device: Send + 'static {
-    /// What can happen in it.
+    /// The device's events.
     type Event: Send + 'static;
 
     /// An event that it has asked for.

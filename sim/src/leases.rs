@@ -58,7 +58,7 @@ struct LeaseState {
     own: HashMap<u64, Lease>,
     /// Leases of peers' pages.
     far: HashMap<(u32, u64), Lease>,
-    /// What peers asked for, by the peers' ids.
+    /// The runs of peers' questions, by the peers' ids.
     asked: HashMap<(u32, u64), Vec<Run>>,
     jobs: Slab<PinJob>,
     line: VecDeque<Command>,
@@ -134,7 +134,7 @@ pub(crate) struct Leases {
     keeps: Keeps,
 }
 
-/// What keeps leased pages in their frames.
+/// The mechanism that keeps leased pages in their frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keeps {
     /// The leases alone; the NIC asks for the pages.

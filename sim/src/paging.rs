@@ -501,7 +501,7 @@ impl Netvm {
         }
     }
 
-    /// What was [noted](Self::note_stages) since, in order; nothing more is noted.
+    /// The stages that were [noted](Self::note_stages) since, in order. Noting ends.
     pub fn stages(&self, rank: u32) -> Vec<(Stage, Time)> {
         let mut w = self.shared.world();
         w.cards[rank as usize].as_mut().and_then(|card| card.stages.take()).unwrap_or_default()

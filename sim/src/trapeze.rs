@@ -14,7 +14,7 @@
 //! chunk has 1 KiB and a sixteenth of the payload; a payload of up to 1 KiB is one chunk.
 //!
 //! **Inputs** ([`TrapezeInputs`]) are rows of Table 1 without payload, differences between its rows, the
-//! copy, bus and link. What a step takes follows from them ([`TrapezeCosts::new`]).
+//! copy, bus and link. The times of steps follow from them ([`TrapezeCosts::new`]).
 
 mod file;
 
@@ -71,7 +71,7 @@ impl TrapezeInputs {
     };
 }
 
-/// What each step takes.
+/// The time of each step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrapezeCosts {
     /// The client: making a call, and taking its reply.
@@ -111,7 +111,7 @@ pub struct TrapezeCosts {
 }
 
 impl TrapezeCosts {
-    /// What follows from inputs.
+    /// Derives the times from the inputs.
     ///
     /// ```text
     /// hop        = send + wire + receive + serve
@@ -154,7 +154,7 @@ impl TrapezeCosts {
 /// Payloads up to this size are one chunk.
 const SMALLEST_CHUNK_BYTES: usize = 1024;
 
-/// What happens when a reply has come.
+/// The way the caller learns of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// A thread that sleeps is woken.
@@ -307,7 +307,7 @@ impl Trapeze {
         }
     }
 
-    /// What the client's processor does with a reply.
+    /// The work of the client's processor for a reply.
     fn finish(&mut self, clock: &mut Clock<'_, TrapezeEvent>, m: Message) {
         let (c, call) = (self.costs, self.call);
         let mut work = c.finish;

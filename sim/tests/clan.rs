@@ -58,7 +58,7 @@ fn clan_19_however_packets_are_cut_memory_is_the_same() {
             stats.heads <= 2 * bursts.len() as u64 && stats.blocks > stats.heads,
             "seed {seed}: {stats:?}"
         );
-        // What was cut becomes one again.
+        // The pieces can be merged into the original bursts.
         let mut merged: Vec<Burst> = Vec::new();
         for piece in pieces {
             match merged.last_mut().map(|last| last.merge(piece.clone())) {
@@ -132,7 +132,7 @@ fn clan_19_cut_through_saves_a_packet_time_a_hop() {
     }
 }
 
-/// What the target sees first: the word behind a long request, written by the engine or stored.
+/// The data that the target sees first: the word behind a long request, written by the engine or stored.
 fn first_to_arrive(stored: bool) -> Vec<u64> {
     let report = Bare::new(1, 1).run(cards(2, 1, BLOCKS), |m: &Machine<'_, ClanCards>| {
         let busy = m.device(|cards, clock| {

@@ -10,7 +10,7 @@ use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What compiled code hands over of elements on an image of the current team, or of a team.
+/// The parameters of compiled code for elements on an image of the current team, or of another team.
 #[derive(Clone, Copy)]
 struct There {
     token: *mut u8,

@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::stat::Failure;
 use std::ffi::{c_char, c_int};
 
-/// What an argument is: `length` is that of a character, or 0.
+/// The description of an argument: `length` is that of a character, or 0.
 fn subject(action: Action, argument: Descriptor, result: c_int, length: c_int) -> Subject {
     let class = Class::of(argument.class());
     let bytes = argument.elem_len();
@@ -22,8 +22,8 @@ fn subject(action: Action, argument: Descriptor, result: c_int, length: c_int) -
     Subject { action, element: Element { class, kind, bytes }, extents, result }
 }
 
-/// Has `f` work on the elements of an argument, one after the other. What it returns says whether they
-/// change.
+/// Calls `f` with the elements of an argument, one after the other. The result of `f` tells whether it has
+/// changed them.
 ///
 /// # Safety
 /// 1. The descriptor is that of a variable that may be read and written (owed by the caller).

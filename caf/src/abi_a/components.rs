@@ -54,8 +54,8 @@ pub unsafe extern "C" fn _gfortran_caf_get_by_ref(
     unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
 }
 
-/// Writes `source` to what `references` lead to on an image. What is allocated there stays as it is: it has
-/// to have the same shape.
+/// Writes `source` to the object that `references` lead to on an image. An allocated object is not
+/// allocated anew: it has to have the same shape.
 ///
 /// # One-sided
 /// # Safety

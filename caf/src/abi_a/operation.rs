@@ -37,7 +37,7 @@ struct Call {
     returned: Returned,
 }
 
-/// What registers are before a call, then after it.
+/// The contents of registers before a call, then after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 struct Returned {
@@ -51,7 +51,7 @@ struct Returned {
 }
 
 impl Returned {
-    /// What registers are before a call.
+    /// The contents of registers before a call.
     fn sentinels(i: usize) -> Returned {
         let [a, b, c, d] = SENTINELS[i];
         Returned { general: [a, b], floating: [[c, d], [d, c]], ..Returned::default() }
@@ -200,7 +200,8 @@ fn choose(bytes: usize, trials: &[Trial]) -> Option<Reading> {
     left.first().copied().filter(|_| agree(&left))
 }
 
-/// What a word looks like: a small integer, or a usual floating-point number of 64 bits.
+/// Guesses the type of a word: `false` for a small integer, `true` for a usual floating-point number of 64
+/// bits; `None` if unclear.
 fn look(word: u64) -> Option<bool> {
     let exponent = word >> 52 & 0x7ff;
     match word {
@@ -221,7 +222,7 @@ struct Function {
     length: usize,
 }
 
-/// What `co_reduce` was called with, as a function that combines vectors of elements.
+/// The function passed to `co_reduce`, as one that combines vectors of elements.
 ///
 /// # Errors
 /// It cannot be called here.

@@ -6,7 +6,7 @@ use crate::descriptor::Descriptor;
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
 
-/// What a statement without `stat=` comes to.
+/// Ends a statement without `stat=`: a failure is error termination.
 fn finish<T>(result: Result<T, Failure>) -> T {
     result.unwrap_or_else(|failure| image().fail(&failure))
 }

@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         Some(bytes)
     }
 
-    /// What is left.
+    /// The rest of the bytes.
     pub fn rest(self) -> &'a [u8] {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What makes life harder for ranks than the costs of the machine do.
+//! Faults: delays, stalls and losses beyond the costs of the machine.
 
 use gasnet_sim::{CostModel, Hardships, Network, Time};
 

@@ -1,4 +1,4 @@
-//! What the environment says about seeds counts for simulations in tests.
+//! The environment's variables for seeds apply to simulations in tests.
 
 use std::process::Command;
 

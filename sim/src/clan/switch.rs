@@ -59,7 +59,7 @@ pub(super) struct Line {
     follows: Option<(u32, u64)>,
 }
 
-/// What a line does with a block.
+/// A block on a line.
 pub(super) struct Sent {
     pub(super) block: Block,
     /// When the line is free again.
