@@ -50,7 +50,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What a program or an object file was compiled for.
+/// The environment that a program or an object file was compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompiledFor {
     /// Whether pointers-to-shared have 16 bytes.
@@ -97,7 +97,7 @@ struct Declared {
     initialised: bool,
 }
 
-/// What a running program remembers of its variables.
+/// The variables of a running program.
 pub struct Libraries {
     kind: CompiledFor,
     state: Mutex<LibraryState>,
@@ -119,7 +119,7 @@ struct Variable {
 }
 
 impl Libraries {
-    /// What the program was compiled for.
+    /// The environment that the program was compiled for.
     pub fn kind(&self) -> CompiledFor {
         self.kind
     }
@@ -127,7 +127,7 @@ impl Libraries {
 
 /// The variables of a program, and of the objects that came before its start.
 pub struct AtStart {
-    /// What the program was compiled for.
+    /// The environment that the program was compiled for.
     pub kind: CompiledFor,
     libraries: Vec<Described>,
     variables: Vec<(Arc<str>, Declared)>,
@@ -224,7 +224,7 @@ impl AtStart {
         })
     }
 
-    /// What the running program has to remember.
+    /// The variables, for the running program.
     pub fn remembered(&self) -> Libraries {
         let mut variables = HashMap::new();
         let offsets: HashMap<usize, u64> = self.placement.offsets.iter().copied().collect();

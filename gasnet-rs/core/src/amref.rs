@@ -28,7 +28,7 @@ pub(crate) const VALUE: u8 = 7;
 /// The last of them.
 pub(crate) const LAST: u8 = VALUE;
 
-/// What a request is for, in words.
+/// The purpose of a request, in words.
 fn name(handler: u8) -> &'static str {
     match handler {
         PUT => "a put",
@@ -92,7 +92,7 @@ impl Rank {
         while done < all.len {
             let part = (all.len - done).min(step * MAX_PIECES as usize);
             let pieces = part.div_ceil(step) as u32;
-            // What brings no data has no bytes to be counted.
+            // An answer without data has no bytes to be counted.
             let (part_len, step_len) = if plan.answer == Answer::Data { (part, step) } else { (0, 0) };
             let at = plan.at.wrapping_add(done);
             let plan = Plan { at, len: part_len, step: step_len, pieces, ..plan };

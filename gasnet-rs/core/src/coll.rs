@@ -62,7 +62,7 @@ pub use reduction::{Combine, ElementType, Reduction};
 pub use typed::PendingCollective;
 pub use typed::Word;
 
-/// What a wait for one is called.
+/// The name of a wait for a collective operation.
 pub(crate) const COLLECTIVE_WAIT: &str = "a collective operation";
 
 /// When an operation may begin to access data, and when it must have finished with it.

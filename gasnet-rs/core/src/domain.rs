@@ -113,7 +113,7 @@ impl Domain {
         self.word
     }
 
-    /// What is done to them.
+    /// The functions that the domain allows.
     pub fn functions(&self) -> Functions {
         self.functions
     }

@@ -72,8 +72,8 @@ struct InFlight {
     op: AtomicU32,
     /// [`NONE`] if it is not under way.
     peer: AtomicU32,
-    /// What becomes of the source of a put: [`SOURCE_UNCOUNTED`], [`SOURCE_COUNTED`], or the number of a
-    /// bounce buffer.
+    /// The state of a put's source: [`SOURCE_UNCOUNTED`], [`SOURCE_COUNTED`], or the number of a bounce
+    /// buffer.
     source: AtomicU32,
     /// Of an atomic operation: bytes of the word, and where its old value goes, if it is wanted.
     width: AtomicU32,

@@ -13,8 +13,8 @@ use gasnet_sys::process::Pid;
 use gasnet_wire::prim::fence;
 use gasnet_wire::transfer::FarAccess;
 
-/// What peers read to find out whether they may, and whether it is this process that they reach: a process id
-/// means another process in another namespace.
+/// A word that peers read to find out whether they may access this process, and whether it is this process
+/// that they reach: a process id means another process in another namespace.
 static PROBE: AtomicU64 = AtomicU64::new(0);
 
 /// The processes that this one may copy from and to, by rank.
@@ -22,7 +22,8 @@ static PROBE: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Processes(Box<[Option<Pid>]>);
 
 impl Processes {
-    /// What peers need to try this process: its number, where they find [`PROBE`], and its value.
+    /// The data with which peers try to reach this process: its number, the address of [`PROBE`], and its
+    /// value.
     pub(crate) fn own_probe() -> [u64; 3] {
         gasnet_sys::process::allow_access();
         let value = gasnet_sys::random();

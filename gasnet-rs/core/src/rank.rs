@@ -51,7 +51,7 @@ pub struct Rank {
     own: AtomicPtr<Rank>,
 }
 
-/// What of this rank's segment is allocated.
+/// The allocations in this rank's segment.
 #[derive(Debug)]
 struct Heap {
     /// Bytes from the start that are allocated, and the end of the part that may be.

@@ -38,10 +38,10 @@ use gasnet_wire::prim::{Ordering, fence};
 use gasnet_wire::segment::{GlobalPtr, Place, Shared};
 use gasnet_wire::transfer::FarAccess;
 
-/// What a wait for the event of an operation is called.
+/// The name of a wait for the event of an operation.
 pub(crate) const EVENT_WAIT: &str = "an operation to complete";
 
-/// What came of an operation that is not immediate, and so is never refused.
+/// The result of an operation that is not immediate, and so is never refused.
 pub(crate) fn granted<T>(started: Result<T, Refused>) -> T {
     started.unwrap_or_else(|Refused| unreachable!("only what is immediate is refused"))
 }

@@ -654,7 +654,7 @@ impl Team {
     }
     operation_v! {
         /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks
-        /// `from` of `dst`. What i sends to j is as long as what j takes from i.
+        /// `from` of `dst`. The block that i sends to j is as long as the block that j takes from i.
         exchange_v_raw exchange_v_raw_nb exchange_v_raw_around exchange_v_of exchange_v_of_around (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());

@@ -30,7 +30,7 @@ type Parcel = (u32, Channel, Vec<u8>);
 struct Wire {
     sent: Mutex<VecDeque<Parcel>>,
     arriving: Mutex<VecDeque<Parcel>>,
-    /// What the rank said when it ended the job.
+    /// The rank's message when it ended the job.
     ended: Mutex<Option<String>>,
     calls: AtomicU32,
 }
@@ -142,7 +142,7 @@ impl Play {
         Play { wire, rank }
     }
 
-    /// What the rank has sent last.
+    /// The last message that the rank has sent.
     fn sent(&self) -> Message {
         let (to, channel, bytes) = self.wire.sent.lock().unwrap().pop_back().expect("a frame");
         assert_eq!(channel, Channel::Request);
@@ -233,7 +233,7 @@ impl Message {
 /// Started operations with rank 1 whose answer is awaited, each with that answer.
 struct Awaited {
     answer: Message,
-    /// What of the program the operation would change.
+    /// The bytes of the program that the operation would change.
     target: Box<[u8]>,
     event: gasnet::Event,
 }

@@ -165,7 +165,7 @@ fn storm(rank: &Rank, _: &[&[u32]]) {
             }
             let mut memory = memory.into_vec();
             memory.fill(0xee);
-            // What is under way arrives.
+            // Operations in flight arrive.
             rank.barrier();
             assert!(memory.iter().all(|b| *b == 0xee), "round {round}: written after it was revoked");
             assert_eq!(rank.region(&key).write(0, &[1u8]), Err(RegionError::Revoked));
@@ -393,7 +393,7 @@ fn bound(rank: &Rank, _: &[&[u32]]) {
     rank.barrier();
     assert_eq!(rank.read(GlobalPtr::<u64>::new(RankId(0), 400_000 + word)), 10 * u64::from(rank.size()));
     rank.barrier();
-    // What is under way has ended.
+    // Operations in flight have ended.
     drop(memory);
 }
 

@@ -1,9 +1,9 @@
-//! What is built on the [`Wire`], as far as the wire calls it.
+//! The interface by which the [`Wire`] calls the layer above it.
 //!
-//! The wire moves messages, and waits. It knows neither what the messages are for nor what a program waits
-//! for. What is above it says so when it starts: which functions serve which messages
-//! ([`Served`](crate::am::Served)), and, by this trait, what else has to be done in polls and long waits.
-//! Words of the wire tell whether there is anything to do, so that polls usually call nothing.
+//! The wire moves messages, and waits. It knows neither the purpose of the messages nor that of a program's
+//! waits. The layer above tells it at the start which functions serve which messages
+//! ([`Served`](crate::am::Served)), and implements this trait for the other work in polls and long waits.
+//! Words of the wire say whether there is anything to do, so that polls usually call nothing.
 
 use crate::am::frame::Outgoing;
 use crate::conduit::Channel;
@@ -47,7 +47,7 @@ pub trait Above: Send + Sync {
 }
 
 impl Wire {
-    /// What is built on this wire; nothing while the rank starts.
+    /// The layer above; `None` while the rank starts.
     #[inline]
     pub fn above(&self) -> Option<&'static dyn Above> {
         self.above.get().copied()

@@ -64,7 +64,7 @@ pub const POLL_BUDGET: usize = 64;
 
 /// Longest wait for room of a rank that has room in which messages were forgotten.
 const MAX_WAIT_BESIDE_FORGOTTEN: Duration = Duration::from_secs(2);
-/// What messages about ranges call a long message.
+/// The name of a long message in errors about ranges.
 const LONG_MESSAGE: &str = "long message";
 
 /// A frame without payload, in the making.

@@ -142,8 +142,8 @@ impl BarrierCalls<'_> {
         outcome
     }
 
-    /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on
-    /// return.
+    /// Waits until all ranks have entered the phase. Data that they wrote before their notify are visible
+    /// on return.
     ///
     /// # Panics
     /// Ends the job without a notify before it.

@@ -1,4 +1,4 @@
-//! What a rank is told when it starts: who it is, and the descriptors it shares with the rest of the job.
+//! The start of a rank: its number, and the descriptors that it shares with the rest of the job.
 //!
 //! A launcher fills in a [`Boot`]; the core turns it into a running rank. This module also holds the few
 //! packets that a rank sends to the launcher's *monitor* (the process that watches over all ranks of a host).

@@ -79,7 +79,7 @@ pub struct SegmentDesc {
 /// its arguments. One whose network moves less cuts frames up and puts them together itself.
 pub const MIN_FRAME: usize = crate::am::MAX_MEDIUM + crate::am::frame::payload_at(crate::am::MAX_ARGUMENTS);
 
-/// What fits in a frame to one peer.
+/// The limits of a frame to one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -135,8 +135,8 @@ pub unsafe trait Conduit: Send + Sync {
     /// Its name, as in `GASNET_CONDUIT`.
     fn name(&self) -> &'static str;
 
-    /// What fits in a frame to `to` that carries `nargs` active-message arguments: at least [`MIN_FRAME`],
-    /// constant over the job.
+    /// The limits of a frame to `to` that carries `nargs` active-message arguments. Frames have at least
+    /// [`MIN_FRAME`] bytes; the limits are constant over the job.
     fn limits(&self, to: RankId, nargs: usize) -> Limits {
         let _ = (to, nargs);
         Limits::new(MIN_FRAME)
@@ -227,8 +227,8 @@ pub unsafe trait Conduit: Send + Sync {
         Ok(())
     }
 
-    /// The rank says how it will use `len` bytes at `offset` of its own segment, which are inside of it. What
-    /// a conduit without paged memory does with this is nothing.
+    /// Tells the conduit how the rank will use `len` bytes at `offset` of its own segment, which are inside
+    /// of it. Conduits without paged memory do nothing.
     fn advise(&self, offset: u64, len: u64, advice: Advice) {
         let _ = (offset, len, advice);
     }
@@ -283,7 +283,7 @@ pub unsafe trait Conduit: Send + Sync {
         None
     }
 
-    /// What the conduit has counted so far, by name.
+    /// The conduit's counters, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -312,8 +312,8 @@ pub enum Completion {
 /// with [`Completion::Local`] and once with [`Completion::Remote`], or once with [`Completion::Both`]; for a
 /// get with `Remote`.
 ///
-/// Starting an operation waits for nothing: where there is no room it would block, and says so. What the
-/// starter did before comes before `complete`, on whatever thread that is called.
+/// Starting an operation does not wait: where there is no room the result says so. All that the starter did
+/// before is visible to `complete`, on whatever thread that is called.
 ///
 /// An operation may not need the target's processor, but that it does is no error: the core documents who
 /// must act.
@@ -380,7 +380,7 @@ pub unsafe trait Rma: Send + Sync {
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize;
 }
 
-/// What a conduit gets to open itself with.
+/// The parameters with which a conduit opens itself.
 #[derive(Clone, Copy)]
 pub struct OpenContext<'a> {
     /// This rank and the job's size.

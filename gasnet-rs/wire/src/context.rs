@@ -1,4 +1,5 @@
-//! What the calling thread is running: the program, or a function of the program that the runtime has called.
+//! The code that the calling thread runs: the program, or a function of the program that the runtime has
+//! called.
 //!
 //! One rule, kept in one place ([`Wire::check_context`](crate::Wire::check_context)): a handler and a
 //! function of a reduction may not wait, and may not enter a barrier or a collective operation. The runtime
@@ -17,7 +18,7 @@ use core::cell::{Cell, OnceCell};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 
-/// What a thread is running.
+/// The kind of code that a thread runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Inside {
     /// The program itself.
@@ -31,7 +32,7 @@ pub enum Inside {
     Prepared,
 }
 
-/// What a thread keeps for the rank whose code it runs; at first nothing.
+/// The data that a thread keeps for the rank whose code it runs; at first none.
 #[derive(Clone, Copy, Default)]
 pub struct Context {
     inside: Inside,

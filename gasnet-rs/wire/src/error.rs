@@ -3,7 +3,7 @@
 use crate::RankId;
 use thiserror::Error as ThisError;
 
-/// What went wrong, grouped by the largest thing it breaks.
+/// An error, grouped by the largest thing that it makes unusable.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {

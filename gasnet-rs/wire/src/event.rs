@@ -134,7 +134,7 @@ impl core::ops::BitOr for Categories {
     }
 }
 
-/// What an implicit operation counts as.
+/// The kind that an implicit operation counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Implicit {
     /// Puts and memsets.
@@ -180,11 +180,11 @@ struct Table {
     all: Slots<Op>,
     /// Ops of threads that ended with something outstanding.
     left_behind: Mutex<Vec<u32>>,
-    /// What threads use that are about to end and have lost what was their own.
+    /// The ops that threads use while they end, after they have lost their own.
     ending: Mutex<Option<Own>>,
 }
 
-/// What a thread has of a rank: ops of its implicit operations, and that of the region that is open.
+/// A thread's ops at a rank: one for its implicit operations, and one for the access region that is open.
 #[derive(Debug, Clone, Copy)]
 struct Own {
     puts: u32,
@@ -210,7 +210,7 @@ impl Drop for Kept {
 }
 
 thread_local! {
-    /// What this thread has of every rank whose operations it has started, by address of the rank's table.
+    /// This thread's ops at every rank whose operations it has started, by address of the rank's table.
     static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -358,7 +358,7 @@ impl Ops {
         (peer != u32::MAX).then_some(crate::RankId(peer))
     }
 
-    /// What is outstanding of a live event's op; `None` for an event that is not live.
+    /// The outstanding part of a live event's op; `None` for an event that is not live.
     #[inline]
     fn look(&self, event: Event) -> Option<u64> {
         let op = self.table.all.get(event.index())?;

@@ -197,8 +197,8 @@ fn say_once(header: &HostHeader, subject: &str, line: &str) {
     header.said.store(mark, Relaxed);
 }
 
-/// Ends the whole job because it cannot start: as [`Wire::fatal`] before there is a rank. What the program
-/// has printed so far comes out.
+/// Ends the whole job because it cannot start: as [`Wire::fatal`] before there is a rank. The program's
+/// output so far is printed.
 pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     let text = why.to_string();
     // SAFETY: a null pointer means all of C's output streams.

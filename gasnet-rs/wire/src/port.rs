@@ -190,8 +190,8 @@ pub trait NicPort: Send + Sync {
     /// Events that are the core's: at least [`EVENTS`], the same numbers at all ranks.
     fn events(&self) -> Range<u32>;
 
-    /// How often an event of this rank has been raised, modulo 2^32. What came before is visible. From the
-    /// first call on, a sleeping wait is woken when it is raised.
+    /// How often an event of this rank has been raised, modulo 2^32. Writes before the last raise are
+    /// visible. From the first call on, a sleeping wait is woken when the event is raised.
     fn count(&self, event: u32) -> u32;
 
     /// Gives the NIC a command. `false`: there is no room now; poll, and try again.

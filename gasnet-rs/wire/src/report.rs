@@ -32,7 +32,7 @@ static TOLD: AtomicU32 = AtomicU32::new(0);
 pub struct Awaited {
     /// The rank that it comes from.
     pub peer: RankId,
-    /// What it is.
+    /// The purpose of the wait.
     pub what: String,
     /// How long it has been so.
     pub seconds: u64,
@@ -40,7 +40,7 @@ pub struct Awaited {
     pub place: String,
 }
 
-/// What a rank adds to its answers.
+/// A rank's additions to its answers.
 #[derive(Default)]
 pub(crate) struct Beside {
     awaited: OnceLock<Box<dyn Fn() -> Vec<Awaited> + Send + Sync>>,
@@ -103,14 +103,14 @@ pub fn place_in_program() -> Option<String> {
     place(&std::backtrace::Backtrace::force_capture().to_string())
 }
 
-/// What the program adds to reports of what ranks wait for. It comes from `Rank::reports`.
+/// The program's additions to reports of waits. They come from `Rank::reports`.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportCalls<'a> {
     pub(crate) wire: &'a Wire,
 }
 
 impl Wire {
-    /// What the program adds to reports of what ranks wait for.
+    /// The program's additions to reports of waits.
     #[inline]
     pub fn reports(&self) -> ReportCalls<'_> {
         ReportCalls { wire: self }

@@ -27,7 +27,7 @@ use std::sync::{Mutex, OnceLock};
 /// A rank as far as messages, waits and meetings go. The layer above owns it, and gives no reference to it to
 /// programs ([`Wire::start`]).
 pub struct Wire {
-    /// What is built on the wire, once the rank has its address.
+    /// The layer above the wire, once the rank has its address.
     pub above: OnceLock<&'static dyn Above>,
     /// Whether operations that the conduit carries out may complete.
     pub has_completions: AtomicBool,
@@ -41,7 +41,7 @@ pub struct Wire {
     pub(crate) id: RankId,
     pub(crate) size: u32,
     pub(crate) config: Config,
-    /// What the launcher told this rank.
+    /// The launcher's data for this rank.
     pub boot: Boot,
     pub(crate) pid: u32,
     /// How waits of this rank spin and sleep.

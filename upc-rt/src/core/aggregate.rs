@@ -175,7 +175,7 @@ impl Aggregate {
     }
 }
 
-/// What has come from one thread.
+/// Batches from one thread.
 #[derive(Default)]
 struct Source {
     /// Batches applied, the number of the next one.
@@ -204,7 +204,7 @@ impl Source {
     }
 }
 
-/// What has come from all threads.
+/// Batches from all threads.
 #[derive(Default)]
 pub(super) struct Sources(Mutex<HashMap<RankId, Source>>);
 

@@ -373,7 +373,7 @@ impl Op {
         SlotName { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
     }
 
-    /// What this member takes part in at a table: the kind of operation, its number, and the step.
+    /// The operation of this member at a table: its kind, its number, and the step.
     pub(crate) fn part(&self) -> u64 {
         // Steps follow each other, so there is no read-modify-write, which would cost as much as the rest.
         let step = self.steps.load(Relaxed);

@@ -1,4 +1,4 @@
-//! What a rank has done lately in a team, as words that can be compared with those of other members; see
+//! Recent operations of a rank in a team, as words that can be compared with those of other members; see
 //! [`agree`](super::agree).
 
 use super::reduction::ElementType;
@@ -189,7 +189,7 @@ struct Asked {
     compared: u32,
 }
 
-/// What this rank has done recently in a team, and what other members report that they do.
+/// Recent operations of this rank in a team, and the reports of other members about theirs.
 #[derive(Debug)]
 pub(crate) struct Record {
     team: u32,
@@ -380,8 +380,8 @@ fn early_rank(entry: u64) -> RankId {
 mod tests {
     use super::*;
 
-    /// What was said of an operation is not compared with the one that has the same place and round 8192
-    /// operations later.
+    /// Reports about an operation are not compared with the operation that has the same place and round
+    /// 8192 operations later.
     #[test]
     fn what_was_said_early_is_forgotten() {
         let (record, barrier) =

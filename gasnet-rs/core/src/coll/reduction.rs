@@ -86,7 +86,7 @@ pub struct Reduction {
     pub element: usize,
     /// The type of the elements, on which all members have to agree.
     pub element_type: ElementType,
-    /// What `combine` does, if it is one of the functions that NICs know.
+    /// The function of `combine`, if it is one that NICs know.
     pub known: Option<Operation>,
 }
 

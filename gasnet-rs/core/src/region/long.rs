@@ -30,7 +30,7 @@ const MAX_PAYLOAD_BYTES: u64 = 0x7fff_ffff;
 /// In place of a slot: the receiver's own segment.
 const SEGMENT: u32 = u32::MAX;
 
-/// What goes before the payload of every part.
+/// The head before the payload of every part.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PartHead {

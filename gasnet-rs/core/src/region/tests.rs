@@ -73,7 +73,7 @@ fn of_many_threads_one_makes_the_one_access() {
     let all = regions();
     for _ in 0..if cfg!(miri) { 5 } else { 500 } {
         let key = open(&all, 0, 10, Modes::WRITE | Modes::ONCE);
-        // What does not match takes nothing.
+        // A key that does not match takes nothing.
         assert_eq!(access(&all, &key, Modes::READ, 0, 1), Err(RegionError::Access));
         assert_eq!(access(&all, &key, Modes::WRITE, 10, 1), Err(RegionError::Range));
         let made: Vec<_> = std::thread::scope(|s| {
@@ -136,7 +136,7 @@ fn every_refusal_has_a_code() {
     assert_eq!([0, 9, u32::MAX].map(RegionError::from_code), [None; 3]);
 }
 
-/// What a NIC asks for is checked as a message is.
+/// A NIC's request is checked as a message is.
 #[test]
 fn reg_07_a_nic_reaches_what_it_may() {
     use gasnet_wire::conduit::regions::{RegionPlace, ServedRegions};

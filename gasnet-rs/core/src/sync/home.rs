@@ -28,7 +28,7 @@ impl<'r> Home<'r> {
         Home { rank, at }
     }
 
-    /// What the line holds at first: an empty queue, and a value.
+    /// The first contents of the line: an empty queue, and a value.
     pub(super) fn first(rank: &Rank, value: u64) -> [u64; 8] {
         let mut words = [0; 8];
         match rank.wire.nic_port() {

@@ -6,8 +6,8 @@ use super::near::NearLine;
 use super::{Cells, EMPTY, HOME, OBJECT};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
-/// The words of a lock: the last in line at its home, and cells. What is done here is done by a process that
-/// has a cell to itself until it has left the line.
+/// The words of a lock: the last in line at its home, and cells. A process that calls these functions has a
+/// cell to itself until it has left the line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct McsLine<'r> {
     rank: &'r Rank,

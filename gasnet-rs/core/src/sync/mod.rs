@@ -9,7 +9,7 @@
 //! *cell* of it in its own segment, and waits by looking at that only. A rank's object is for one thread at a
 //! time (`&mut`); share it under a mutex.
 //!
-//! What a rank did before it releases, signals, sends or notifies is visible to whoever that lets go on.
+//! Memory accesses before a release, signal, send or notify are visible to the rank that it lets continue.
 //!
 //! ```no_run
 //! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
@@ -44,7 +44,7 @@ pub use queue::{Monitor, Semaphore, WaitQueue};
 /// No process.
 const EMPTY: u64 = 0;
 
-/// Bytes of an object at every rank, and where the home word is. What others write lies before it, with a
-/// line of memory between: processors fetch lines in pairs.
+/// Bytes of an object at every rank, and the place of the home word. Words that other ranks write lie
+/// before it, with a line of memory between: processors fetch lines in pairs.
 const OBJECT: u64 = 256;
 const HOME: u64 = 128;

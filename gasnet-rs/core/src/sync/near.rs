@@ -118,7 +118,7 @@ mod tests {
             turn == 0 || self.cells[(turn >> COUNT_BITS) as usize - 1] == turn
         }
 
-        /// What may come next of a process: each step touches one word of memory.
+        /// The possible next states of a process: each step touches one word of memory.
         fn steps(&self, i: usize) -> Vec<State> {
             let (at, turn, left) = self.processes[i];
             let mut s = self.clone();

@@ -5,8 +5,8 @@ use super::line::{RANKS, Signal, VALUE};
 use super::{Cells, EMPTY, HOME, McsLock, OBJECT};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
-/// The parts that queues and semaphores share: the home word and the cells. What is done here is done by a
-/// process that has a cell to itself until it is woken.
+/// The parts that queues and semaphores share: the home word and the cells. A process that calls these
+/// functions has a cell to itself until it is woken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiters<'r> {
     pub(super) rank: &'r Rank,

@@ -279,7 +279,7 @@ impl Token<'_> {
 }
 
 impl Prepared<'_> {
-    /// Where the payload is made, aligned for any type. What is there at first has no meaning.
+    /// The buffer for the payload, aligned for any type. Its first contents have no meaning.
     pub fn payload(&mut self) -> &mut [u8] {
         // SAFETY: the room has so many bytes, initialised, that are ours until it is given up; `self` is
         // borrowed as long.

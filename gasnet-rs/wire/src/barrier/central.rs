@@ -9,7 +9,7 @@ pub const ANONYMOUS: u32 = 1;
 /// Flag of notify: make every rank's phase end in a mismatch.
 pub const MISMATCH: u32 = 2;
 
-/// What the ranks of a phase agreed on.
+/// The result of the ranks' names in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consensus {
     /// Nobody gave a name.
@@ -21,7 +21,7 @@ pub enum Consensus {
 }
 
 impl Consensus {
-    /// What one notification says.
+    /// The result of one notification alone.
     pub fn of(id: i32, flags: u32) -> Consensus {
         if flags & MISMATCH != 0 {
             Consensus::Mismatch
@@ -64,7 +64,7 @@ impl Consensus {
         }
     }
 
-    /// What the larger of all [`bounds`](Self::bounds) say.
+    /// The result for the larger of all [`bounds`](Self::bounds).
     pub fn within(bounds: [u64; 2]) -> Consensus {
         match bounds {
             [0, _] => Consensus::Anonymous,
