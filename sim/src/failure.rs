@@ -97,9 +97,7 @@ impl fmt::Display for Failure {
                 write!(f, "deadlock: {} ranks wait and nothing is under way", all.len())?;
                 for w in all.iter().take(16) {
                     write!(f, "\n  rank {} waits for {} since {}", w.rank, w.why, w.since)?;
-                    if !w.place.is_empty() {
-                        write!(f, " at {}", w.place)?;
-                    }
+                    f.write_str(&at(&w.place))?;
                     write!(f, " ({} operations open, {} messages unread)", w.ops, w.unread)?;
                 }
                 if all.len() > 16 {
@@ -110,15 +108,20 @@ impl fmt::Display for Failure {
             What::Panic { rank, text } => write!(f, "rank {rank} panicked: {text}"),
             What::Ended { rank, code, text } => write!(f, "rank {rank} ended the job with {code}: {text}"),
             What::Crash { rank, signal, text, place } => {
-                write!(f, "rank {rank} crashed: {text} (signal {signal}) at {place}")
+                write!(f, "rank {rank} crashed: {text} (signal {signal}){}", at(place))
             }
             What::Endless { rank, place } => {
-                write!(f, "rank {rank} does not call the runtime any more, at {place}")
+                write!(f, "rank {rank} does not call the runtime any more{}", at(place))
             }
             What::TooLong(events) => write!(f, "not over after {events} events"),
             What::Start(text) => f.write_str(text),
         }
     }
+}
+
+/// A place, if it is known.
+fn at(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(" at {place}") }
 }
 
 impl std::error::Error for Failure {}

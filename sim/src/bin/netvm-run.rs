@@ -1,7 +1,7 @@
 //! `netvm-run`: runs a C or UPC program on the simulated cluster.
 #![expect(unsafe_code, reason = "runs programs that the user vouches for")]
 
-use gasnet_sim::{Budget, Cluster, CostModel, EMBED_C, Registration, StrategyKind};
+use gasnet_sim::{Budget, Cluster, CostModel, EMBED_C, Registration, StrategyKind, What};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -91,7 +91,15 @@ fn run() -> Result<ExitCode, String> {
         }
     }
     // SAFETY: the user's program, linked as `run_object` says.
-    let report = unsafe { cluster.run_object(&object.file, &arguments) }.map_err(|e| e.to_string())?;
+    let report = match unsafe { cluster.run_object(&object.file, &arguments) } {
+        Ok(report) => report,
+        Err(failure) => {
+            let What::Crash { signal, .. } = failure.what else { return Err(failure.to_string()) };
+            // As a shell says it of a process.
+            eprintln!("netvm-run: {failure}");
+            return Ok(ExitCode::from(128 + signal as u8));
+        }
+    };
     let stats = &report.stats;
     eprintln!(
         "netvm-run: {} of virtual time, {} events, {} packets, trace {:016x}",
