@@ -10,8 +10,11 @@ use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::signal;
 
 use crate::options::Options;
-use crate::probe::{Group, Probe, Probed, Program};
+use crate::probe::{Coarrays, Group, Probe, Probed, Program};
 use crate::source;
+
+/// Debian's commands of OpenCoarrays end so.
+pub const OTHER_MPI: &str = "openmpi";
 
 /// How long a probe may take.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -107,11 +110,17 @@ impl Tools {
             // Open MPI refuses to run as root without these two variables.
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command
+        } else if let Program::Fortran(_, Coarrays::Other) = probe.program {
+            let mut command = Command::new(format!("cafrun.{OTHER_MPI}"));
+            command.arg("-n").arg(probe.ranks.to_string()).args(["--oversubscribe", "--allow-run-as-root"]);
+            command.arg(&program);
+            command
         } else if probe.ranks == 0 {
             Command::new(&program)
         } else {
             let launcher = match probe.program {
                 Program::Upc(..) => "bin/upcrun",
+                Program::Fortran(..) => "bin/cafrun",
                 _ => "bin/gasnetrun",
             };
             let mut command = Command::new(self.prefix.join(launcher));
@@ -197,6 +206,24 @@ impl Tools {
                 command.args(flags).arg("-o").arg(&output);
                 command.arg(self.sources.join(format!("upc/{name}.upc")));
                 self.output(&mut command)?;
+                Ok(output)
+            }
+            Program::Fortran(name, library) => {
+                let output = self.scratch.join(format!("fortran-{name}-{library:?}"));
+                let mut command = match library {
+                    Coarrays::Own => Command::new(self.prefix.join("bin/caf")),
+                    Coarrays::Other => Command::new(format!("caf.{OTHER_MPI}")),
+                    Coarrays::Floor => Command::new("gfortran"),
+                };
+                command.arg("-O2").arg(self.sources.join(format!("fortran/{name}.f90")));
+                if *library == Coarrays::Floor {
+                    let object = self.scratch.join("coarrays.o");
+                    let mut cc = Command::new(&self.cc);
+                    cc.args(["-O2", "-c"]).arg(self.sources.join("floors/coarrays.c"));
+                    self.output(cc.arg("-o").arg(&object))?;
+                    command.arg("-fcoarray=lib").arg(object);
+                }
+                self.output(command.arg("-o").arg(&output))?;
                 Ok(output)
             }
             Program::Compiler(_) => Err("the compiler is not built here".into()),

@@ -1,6 +1,7 @@
 //! Which figures there are.
 
 mod attentiveness;
+mod caf;
 mod clan;
 mod coll;
 mod ex;
@@ -33,6 +34,7 @@ pub const SETS: &[Set] = &[
     ("clan", clan::all),
     ("ex", ex::all),
     ("vis", vis::all),
+    ("caf", caf::all),
 ];
 
 fn words(text: &str) -> Vec<String> {

@@ -49,6 +49,10 @@ Sets that are measured on this machine (default: smp and upc)
                      to and fro, raw datagrams, and the calls of GASNet-1
   vis                transfers of many pieces with a neighbour: beside loops in
                      C
+  caf                Fortran coarrays by gfortran: beside the same programs
+                     with a library that only copies, the core's barriers and
+                     reductions, and OpenCoarrays (Debian's:
+                     libcoarrays-openmpi-dev)
   clan               streams and virtual interfaces: beside puts and active
                      messages; pages at peers: beside reads by the NIC
   attentiveness      puts and gets to a rank that computes, over every conduit

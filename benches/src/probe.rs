@@ -25,8 +25,21 @@ pub enum Program {
     Client(&'static str),
     /// `upc/NAME.upc`, with flags for `upcc`.
     Upc(&'static str, Vec<String>),
+    /// `fortran/NAME.f90`, by gfortran with this library for coarrays.
+    Fortran(&'static str, Coarrays),
     /// Time the compiler itself, on a program of about this many lines.
     Compiler(usize),
+}
+
+/// A library for coarrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Coarrays {
+    /// This project's.
+    Own,
+    /// `floors/coarrays.c`.
+    Floor,
+    /// OpenCoarrays over Open MPI, as Debian has it.
+    Other,
 }
 
 /// A program that measures, with its arguments.

@@ -228,6 +228,7 @@ const SUITES: &[(&str, Needs)] = &[
     ("pgas", Needs::Tools),
     ("ex", Needs::Tools),
     ("vis", Needs::Tools),
+    ("caf", Needs::Tools),
     ("registration", Needs::Nothing),
     ("netvm", Needs::Nothing),
     ("netvm-live", Needs::Tools),

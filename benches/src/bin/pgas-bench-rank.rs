@@ -128,8 +128,9 @@ fn rma(rank: &Rank) {
     });
 }
 
+/// Words that are written, written 64 at a time, and read.
 fn put_8(rank: &Rank) {
-    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, 64));
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, 4096));
     let count = 20_000;
     batches(rank, || {
         if rank.id().0 != 0 {
@@ -139,7 +140,16 @@ fn put_8(rank: &Rank) {
         for i in 0..count {
             rank.write(at, i);
         }
-        vec![("put8", ns_each(start, count))]
+        let put = ns_each(start, count);
+        let start = Instant::now();
+        for i in 0..count / 64 {
+            let under: Vec<_> = (0..64).map(|_| rank.write_nb(at, vec![i])).collect();
+            under.into_iter().for_each(|one| drop(one.wait()));
+        }
+        let many = ns_each(start, count / 64 * 64);
+        let start = Instant::now();
+        black_box(gets(rank, at, count));
+        vec![("put8", put), ("put8_many", many), ("get8", ns_each(start, count))]
     });
 }
 
