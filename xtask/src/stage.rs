@@ -2,8 +2,7 @@
 //!
 //! Archives built by cargo show every symbol of Rust's library. Each installed archive is a single object in
 //! which only the names of our interfaces are global, so they cannot collide with other libraries' names in a
-//! link. It has what those names need and no more, in a few large sections: linking a program takes a sixth
-//! of what it takes with the 20,000 sections of cargo's archive, and the program is half as large.
+//! link.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -211,12 +210,8 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
     let (all, few) = (work.join(format!("{name}-all.o")), work.join(format!("{name}.o")));
     let archive = work.join(format!("{name}.a"));
 
-    let script = work.join(format!("{name}.ld"));
-    let needed: Vec<String> = visible(from, false)?.into_iter().filter(|name| ours(name)).collect();
-    write(&script, &relocatable(&needed))?;
     let mut link = Command::new(tool("LD", "ld"));
-    link.args(["-r", "--gc-sections", "-T"]).arg(&script).arg("-o").arg(&all);
-    link.arg("--whole-archive").arg(from);
+    link.arg("-r").arg("-o").arg(&all).arg("--whole-archive").arg(from);
     run(link)?;
     let mut hide = Command::new(tool("OBJCOPY", "objcopy"));
     // The script for gdb is not debugging information, despite its name.
@@ -234,24 +229,10 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
     pack.arg("rcs").arg(&archive).arg(&few);
     run(pack)?;
     rename(&archive, to)?;
-    for file in [all, few, script] {
+    for file in [all, few] {
         let _ = fs::remove_file(file);
     }
     Ok(())
-}
-
-/// Sections of a combined object that take in those of single functions and objects. Lists of functions that
-/// run at the start stay apart, since their names have priorities.
-const SECTIONS: [&str; 8] =
-    ["text", "rodata", "data.rel.ro", "gcc_except_table", "data", "tdata", "tbss", "bss"];
-
-/// The linker's script for a combined object that has what these names need.
-fn relocatable(names: &[String]) -> String {
-    let mut script = format!("EXTERN({})\nSECTIONS {{\n", names.join(" "));
-    for name in SECTIONS {
-        script += &format!("  .{name} : {{ *(.{name} .{name}.*) }}\n");
-    }
-    script + "  .debug_gdb_scripts : { KEEP(*(.debug_gdb_scripts)) }\n}\n"
 }
 
 /// Makes a shared library of a combined archive: it exports the archive's visible names.
@@ -285,8 +266,9 @@ fn run(command: Command) -> Result<(), String> {
     }
 }
 
-/// The defined global symbols of a library. With `dynamic`, the exports of a shared library.
-fn visible(library: &Path, dynamic: bool) -> Result<Vec<String>, String> {
+/// The defined global symbols of a library that are not ours. With `dynamic`, the exports of a shared
+/// library.
+pub fn strangers(library: &Path, dynamic: bool) -> Result<Vec<String>, String> {
     let mut list = Command::new(tool("NM", "nm"));
     list.args(["--extern-only", "--defined-only", "--format=posix"]);
     if dynamic {
@@ -299,21 +281,17 @@ fn visible(library: &Path, dynamic: bool) -> Result<Vec<String>, String> {
         return Err(format!("{shown}\n{}", outcome.report()));
     }
     // Lines of symbols have a type and a value after the name; the name of an archive member has not.
-    let lines = outcome.stdout.lines().filter(|line| line.split(' ').count() >= 3);
-    let names: Vec<String> = lines.filter_map(|line| line.split(' ').next()).map(String::from).collect();
-    match names.is_empty() {
-        true => Err(format!("{}: no visible symbol at all", library.display())),
-        false => Ok(names),
+    let names: Vec<&str> = outcome
+        .stdout
+        .lines()
+        .filter(|line| line.split(' ').count() >= 3)
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    if names.is_empty() {
+        return Err(format!("{}: no visible symbol at all", library.display()));
     }
-}
-
-fn ours(name: &str) -> bool {
-    VISIBLE.iter().any(|pattern| name.starts_with(pattern.trim_end_matches('*')))
-}
-
-/// The visible symbols of a library that are not ours.
-pub fn strangers(library: &Path, dynamic: bool) -> Result<Vec<String>, String> {
-    Ok(visible(library, dynamic)?.into_iter().filter(|name| !ours(name)).collect())
+    let ours = |name: &str| VISIBLE.iter().any(|pattern| name.starts_with(pattern.trim_end_matches('*')));
+    Ok(names.into_iter().filter(|name| !ours(name)).map(String::from).collect())
 }
 
 /// Copies a folder of headers, and removes headers that are gone: of a folder that others use too, those
@@ -354,24 +332,19 @@ mod tests {
         folder
     }
 
-    fn compile(arguments: &[&str], source: &str, to: &Path) {
-        let file = to.with_extension("c");
-        fs::write(&file, source).unwrap();
-        let mut cc = Command::new("cc");
-        cc.args(arguments).arg("-o").arg(to).arg(&file);
-        run(cc).unwrap();
-    }
-
-    /// An archive that shows one name of ours and two of somebody else's.
+    /// An archive that shows one name of ours and one of somebody else's.
     fn archive(folder: &Path) -> PathBuf {
-        let object = folder.join("three.o");
-        let source = "static int begun;\n\
-            __attribute__((constructor)) static void begin(void) { begun = 7; }\n\
-            int stranger(void) { return begun; }\n\
-            int gasnet_ours(void) { return stranger(); }\n\
-            int nobody_calls(void) { return gasnet_ours(); }\n";
-        compile(&["-c", "-fPIC", "-ffunction-sections"], source, &object);
-        let archive = folder.join("three.a");
+        let source = folder.join("two.c");
+        fs::write(
+            &source,
+            "int gasnet_ours(void) { return 1; }\nint stranger(void) { return gasnet_ours(); }\n",
+        )
+        .unwrap();
+        let object = folder.join("two.o");
+        let archive = folder.join("two.a");
+        let mut compile = Command::new("cc");
+        compile.args(["-c", "-fPIC"]).arg(&source).arg("-o").arg(&object);
+        run(compile).unwrap();
         let mut pack = Command::new("ar");
         pack.arg("rcs").arg(&archive).arg(&object);
         run(pack).unwrap();
@@ -382,31 +355,12 @@ mod tests {
     fn combining_hides_what_is_not_ours() {
         let folder = folder("combine");
         let raw = archive(&folder);
-        assert_eq!(strangers(&raw, false).unwrap(), ["nobody_calls", "stranger"]);
+        assert_eq!(strangers(&raw, false).unwrap(), ["stranger"]);
         let (few, shared) = (folder.join("lib/few.a"), folder.join("lib/few.so"));
         combine(&raw, &few).unwrap();
         assert!(strangers(&few, false).unwrap().is_empty());
         share(&few, &shared).unwrap();
         assert!(strangers(&shared, true).unwrap().is_empty());
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    /// What our names need stays, and what runs before `main`; nothing else does.
-    #[test]
-    fn combining_leaves_out_what_nothing_needs() {
-        let folder = folder("needed");
-        let few = folder.join("few.a");
-        combine(&archive(&folder), &few).unwrap();
-        let bytes = fs::read(&few).unwrap();
-        let has = |name: &str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
-        assert!(has("stranger") && !has("nobody_calls"));
-        let program = folder.join("program");
-        let main = "int gasnet_ours(void);\nint main(void) { return gasnet_ours() != 7; }\n";
-        compile(&["-c"], main, &folder.join("main.o"));
-        let mut link = Command::new("cc");
-        link.arg("-o").arg(&program).arg(folder.join("main.o")).arg(&few);
-        run(link).unwrap();
-        run(Command::new(&program)).unwrap();
         fs::remove_dir_all(&folder).unwrap();
     }
 
