@@ -13,6 +13,7 @@ mod plugins;
 mod registry;
 mod settings;
 
+pub use gasnet_launch::job::OnDeath;
 pub use gasnet_launch::{BootOptions, refuse};
 pub use registry::names;
 pub use settings::{settings, unknown_settings, wanted};
@@ -131,7 +132,7 @@ pub fn start_tested(command: std::process::Command) -> std::io::Result<std::proc
 /// [`run`] in the process that a test has started for it: it becomes the monitor of so many ranks, which are
 /// processes of the same executable with the same arguments, and come here in their turn.
 #[doc(hidden)]
-pub fn run_tested(ranks: u32, body: impl FnOnce(&'static Rank)) -> ! {
+pub fn run_tested(ranks: u32, on_death: OnDeath, body: impl FnOnce(&'static Rank)) -> ! {
     if std::env::var_os(TESTED).is_some() {
         SignalSet::of(&[]).set();
         std::process::exit(run_once(Threading::Parallel, true, body));
@@ -148,6 +149,7 @@ pub fn run_tested(ranks: u32, body: impl FnOnce(&'static Rank)) -> ! {
             label: false,
             verbose: false,
             limit: None,
+            on_death,
             hosts: None,
         };
         gasnet_launch::spawn(&job).map_err(|e| e.to_string())
@@ -214,6 +216,8 @@ fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(rank)));
     use std::io::Write;
     let _ = std::io::stdout().flush();
+    // After deaths it is the last of several.
+    let rank = rank.survival().newest();
     if outcome.is_err() {
         let _ = writeln!(
             std::io::stderr(),
@@ -223,7 +227,53 @@ fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
         );
         rank.global_exit(101);
     }
-    rank.barrier();
+    // The program is over everywhere, or somebody dies now: then it is over for those who are left.
+    if !rank.survival().is_over() {
+        let _ = gasnet::attempt(|| rank.barrier());
+    }
     rank.done(0);
     0
+}
+
+/// Starts the world of those that are left after deaths in this rank's world, on this rank: makes its rank,
+/// with a segment and kept memory, and runs `begin` with it and with the members of the world as the job
+/// numbered them first, which may meet the others. Returns what it has made. If a member dies meanwhile, it
+/// begins again with those that are left then.
+///
+/// # Collective
+/// Over the ranks of the world that neither die nor leave in order; a rank that does not call it, and does
+/// neither, is waited for. Waits of others in the old world end, so they come to call it, too.
+///
+/// # Errors
+/// Ranks of this job may not die, none has, or the launcher or the system refuses the new world.
+pub fn shrink<T>(rank: &'static Rank, begin: impl Fn(&'static Rank, &[u32]) -> T) -> Result<T, Error> {
+    let survival = rank.survival();
+    let Some(launcher) = survival.launcher().filter(|_| survival.is_possible()) else {
+        return Err(Error::job(
+            "the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink",
+        ));
+    };
+    if survival.dead().ranks.is_empty() {
+        return Err(Error::op("nobody in this world has died, so it goes on"));
+    }
+    survival.give_up();
+    let mut epoch = survival.dead().epoch;
+    loop {
+        let next = gasnet_launch::next_world(launcher, epoch).map_err(|e| Error::job(e.to_string()))?;
+        epoch = next.epoch;
+        let (boot, config) = (next.boot, rank.config().clone());
+        let started = gasnet::attempt(|| {
+            #[expect(unsafe_code, reason = "vouches for the launcher")]
+            // SAFETY: the launcher has made the memory files for this world, whose ranks have been told their
+            // numbers once each.
+            let rank = unsafe { Rank::start(boot, config, Threading::Parallel, &registry::open)? };
+            rank.segments().attach_and_keep(rank.segments().max_global(), None)?;
+            Ok((rank, begin(rank, &next.members)))
+        });
+        // Who dies while the world starts has died in it: its members ask for another one.
+        let Ok(started): Result<Result<_, Error>, _> = started else { continue };
+        let (new, begun) = started?;
+        survival.continue_as(new);
+        return Ok(begun);
+    }
 }

@@ -14,6 +14,7 @@ use crate::Error;
 use crate::channel::Channel;
 use crate::command::{Command, find};
 use crate::crew::{Crew, Happening};
+use crate::job::OnDeath;
 use crate::monitor;
 use crate::spawn;
 use crate::start::Start;
@@ -117,6 +118,7 @@ fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet
         verbose: false,
         label: false,
         limit: None,
+        on_death: OnDeath::End,
         hosts: None,
     };
     let program = find(&command.program)?;

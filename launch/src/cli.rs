@@ -11,6 +11,7 @@ use crate::bind::Bind;
 use crate::boot::parse_ranks;
 use crate::command::Command;
 use crate::hosts;
+use crate::job::OnDeath;
 use crate::place::{self, Host};
 use crate::{Error, MAX_RANKS};
 
@@ -27,6 +28,8 @@ pub enum LaunchOption {
     Environment,
     Label,
     Timeout,
+    OnDeath,
+    MaxDeaths,
     Verbose,
     DryRun,
     Doctor,
@@ -78,6 +81,17 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
         LaunchOption::Timeout,
         "-t, --timeout SECS",
         "end the job after this time in seconds, with status 124 (default: no limit)",
+    ),
+    opt(
+        LaunchOption::OnDeath,
+        "--on-death end|shrink",
+        "what the death of a rank does: 'end' (default) ends the job; 'shrink' tells the other ranks, which go on without \
+         it if the program has a place for that (World::attempt and World::shrink, of pgas); on one host, network smp",
+    ),
+    opt(
+        LaunchOption::MaxDeaths,
+        "--max-deaths N",
+        "with --on-death shrink: end the job when more than N ranks have died (default: no limit)",
     ),
     opt(LaunchOption::Verbose, "-v, --verbose", "print the host, process and processor of each rank"),
     opt(LaunchOption::DryRun, "--dry-run", "print what would be run where, and run nothing"),
@@ -148,9 +162,10 @@ pub fn parse(
         verbose: false,
         label: false,
         limit: None,
+        on_death: OnDeath::End,
         hosts: None,
     };
-    let (mut dry_run, mut doctor, mut nodes) = (false, false, None);
+    let (mut dry_run, mut doctor, mut nodes, mut most_deaths) = (false, false, None, None);
     while let Some(word) = words.next_argument()? {
         let found = match word {
             Argument::Option(found) => found,
@@ -169,6 +184,8 @@ pub fn parse(
             LaunchOption::Conduit => command.environment.push(("GASNET_CONDUIT".into(), found.value())),
             LaunchOption::Environment => command.environment.push(variable(&found)?),
             LaunchOption::Timeout => command.limit = Some(time_limit(&found)?),
+            LaunchOption::OnDeath => command.on_death = on_death(&found)?,
+            LaunchOption::MaxDeaths => most_deaths = Some(number_of_deaths(&found)?),
             LaunchOption::Hosts => {
                 let hosts = place::parse_list(&found.text());
                 command.hosts = Some(hosts.map_err(|e| format!("--hosts: {e}"))?);
@@ -209,6 +226,7 @@ pub fn parse(
     if let Some(nodes) = nodes {
         keep_hosts(&mut command.hosts, nodes)?;
     }
+    check_survival(&mut command, most_deaths)?;
     Ok(if dry_run { CommandLine::Describe(command) } else { CommandLine::Run(command) })
 }
 
@@ -250,12 +268,45 @@ fn fill_in(command: &mut Command, surroundings: &Surroundings<'_>) -> Result<(),
     Ok(())
 }
 
-/// Refuses a network that no rank would find.
-fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(), String> {
+/// The network that is asked for, if one is, and by what.
+fn conduit(command: &Command) -> (&'static str, String) {
     let given = command.environment.iter().rev().find(|(name, _)| name == "GASNET_CONDUIT");
     let origin = if given.is_some() { "--conduit " } else { "GASNET_CONDUIT=" };
     let value = given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os("GASNET_CONDUIT"));
     let name = value.map(|value| value.to_string_lossy().trim().to_ascii_lowercase()).unwrap_or_default();
+    (origin, name)
+}
+
+/// Refuses jobs that cannot go on after a death.
+fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(), String> {
+    let OnDeath::Shrink(most) = &mut command.on_death else {
+        return match most_deaths {
+            Some(_) => {
+                Err("--max-deaths: the first death ends the job, unless it is started with --on-death shrink"
+                    .into())
+            }
+            None => Ok(()),
+        };
+    };
+    *most = most_deaths.unwrap_or(u32::MAX);
+    let so_far =
+        "so far ranks survive the death of others on one host only, where they share memory (--conduit smp)";
+    match conduit(command).1.as_str() {
+        "mpi" => {
+            return Err("--on-death shrink: MPI ends the whole job when one of its processes ends".into());
+        }
+        "" | "smp" => {}
+        other => return Err(format!("--on-death shrink: not with the network {other}: {so_far}")),
+    }
+    match &command.hosts {
+        Some(_) => Err(format!("--on-death shrink: not on other hosts: {so_far}")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a network that no rank would find.
+fn check_conduit(command: &Command, surroundings: &Surroundings<'_>) -> Result<(), String> {
+    let (origin, name) = conduit(command);
     let conduits = surroundings.conduits;
     if name.is_empty() || conduits.contains(&name.as_str()) {
         return Ok(());
@@ -288,6 +339,19 @@ fn time_limit(found: &FoundOption<LaunchOption>) -> Result<Duration, String> {
     limit
         .filter(|limit| !limit.is_zero())
         .ok_or_else(|| format!("--timeout: '{value}' is not a number of seconds above 0"))
+}
+
+fn on_death(found: &FoundOption<LaunchOption>) -> Result<OnDeath, String> {
+    match found.text().as_str() {
+        "end" => Ok(OnDeath::End),
+        "shrink" => Ok(OnDeath::Shrink(u32::MAX)),
+        other => Err(format!("--on-death: '{other}' is nothing that a death does; use 'end' or 'shrink'")),
+    }
+}
+
+fn number_of_deaths(found: &FoundOption<LaunchOption>) -> Result<u32, String> {
+    let value = found.text();
+    value.parse().map_err(|_| format!("--max-deaths: '{value}' is not a number of ranks"))
 }
 
 fn number_of_hosts(found: &FoundOption<LaunchOption>) -> Result<usize, String> {
@@ -512,6 +576,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_death_does() {
+        let of = |line| run(line).on_death;
+        assert_eq!((of("-n 2 p"), of("-n 2 --on-death=end p")), (OnDeath::End, OnDeath::End));
+        assert_eq!(of("-n 2 --on-death shrink p"), OnDeath::Shrink(u32::MAX));
+        assert_eq!(of("-n 2 --max-deaths 1 --on-death shrink --conduit smp p"), OnDeath::Shrink(1));
+    }
+
+    #[test]
     fn mistakes_say_what_to_do() {
         for (line, part) in [
             ("", "which program?"),
@@ -529,6 +601,12 @@ mod tests {
             ("-t 0 -n 1 p", "above 0"),
             ("-e A -n 1 p", "NAME=VALUE"),
             ("--hostfile /no/such -n 1 p", "--hostfile: /no/such: "),
+            ("--on-death stop -n 1 p", "use 'end' or 'shrink'"),
+            ("--max-deaths 2 -n 4 p", "unless it is started with --on-death shrink"),
+            ("--on-death shrink --max-deaths few -n 4 p", "'few' is not a number of ranks"),
+            ("--on-death shrink --conduit mpi -n 4 p", "MPI ends the whole job"),
+            ("--on-death shrink --conduit udp -n 4 p", "not with the network udp: so far"),
+            ("--on-death shrink -H a,b -n 4 p", "not on other hosts: so far"),
             ("--nodes 0 -n 1 p", "not a number of hosts"),
             ("--nodes 2 -n 2 p", "1 host is named"),
             ("--nodes 3 -H a,b -n 2 p", "2 hosts are named"),

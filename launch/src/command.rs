@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::bind::Bind;
+use crate::job::OnDeath;
 use crate::place::Host;
 use gasnet_sys::process::executable;
 
@@ -30,6 +31,8 @@ pub struct Command {
     pub label: bool,
     /// End the job with status 124 after this time.
     pub limit: Option<Duration>,
+    /// What the death of a rank does.
+    pub on_death: OnDeath,
     /// The hosts; `None` for this one.
     pub hosts: Option<Vec<Host>>,
 }

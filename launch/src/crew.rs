@@ -75,10 +75,19 @@ struct Rank {
     /// The one that plays the rank, if that is another: the first is then a wrapper such as `time`.
     program: Option<Program>,
     link: Option<OwnedFd>,
-    /// Packets to be sent to it, shared with other ranks, and the offset in each.
-    answers: VecDeque<(Rc<[u8]>, usize)>,
+    /// What is to be sent to it, in packets.
+    answers: VecDeque<Answer>,
     pipes: [Option<OwnedFd>; 2],
     gone: bool,
+}
+
+/// Something to be sent to a rank: bytes, which may be shared with other ranks, how many of them were sent,
+/// and descriptors that go with the first.
+#[derive(Debug)]
+struct Answer {
+    bytes: Rc<[u8]>,
+    done: usize,
+    files: Rc<[OwnedFd]>,
 }
 
 /// The process of a rank below a wrapper.
@@ -301,20 +310,37 @@ impl Crew {
     /// part of the result.
     pub fn answer_all(&mut self, result: &Rc<[u8]>) {
         for i in 0..self.ranks.len() {
-            self.ranks[i].answers.push_back((result.clone(), 0));
+            let answer = Answer { bytes: result.clone(), done: 0, files: Rc::from([]) };
+            self.ranks[i].answers.push_back(answer);
+            self.answer(i);
+        }
+    }
+
+    /// Sends a rank these bytes in such packets, and these files with the first.
+    pub fn hand(&mut self, number: u32, bytes: &[u8], files: &Rc<[OwnedFd]>) {
+        if let Some(i) = self.ranks.iter().position(|r| r.number == number && !r.gone) {
+            self.ranks[i].answers.push_back(Answer { bytes: bytes.into(), done: 0, files: files.clone() });
             self.answer(i);
         }
     }
 
     fn answer(&mut self, i: usize) {
         let rank = &mut self.ranks[i];
-        while let (Some(link), Some((result, done))) = (&rank.link, rank.answers.front_mut()) {
-            let rest = &result[*done..];
+        while let (Some(link), Some(answer)) = (&rank.link, rank.answers.front_mut()) {
+            let rest = &answer.bytes[answer.done..];
             let part = &rest[..rest.len().min(MAX_PACKET - 1)];
             let last = part.len() == rest.len();
-            match fd::send(link.as_fd(), &[&[u8::from(last)], part].concat()) {
+            let packet = [&[u8::from(last)], part].concat();
+            let sent = match &*answer.files {
+                [] => fd::send(link.as_fd(), &packet),
+                files => fd::send_files(link.as_fd(), &packet, files),
+            };
+            match sent {
                 Ok(_) if last => drop(rank.answers.pop_front()),
-                Ok(_) => *done += part.len(),
+                Ok(_) => {
+                    answer.done += part.len();
+                    answer.files = Rc::from([]);
+                }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
                 // The rank is leaving; its end is noticed elsewhere.
                 Err(_) => return rank.answers.clear(),

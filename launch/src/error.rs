@@ -93,6 +93,9 @@ pub enum Error {
          profile), and the kernel be 3.17 or newer"
     )]
     MemoryFile(io::Error),
+    /// What survivors of a death share cannot be had.
+    #[error("ranks cannot survive the death of others: {0}")]
+    Survival(String),
     /// The directory of this process has been removed.
     #[error(
         "the current directory cannot be found: {0}; ranks on other hosts start in the same one, so go to one that exists"

@@ -19,11 +19,15 @@
 //! - Two ranks that wait for all ranks at different places, neither of which the other can reach, end the
 //!   job. If every rank has waited for long and nothing has happened, all are asked what they wait for
 //!   ([`JobAction::Ask`]), and the job continues: only a proof ends it.
+//! - With `--on-death shrink` ([`OnDeath`]) a rank that ends without `Done` has *died*: it is told, and the
+//!   others go on. They start anew among themselves ([`membership`]). What a rank says of the job still ends
+//!   it: a panic does, and an error that the runtime finds.
 //! - The job's status is that of the event that ended it; without such an event, the first non-zero code of a
 //!   rank, or of its wrapper, that was not told to end.
 
 mod ended;
 mod hangs;
+pub mod membership;
 mod packets;
 
 use std::time::{Duration, Instant};
@@ -32,6 +36,7 @@ use gasnet_wire::boot::{Blocked, ToMonitor};
 
 use gasnet_sys::process::{Ended, Pid};
 use gasnet_sys::signals;
+use membership::{JobWorld, Membership};
 
 /// How long a rank may run after it closed its link, before that counts as an abnormal end.
 const LINK_GRACE: Duration = Duration::from_secs(1);
@@ -43,6 +48,16 @@ const TELL_GRACE: Duration = Duration::from_millis(500);
 const TELL_GRACE_PER_RANK: Duration = Duration::from_millis(4);
 /// How long killed processes may take to vanish before the monitor leaves without them.
 const KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// What the death of a rank does to its job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDeath {
+    /// It ends the job.
+    #[default]
+    End,
+    /// The other ranks go on, until more than this many have died.
+    Shrink(u32),
+}
 
 /// An event of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +80,8 @@ pub enum JobEvent {
     OutputFailed(String),
     /// The time limit set by the user is over.
     TimeLimit(Duration),
+    /// The survivors of a death cannot be given what they start anew with.
+    NoWorld(String),
 }
 
 /// An action of the monitor.
@@ -80,6 +97,10 @@ pub enum JobAction {
     Ask,
     /// Kill this rank; its wrapper goes on.
     KillProgram(u32),
+    /// Tell the ranks of the newest world that the one of this number there has died in this way.
+    TellDeath(u32, Ended),
+    /// Start this world.
+    Start(JobWorld),
 }
 
 #[derive(Debug)]
@@ -160,6 +181,10 @@ pub struct Job {
     first_code: Option<i32>,
     /// A rank that exited with 0 and without `Done` while no rank had joined yet.
     silent: Option<u32>,
+    on_death: OnDeath,
+    members: Membership,
+    /// The status of the last rank that has died.
+    last_death: i32,
 }
 
 impl Job {
@@ -186,14 +211,30 @@ impl Job {
             barriers: 0,
             wait: None,
         };
+        let ranks: Vec<RankState> = ranks.map(rank).collect();
         Job {
-            ranks: ranks.map(rank).collect(),
+            members: Membership::new(ranks.len() as u32),
+            on_death: OnDeath::End,
+            last_death: 0,
+            ranks,
             phase: Phase::Running,
             verdict: None,
             asked: false,
             first_code: None,
             silent: None,
         }
+    }
+
+    /// Says what a death does, before anything has happened.
+    pub fn on_death(&mut self, on_death: OnDeath) {
+        self.on_death = on_death;
+    }
+
+    /// A wait as a rank tells it, with the peer as this job numbers ranks: a world after the first has
+    /// numbers of its own.
+    pub fn in_first_numbers(&self, wait: Blocked) -> Blocked {
+        let first = |peer: u32| self.members.world().members.get(peer as usize).copied().unwrap_or(peer);
+        Blocked { peer: wait.peer.map(first), ..wait }
     }
 
     /// A rank of another host runs as this process there.
@@ -265,6 +306,10 @@ impl Job {
                 self.say(&mut actions, format!("time limit of {} s reached", limit.as_secs_f64()));
                 self.end(now, 124, None, &mut actions);
             }
+            JobEvent::NoWorld(why) => {
+                self.say(&mut actions, format!("the ranks that are left cannot start anew: {why}"));
+                self.end(now, 1, None, &mut actions);
+            }
         }
         actions
     }
@@ -277,7 +322,14 @@ impl Job {
             if state.link_deadline().is_some_and(|until| now >= until) {
                 let text = format!("{} has closed its connection to the job", self.name(rank as u32));
                 self.say(&mut actions, text);
-                self.end(now, 1, None, &mut actions);
+                match self.on_death {
+                    OnDeath::End => self.end(now, 1, None, &mut actions),
+                    // Nobody is dead who could still write.
+                    OnDeath::Shrink(_) => {
+                        self.ranks[rank].unlinked = None;
+                        actions.push(JobAction::Kill(rank as u32));
+                    }
+                }
             }
         }
         match self.phase {
@@ -322,7 +374,8 @@ impl Job {
 
     /// The job's exit status, once it is [over](Job::over).
     pub fn status(&self) -> i32 {
-        self.verdict.or(self.first_code).unwrap_or(0) & 255
+        let of_ranks = || if self.members.has_survivors() { self.first_code } else { Some(self.last_death) };
+        self.verdict.or_else(of_ranks).unwrap_or(0) & 255
     }
 
     fn running(&self) -> impl Iterator<Item = u32> {
@@ -344,6 +397,40 @@ impl Job {
         self.verdict = Some(status);
         self.phase = Phase::Told(now + self.tell_grace());
         actions.extend(self.running().filter(|&rank| Some(rank) != by).map(JobAction::Tell));
+    }
+
+    /// A rank has ended as none may: this ends the job with the status, or is a death.
+    fn fails(&mut self, now: Instant, rank: u32, status: i32, how: Ended, actions: &mut Vec<JobAction>) {
+        let OnDeath::Shrink(most) = self.on_death else { return self.end(now, status, Some(rank), actions) };
+        let place = self.members.world().rank_of(rank).filter(|_| self.is_member(rank));
+        let next = self.members.died(rank);
+        self.last_death = status;
+        if self.ending() {
+            return;
+        }
+        if self.members.deaths() > most as usize {
+            self.say(actions, format!("more than {most} ranks have died (--max-deaths {most})"));
+            return self.end(now, status, Some(rank), actions);
+        }
+        actions.extend(place.map(|place| JobAction::TellDeath(place, how)));
+        self.start_world(next, actions);
+    }
+
+    /// Whether a rank is in the newest world, and has neither died nor left.
+    fn is_member(&self, rank: u32) -> bool {
+        self.ranks[rank as usize].done.is_none() && !self.members.is_dead(rank) && !self.members.is_out(rank)
+    }
+
+    /// A rank leaves in order.
+    fn leaves(&mut self, rank: u32, actions: &mut Vec<JobAction>) {
+        let next = self.members.left(rank);
+        self.start_world(next, actions);
+    }
+
+    fn start_world(&mut self, world: Option<JobWorld>, actions: &mut Vec<JobAction>) {
+        let Some(world) = world.filter(|_| !self.ending()) else { return };
+        self.begin_counting();
+        actions.push(JobAction::Start(world));
     }
 
     fn tell_grace(&self) -> Duration {

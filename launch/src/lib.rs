@@ -11,6 +11,9 @@
 //! are state machines without system calls. The poll loop around them is [`monitor`], and the system calls
 //! are those of `gasnet_sys`.
 //!
+//! With `--on-death shrink` ranks survive the death of others: they get the memory of a new world from the
+//! monitor (`regroup`), as [`job::membership`] says.
+//!
 //! A rank is connected to its monitor by a *link*: a socket on which it announces that it joins, leaves
 //! or ends the job ([`gasnet_wire::boot::ToMonitor`]). The ranks of a host share two memory files. No
 //! object of a job has a name in the file system.
@@ -42,6 +45,7 @@ pub mod plugin_folder;
 mod pmi;
 mod pmix;
 mod ranges;
+mod regroup;
 mod remains;
 pub mod report;
 mod settings;
@@ -53,6 +57,7 @@ pub mod wire;
 pub use boot::{BootOptions, boot, check_settings, refuse};
 pub use command::Command;
 pub use error::Error;
+pub use regroup::{NextWorld, next_world};
 pub use settings::SETTINGS;
 pub use spawn::spawn;
 

@@ -8,11 +8,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use gasnet_wire::boot::ToMonitor;
+use gasnet_wire::shm::deaths::DeathBoard;
 
 use crate::channel::Channel;
 use crate::crew::{Crew, Happening};
 use crate::exchange::Gathering;
-use crate::job::{Job, JobAction, JobEvent};
+use crate::job::membership::JobWorld;
+use crate::job::{Job, JobAction, JobEvent, OnDeath};
+use crate::regroup::NewWorld;
 use crate::report::Report;
 use crate::sinks::Sinks;
 use crate::wire::{self, ToAgent};
@@ -84,6 +87,8 @@ pub struct Monitor {
     crew: Crew,
     agents: Vec<AgentEnd>,
     gathering: Gathering,
+    /// Where ranks are told of a death, if they may survive it.
+    board: Option<DeathBoard>,
     /// A report under way of what ranks are blocked in.
     report: Option<Report>,
     /// Bytes of other hosts' streams that arrived and were not acknowledged yet.
@@ -153,6 +158,7 @@ impl Monitor {
             crew,
             agents: Vec::new(),
             gathering: Gathering::new(size),
+            board: None,
             report: None,
             owed: HashMap::new(),
             input: None,
@@ -161,6 +167,25 @@ impl Monitor {
             signalled: None,
             hurry: false,
         })
+    }
+
+    /// Says what the death of a rank does, and where ranks are told of one that they may survive.
+    pub(crate) fn on_death(&mut self, on_death: OnDeath, board: Option<DeathBoard>) {
+        self.job.on_death(on_death);
+        self.board = board;
+    }
+
+    /// Starts a world: its members get its memory, of which only they have descriptors.
+    fn start_world(&mut self, world: &JobWorld) {
+        match NewWorld::new(world) {
+            Ok(new) => {
+                for (rank, member) in (0..).zip(&world.members) {
+                    self.crew.hand(*member, &new.message(rank, world), &new.files);
+                }
+                self.board = Some(new.board);
+            }
+            Err(why) => self.handle(JobEvent::NoWorld(why.to_string())),
+        }
     }
 
     /// Runs until the job is over and its output delivered. Returns the job's exit status.
@@ -268,12 +293,17 @@ impl Monitor {
                 }
             }
             Some(ToMonitor::Blocked(unasked, wait)) => {
+                let wait = self.job.in_first_numbers(wait);
                 if unasked {
                     self.ask_all();
                 }
                 if let Some(report) = &mut self.report {
                     report.add(rank, wait);
                 }
+            }
+            Some(ToMonitor::Waits(number, wait)) => {
+                let wait = self.job.in_first_numbers(wait);
+                self.handle(JobEvent::Packet(rank, ToMonitor::Waits(number, wait)));
             }
             Some(packet) => self.handle(JobEvent::Packet(rank, packet)),
             None => {
@@ -322,6 +352,12 @@ impl Monitor {
                     Some(agent) => agent.channel.send(&ToAgent::KillProgram(rank)),
                     None => self.crew.kill_program(rank),
                 },
+                JobAction::TellDeath(rank, how) => {
+                    if let Some(board) = &self.board {
+                        board.died(rank, how);
+                    }
+                }
+                JobAction::Start(world) => self.start_world(&world),
             }
         }
     }

@@ -167,6 +167,7 @@ mod tests {
             bind: crate::bind::Bind::Core,
             verbose: false,
             limit: None,
+            on_death: crate::job::OnDeath::End,
             hosts: None,
         };
         assert!(is_asked_for(&command));

@@ -30,6 +30,7 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
     let program = find(&command.program)?;
     let mut start = Start::prepare(command.ranks, (0..command.ranks).collect(), false, command.bind)?;
     start.merge |= command.label;
+    start.on_death(command.on_death)?;
     for i in 0..command.ranks as usize {
         if let Err(error) = spawn_rank(command, &program, &mut start, i) {
             start.give_up();

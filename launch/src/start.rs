@@ -5,10 +5,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use gasnet_wire::boot::MAX_PACKET;
+use gasnet_wire::shm::deaths::DeathBoard;
 
 use crate::Error;
 use crate::bind::{self, Bind};
 use crate::crew::{Crew, RankEnd};
+use crate::job::OnDeath;
 use crate::keeper::Keeper;
 use crate::monitor::{self, Monitor};
 use crate::ranges::{parse_ranges, ranges};
@@ -21,7 +23,7 @@ use gasnet_sys::signals::{SignalAction, SignalSet};
 pub const MESSAGE_VARIABLE: &str = "GASNETI_BOOT";
 
 /// Version of the message and of the packets to the monitor. It is incremented with every change of either.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// The first packet in a rank's link, which makes a program the rank.
 const PLACE: &[u8] = b"place";
@@ -58,6 +60,8 @@ pub struct Start {
     pub keeper: Keeper,
     signals: SignalSet,
     spared: Vec<Pid>,
+    /// What a death does, and where ranks are told of one that they may survive.
+    survival: (OnDeath, Option<DeathBoard>),
 }
 
 /// The rank's ends of its connections.
@@ -114,7 +118,19 @@ impl Start {
             keeper,
             signals,
             spared,
+            survival: (OnDeath::End, None),
         })
+    }
+
+    /// Says what the death of a rank does, before the first one is started. The ranks are all on this host.
+    pub fn on_death(&mut self, on_death: OnDeath) -> Result<(), Error> {
+        if let OnDeath::Shrink(_) = on_death {
+            let shm = fd::duplicate(self.shm.as_fd()).map_err(Error::system("dup"))?;
+            let board =
+                DeathBoard::new(&shm.into(), self.size, 0).map_err(|e| Error::Survival(e.to_string()))?;
+            self.survival = (on_death, Some(board));
+        }
+        Ok(())
     }
 
     /// Makes the connections of the `i`-th rank of this host. A job of one rank keeps the monitor's standard
@@ -163,8 +179,13 @@ impl Start {
 
     /// All ranks are running: becomes their monitor. Only the ranks keep the memory files.
     pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
-        let (size, signals) = (self.size, self.signals);
-        Monitor::here(size, self.crew()?, &signals, limit).map_err(Error::system("watching the ranks"))
+        let (mut start, no_board) = (self, (OnDeath::End, None));
+        let (on_death, board) = std::mem::replace(&mut start.survival, no_board);
+        let (size, signals) = (start.size, start.signals);
+        let mut monitor = Monitor::here(size, start.crew()?, &signals, limit)
+            .map_err(Error::system("watching the ranks"))?;
+        monitor.on_death(on_death, board);
+        Ok(monitor)
     }
 
     /// All ranks are running: hands them over. Only the ranks keep the memory files.

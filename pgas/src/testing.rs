@@ -20,6 +20,7 @@
 
 use crate::world::{World, program};
 use core::cell::RefCell;
+use gasnet_conduits::OnDeath;
 use std::collections::HashMap;
 use std::process::{Child, Command, Stdio};
 
@@ -43,17 +44,25 @@ pub struct Job {
     ranks: u32,
     settings: Vec<(String, String)>,
     test: Option<String>,
+    on_death: OnDeath,
 }
 
 impl Job {
     /// A job of `ranks` ranks.
     pub fn new(ranks: u32) -> Job {
-        Job { ranks, settings: Vec::new(), test: None }
+        Job { ranks, settings: Vec::new(), test: None, on_death: OnDeath::End }
     }
 
     /// With this setting, an environment variable: `GASNET_CONDUIT`, or one of the program's own.
     pub fn setting(mut self, name: &str, value: &str) -> Job {
         self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Whose ranks survive the death of others, as with `gasnetrun --on-death shrink`: the job has passed if
+    /// those that are left have.
+    pub fn survives(mut self) -> Job {
+        self.on_death = OnDeath::Shrink(u32::MAX);
         self
     }
 
@@ -76,7 +85,7 @@ impl Job {
             if wanted != call {
                 return; // an earlier call of the same test
             }
-            gasnet_conduits::run_tested(self.ranks, |rank| {
+            gasnet_conduits::run_tested(self.ranks, self.on_death, |rank| {
                 if rank.id().0 == 0 {
                     println!("{BEGUN}");
                 }

@@ -16,8 +16,8 @@ use core::pin::pin;
 use core::task::{Context, Poll};
 use gasnet::Rank;
 use gasnet_rpc::Engine;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Wake, Waker};
 
 pub(crate) struct Inner {
@@ -28,6 +28,10 @@ pub(crate) struct Inner {
     pub(crate) arrays: Arrays,
     /// Whether a thread is in a collective call.
     pub(crate) meeting: AtomicBool,
+    /// The ranks of this world by their numbers in the first one; `None` in that.
+    pub(crate) first_numbers: Option<Vec<u32>>,
+    /// The world that has followed this one, after deaths.
+    pub(crate) next: OnceLock<World>,
 }
 
 /// As the engine is; shared objects are given to functions whose panics are caught, so the locks in them (of
@@ -61,6 +65,7 @@ pub(crate) fn program(rank: &'static Rank, body: impl FnOnce(World)) {
         body(world);
         world
     });
+    let world = world.newest();
     if let Some([asked, messages]) = world.0.engine.counted() {
         let (me, size) = (world.rank(), world.size());
         eprintln!(
@@ -76,18 +81,23 @@ pub(crate) fn program(rank: &'static Rank, body: impl FnOnce(World)) {
 /// # Collective
 /// Returns when the `body` of all ranks has returned and all calls everywhere are served.
 pub fn run_on<T>(rank: &'static Rank, body: impl FnOnce(World) -> T) -> T {
-    let world = World::start(rank);
+    if Engine::has_started(rank) {
+        rank.fatal("`run_on` was called twice on one rank: call it once, and pass on the world that it gives to the body");
+    }
+    let world = World::start(rank, None);
     let value = body(world);
-    world.0.engine.finish(Meeting::End as i32, Meeting::End.name());
+    let world = world.newest();
+    // Who dies now may be missed by others in the middle of their program, and they are told. This rank is at
+    // its end, as it is where it has given up its world.
+    if !world.0.rank.survival().is_over() {
+        let _ = gasnet::attempt(|| world.0.engine.finish(Meeting::End as i32, Meeting::End.name()));
+    }
     world.0.engine.stop_threads();
     value
 }
 
 impl World {
-    fn start(rank: &'static Rank) -> World {
-        if Engine::has_started(rank) {
-            rank.fatal("`run_on` was called twice on one rank: call it once, and pass on the world that it gives to the body");
-        }
+    pub(crate) fn start(rank: &'static Rank, first_numbers: Option<Vec<u32>>) -> World {
         let engine = Engine::start(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
         let inner: &'static Inner = Box::leak(Box::new(Inner {
             rank,
@@ -96,11 +106,22 @@ impl World {
             objects: boxcar::Vec::new(),
             arrays: Arrays::default(),
             meeting: AtomicBool::new(false),
+            first_numbers,
+            next: OnceLock::new(),
         }));
         engine.set_context(inner);
         // Nobody calls a rank that does not know its world yet.
         rank.barrier();
         World(inner)
+    }
+
+    /// The last world of this job so far: this one, if none has followed it.
+    pub(crate) fn newest(self) -> World {
+        let mut world = self;
+        while let Some(next) = world.0.next.get() {
+            world = *next;
+        }
+        world
     }
 
     /// Runs a function on a rank, with these arguments; its result comes back.

@@ -32,6 +32,7 @@
 //! |---|---|
 //! | `rank/calls.rs` | calls of the wire: who is who, `poll`, `request_short`, `barrier`, `done`; its parts: `messages()`, `waits()`, `split_barrier()`, `ending()`, `reports()`, `topology()` |
 //! | `rank/start.rs` | `start`, `dismantle` |
+//! | `rank/survival.rs` | `survival()`: how it goes on when another one has died |
 //! | `rank/segments.rs`, `rank/agreed.rs` | `attach`, `allocate`; `segments()`: other ways to attach, memory that ranks agree about |
 //! | `rma.rs` | `put`, `get`, `memset`, `read`, `write`; `wait`, `test`; `events()`; `implicit()`: without events |
 //! | `kept.rs` | `kept()`: the same in memory that no safe call reaches |
@@ -82,6 +83,7 @@ pub use gasnet_wire::barrier;
 pub use am::{Handler, Message, Token};
 pub use atomics::AtomicCalls;
 pub use domain::AtomicDomain;
+pub use gasnet_wire::death::{Died, attempt};
 pub use gasnet_wire::{
     Advice, Bells, Boot, Categories, Config, Error, Event, FrameGrid, GlobalPtr, Local, OneThread,
     OpenConduit, RankId, Refused, SegmentEntry, SegmentTable, Shared, Spins, Threading, Turn, Turns,
@@ -89,7 +91,7 @@ pub use gasnet_wire::{
 };
 pub use gasnet_wire::{BarrierCalls, EndCalls, MessageCalls, ReportCalls, Topology, WaitCalls};
 pub use kept::KeptCalls;
-pub use rank::{Rank, SegmentCalls};
+pub use rank::{Rank, SegmentCalls, Survival};
 pub use region::{KeyedRegion, Modes, Region, RegionCalls, RegionError, RegionKey};
 pub use rma::{EventCalls, ImplicitCalls, Pending};
 pub use team::Team;

@@ -4,6 +4,7 @@ mod agreed;
 mod calls;
 mod segments;
 mod start;
+mod survival;
 
 pub use segments::SegmentCalls;
 
@@ -47,9 +48,13 @@ pub struct Rank {
     heap: Mutex<Heap>,
     /// Held while the ranks agree on a place: proposals and agreements come in one order.
     agreeing: Mutex<()>,
+    /// The rank that this process is in the next world, if this one is over: [`Rank::survival`].
+    next: OnceLock<&'static Rank>,
     /// The box of this rank, for [`Rank::dismantle`].
     own: AtomicPtr<Rank>,
 }
+
+pub use survival::Survival;
 
 /// The allocations in this rank's segment.
 #[derive(Debug)]

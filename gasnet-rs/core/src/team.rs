@@ -299,6 +299,7 @@ impl Team {
             unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 16, how, SyncMode::MY) };
         let mut barrier = lock(&self.members.barrier);
         if barrier.open.is_some() {
+            self.members.rank.wire.unwind_if_over("the barrier of a team");
             self.members.rank.fatal("barrier of a team: two notifies without a wait between them");
         }
         barrier.open = Some((event, words));

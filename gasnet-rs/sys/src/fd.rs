@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::ffi::c_int;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 #[cfg(miri)]
@@ -17,6 +18,7 @@ use rustix::io::Errno;
 #[cfg(not(miri))]
 use rustix::io::{fcntl_dupfd_cloexec, pread, pwrite};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, SendAncillaryBuffer, SendAncillaryMessage};
 use rustix::pipe::PipeFlags;
 
 /// An anonymous memory file of length 0.
@@ -242,6 +244,43 @@ pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize
 pub fn receive_waiting(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     let received = rustix::io::retry_on_intr(|| rustix::net::recv(fd, &mut *buffer, RecvFlags::empty()));
     Ok(received?.0)
+}
+
+/// [`send`], and gives the receiver a descriptor of each of these files.
+pub fn send_files(fd: BorrowedFd<'_>, bytes: &[u8], files: &[OwnedFd]) -> io::Result<usize> {
+    let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(&files)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    Ok(rustix::net::sendmsg(fd, &[io::IoSlice::new(bytes)], &mut control, flags)?)
+}
+
+/// Most files that go with a packet.
+pub const MAX_FILES: usize = 4;
+
+/// [`receive_waiting`], with the files that were sent with the packet. They are not inherited by programs
+/// that this process starts.
+pub fn receive_files(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    loop {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut place = [io::IoSliceMut::new(buffer)];
+        match rustix::net::recvmsg(fd, &mut place, &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Ok(received) => {
+                let files = control.drain().filter_map(|message| match message {
+                    RecvAncillaryMessage::ScmRights(files) => Some(files),
+                    _ => None,
+                });
+                let files = files.flatten().collect();
+                return Ok((received.bytes, files));
+            }
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
 }
 
 /// Lets [`receive_from`] learn who has sent a packet that is received from this socket. Of packets that were

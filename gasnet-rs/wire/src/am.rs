@@ -458,6 +458,8 @@ impl Wire {
         };
         if done > 0 {
             waiter.progressed();
+        } else if self.is_lost(to) {
+            return false;
         } else {
             self.pause_for(waiter, "room to send", Some(to));
             if waiter.has_slept() {

@@ -76,6 +76,7 @@ impl BarrierCalls<'_> {
         let phase = {
             let mut p = self.wire.phases.take();
             if p.notified {
+                self.wire.unwind_if_over("a barrier");
                 self.wire.fatal("barrier: two notifies without a wait between them");
             }
             p.notified = true;

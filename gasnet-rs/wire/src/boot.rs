@@ -133,6 +133,8 @@ pub enum ToMonitor {
     /// The same unasked, again and again as long as the wait lasts and nothing happens; the number of the
     /// wait in this rank.
     Waits(u32, Blocked),
+    /// This rank has given up the world of this epoch, since one in it has died, and waits for the next one.
+    NextWorld(u32),
     /// How many barriers this rank has joined, said before `Done`.
     Barriers(u32),
     /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes;
@@ -270,6 +272,7 @@ impl ToMonitor {
                 (9, *number as i32, &blocked)
             }
             ToMonitor::Barriers(joined) => (10, *joined as i32, ""),
+            ToMonitor::NextWorld(epoch) => (12, *epoch as i32, ""),
             ToMonitor::Exchange(last, part) => {
                 let mut packet = [6u32.to_le_bytes(), u32::from(*last).to_le_bytes()].concat();
                 packet.extend_from_slice(&part[..part.len().min(MAX_EXCHANGE)]);
@@ -316,6 +319,7 @@ impl ToMonitor {
             }
             10 => Some(ToMonitor::Barriers(code as u32)),
             11 => Some(ToMonitor::Leaves(code)),
+            12 => Some(ToMonitor::NextWorld(code as u32)),
             _ => None,
         }
     }
@@ -344,6 +348,7 @@ mod tests {
             ToMonitor::Exchange(false, vec![7; MAX_EXCHANGE]),
             ToMonitor::Waits(u32::MAX, Blocked { peer: Some(0), what: "x".into(), ..Blocked::default() }),
             ToMonitor::Barriers(u32::MAX),
+            ToMonitor::NextWorld(3),
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
         }

@@ -8,7 +8,8 @@
 //! a hang.
 
 //!
-//! A layer above the core keeps three more facts here ([`serving`], [`waiting`], [`reading`]). All of it
+//! A layer above the core keeps three more facts here ([`serving`], [`waiting`], [`reading`]), and waits one
+//! ([`attempting`]). All of it
 //! belongs to the rank whose code the thread runs. One thread runs one rank, but in the simulated cluster,
 //! which switches between ranks in the middle of calls: it takes what belongs to the one ([`exchange`]) and
 //! puts back what belongs to the other.
@@ -38,6 +39,7 @@ pub struct Context {
     inside: Inside,
     serving: bool,
     waiting: bool,
+    attempting: bool,
     reading: Option<Reading>,
 }
 
@@ -55,6 +57,7 @@ thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Program) };
     static SERVING: Cell<bool> = const { Cell::new(false) };
     static WAITING: Cell<bool> = const { Cell::new(false) };
+    static ATTEMPTING: Cell<bool> = const { Cell::new(false) };
     static READING: Cell<Option<Reading>> = const { Cell::new(None) };
     static END: End = const { End(OnceCell::new()) };
 }
@@ -80,6 +83,7 @@ pub fn exchange(new: Context) -> Context {
         inside: INSIDE.replace(new.inside),
         serving: SERVING.replace(new.serving),
         waiting: WAITING.replace(new.waiting),
+        attempting: ATTEMPTING.replace(new.attempting),
         reading: READING.replace(new.reading),
     }
 }
@@ -107,6 +111,18 @@ pub fn waiting() -> bool {
 #[inline]
 pub fn set_waiting(waiting: bool) -> bool {
     WAITING.replace(waiting)
+}
+
+/// Whether the thread is in an attempt ([`crate::death`]), to which a wait may unwind.
+#[inline]
+pub fn attempting() -> bool {
+    ATTEMPTING.get()
+}
+
+/// Sets [`attempting`]; returns what it was.
+#[inline]
+pub(crate) fn set_attempting(attempting: bool) -> bool {
+    ATTEMPTING.replace(attempting)
 }
 
 /// In whose terms the thread reads a message, if it reads one.

@@ -13,6 +13,9 @@
 //! concludes that an answer will not come only when the rank has been gone for [`MAX_TIME_TO_LAST_ANSWER`]
 //! and polls find nothing.
 //!
+//! **Ranks that have died** in a job that goes on are told apart ([`crate::death`]): what is sent to them, or
+//! to one that has given up their world, is dropped.
+//!
 //! **Messages that are dropped silently.** Replies to a rank that did not wait for them are dropped, as are
 //! rounds of a barrier that a rank has left out (the monitor reports these in more detail). Messages of
 //! collective operations are dropped, too: a rank that has forgotten such an operation may end in order. A
@@ -32,7 +35,7 @@ const MAX_TIME_TO_LAST_ANSWER: Duration = Duration::from_secs(8);
 const ADVICE: &str = "ranks that others still talk to must stay, for example in a barrier before the end";
 
 impl Wire {
-    /// Whether any rank of the host has left.
+    /// Whether any rank of the host has left, or has died.
     #[inline]
     fn some_left(&self) -> bool {
         // Relaxed: a hint; `left_for` looks again.
@@ -61,26 +64,30 @@ impl Wire {
             || self.boot.host_ranks.binary_search(&rank.0).is_err() && self.left_for(rank).is_some()
     }
 
-    /// Whether a rank of this host has left.
+    /// Whether a rank of this host has left, or is lost in a job that goes on.
     #[inline]
     pub fn has_left(&self, rank: RankId) -> bool {
-        self.some_left() && self.left_for(rank).is_some()
+        self.some_left() && (self.left_for(rank).is_some() || self.is_lost(rank))
     }
 
     /// A message cannot be sent because its target has left. The module lists the messages that are dropped.
     #[cold]
     pub(crate) fn send_to_nobody(&self, channel: Channel, to: RankId, handler: u8) -> Result<(), Error> {
         match self.serve.get(usize::from(handler)) {
-            _ if channel == Channel::Reply => {}
+            _ if channel == Channel::Reply || self.is_lost(to) => {}
             Some(served) => (served.lost)(self, to, handler),
             None => self.fatal_started(&format!("a message for handler {handler}"), to),
         }
         Ok(())
     }
 
-    /// Ends the job because of an operation that was started towards a rank that has left.
+    /// Ends the job because of an operation that was started towards a rank that has left; or the attempt, if
+    /// the rank is lost and the job goes on.
     #[cold]
     pub fn fatal_started(&self, what: &str, to: RankId) -> ! {
+        if self.is_lost(to) {
+            self.unwind(what);
+        }
         self.fatal(&format!("{what} needs rank {to}, which has left the job: {ADVICE}"))
     }
 

@@ -22,6 +22,7 @@
 //! progress  spins                   a thread that polls; the program's own waiting loops
 //! barrier  waiting  am              the job's barrier; polls, and waits that poll; active messages
 //! pause  departure  report          a step of a wait; ranks that have left; why a rank is blocked
+//! death                             ranks that have died in a job that goes on
 //! reach  job  above  who            ranges of segments; how a rank leaves; the layer above; who is who
 //! shm  plugin                       rings and links of neighbours; conduits that are loaded at run time
 //! conduit  meeting                  the seam to networks; start
@@ -47,6 +48,7 @@ pub mod bytes;
 pub mod conduit;
 pub mod config;
 pub mod context;
+pub mod death;
 mod departure;
 mod error;
 pub mod event;

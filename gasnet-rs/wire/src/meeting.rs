@@ -30,7 +30,9 @@ const BYTES_PER_ROUND: usize = 64 << 10;
 const YIELDS_BEFORE_SLEEP: u32 = 1000;
 /// Longest sleep. The last rank to arrive ends it. The limit is for ranks that have to serve others meanwhile
 /// (see `idle`).
-const MAX_SLEEP: Duration = Duration::from_secs(1);
+pub(crate) const MAX_SLEEP: Duration = Duration::from_secs(1);
+/// The same where one that is awaited may have died, which wakes nobody.
+pub(crate) const LOOK_FOR_DEATHS: Duration = Duration::from_millis(2);
 
 /// The ranks of a host at start.
 pub(crate) struct Meeting {
@@ -41,13 +43,22 @@ pub(crate) struct Meeting {
     phase: AtomicU32,
     /// Number of exchanges so far.
     exchanges: AtomicU32,
+    /// Longest sleep of a rank that waits.
+    longest: Duration,
 }
 
 impl Meeting {
     /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of their
     /// control file.
-    pub(crate) fn new(offset: u64, barrier: &'static CentralBarrier, me: u32, count: u32) -> Meeting {
-        Meeting { offset, barrier, me, count, phase: AtomicU32::new(0), exchanges: AtomicU32::new(0) }
+    pub(crate) fn new(
+        offset: u64,
+        barrier: &'static CentralBarrier,
+        me: u32,
+        count: u32,
+        longest: Duration,
+    ) -> Meeting {
+        let zero = || AtomicU32::new(0);
+        Meeting { offset, barrier, me, count, phase: zero(), exchanges: zero(), longest }
     }
 
     /// The exchange over the board in this file.
@@ -82,7 +93,7 @@ impl Meeting {
                 yields -= 1;
                 std::thread::yield_now();
             } else {
-                self.barrier.sleep(phase, self.count, MAX_SLEEP);
+                self.barrier.sleep(phase, self.count, self.longest);
             }
         }
     }
@@ -215,7 +226,7 @@ mod tests {
                 let (file, speech) = (&file, &speech);
                 s.spawn(move || {
                     let host = Host::map(file, RANKS).unwrap();
-                    let meeting = Meeting::new(Host::bytes(RANKS), &host.header.start, me, RANKS);
+                    let meeting = Meeting::new(Host::bytes(RANKS), &host.header.start, me, RANKS, MAX_SLEEP);
                     for i in 0..64 {
                         let said = meeting.gather(file.as_fd(), &speech(me, i), &|| false).unwrap();
                         let all: Vec<Vec<u8>> = (0..RANKS).map(|r| speech(r, i)).collect();

@@ -28,7 +28,8 @@ impl Wire {
         self.conduit.as_ref().is_some_and(|c| c.idle(what))
     }
 
-    /// [`WaitCalls::pause`] of a wait for a known peer.
+    /// [`WaitCalls::pause`] of a wait for a known peer. It never unwinds: handlers wait for room to send a
+    /// reply.
     #[inline]
     pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
@@ -84,6 +85,9 @@ impl WaitCalls<'_> {
     #[inline]
     pub fn pause(self, waiter: &mut Waiter, what: &'static str) {
         self.wire.pause_for(waiter, what, None);
+        if waiter.turns() > 0 && self.wire.is_in_vain(None) {
+            self.wire.unwind(what);
+        }
     }
 
     /// The policy of this rank's waits.

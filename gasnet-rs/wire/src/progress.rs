@@ -91,7 +91,11 @@ impl Wire {
         let free = progress.follows && !crate::wait::has_own_processors();
         let program = if free { Program::here() } else { None };
         let thread = std::thread::Builder::new().name("gasnet-progress".into());
-        let made = gasnet_sys::thread::spawn_without_signals(thread, move || self.work(progress, program));
+        let work = move || {
+            // It waits for nobody in particular, and ends with its world.
+            let _ = crate::death::attempt(|| self.work(progress, program));
+        };
+        let made = gasnet_sys::thread::spawn_without_signals(thread, work);
         if let Err(e) = made {
             let why = crate::limits::thread_refused(&e);
             self.fatal(&format!("GASNET_PROGRESS=thread: cannot start a thread: {why}"));

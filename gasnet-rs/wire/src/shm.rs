@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
 pub(crate) mod bell;
+pub mod deaths;
 pub(crate) mod frames;
 pub(crate) mod grid;
 pub(crate) mod link;
@@ -43,10 +44,15 @@ pub(crate) struct HostHeader {
     pub(crate) left: Left,
 }
 
-/// How many ranks have left, on a line of its own: who sends looks at it.
+/// How many ranks are not there any more, on a line of its own: who sends looks at it.
 #[repr(C, align(128))]
 pub(crate) struct Left {
+    /// Those that have left, and those that have died.
     pub(crate) count: AtomicU64,
+    /// If ranks may die: the number of worlds that the job had before this one, plus 1; else 0.
+    pub(crate) world: AtomicU64,
+    /// Those that have died.
+    pub(crate) deaths: AtomicU64,
 }
 
 /// The words of a rank that the other ranks of its host read.
@@ -59,6 +65,10 @@ pub(crate) struct RankBlock {
     pub(crate) gathered: AtomicU64,
     /// When it left, in milliseconds of the host's clock; 0 while it is there.
     pub(crate) left_at: AtomicU64,
+    /// How it died, as the launcher writes it; 0 while it has not.
+    pub(crate) died: AtomicU64,
+    /// Whether it lives and has given this world up, since another rank has died: 1, or 0.
+    pub(crate) gave_up: AtomicU64,
 }
 
 /// The control file, mapped.
@@ -95,19 +105,26 @@ impl Host {
         let len = Host::bytes(size);
         grow(shm, len)?;
         let base = map::map_shared(shm.as_fd(), shm.at, len as usize)?;
+        // SAFETY: the mapping has this length and lives as long as the process.
+        Ok(unsafe { Host::at(base, size) })
+    }
+
+    /// # Safety
+    /// 1. `base` is a mapping of a control file with [`Host::bytes`] bytes that lives as long as what is
+    ///    returned is used (owed by the caller).
+    unsafe fn at(base: *mut u8, size: u32) -> Host {
         let n = size as usize;
         let blocks = size_of::<HostHeader>();
         let stations = blocks + n * size_of::<RankBlock>();
         // SAFETY: the three types are made of atomics, valid for any bytes, and their sizes are multiples of
-        // the alignment they share; the mapping is long enough, page-aligned, and lives as long as the
-        // process.
+        // the alignment they share; the mapping is long enough (1) and page-aligned.
         unsafe {
-            Ok(Host {
-                mapping: (base as usize, len as usize),
+            Host {
+                mapping: (base as usize, Host::bytes(size) as usize),
                 header: &*base.cast::<HostHeader>(),
                 ranks: core::slice::from_raw_parts(base.add(blocks).cast::<RankBlock>(), n),
                 stations: core::slice::from_raw_parts(base.add(stations).cast::<Station>(), n),
-            })
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
 use crate::lock::{Threading, Turns};
-use crate::meeting::Meeting;
+use crate::meeting::{LOOK_FOR_DEATHS, MAX_SLEEP, Meeting};
 use crate::neighbourhood::Neighbourhood;
 use crate::prim::{AtomicU32, AtomicU64};
 use crate::report::Beside;
@@ -26,7 +26,7 @@ use core::ops::RangeInclusive;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 
 /// Opens the conduit that was chosen for a job; `Ok(None)` if the ranks of this host need none.
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
@@ -145,14 +145,21 @@ impl Wire {
         let host = Host::map(&boot.shm, on_host).map_err(no_memory)?;
         host.tell_processors();
         let mut shm_offset = boot.shm.at + Host::bytes(on_host);
-        let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host);
+        let longest = if crate::death::possible(host.header) { LOOK_FOR_DEATHS } else { MAX_SLEEP };
+        let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host, longest);
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE_BYTES as u64);
         let on_board = meeting.exchange(boot.shm.as_fd());
         let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
         let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
             exchange.all_gather_shared(m)
         })?;
-        meeting.meet(&|| false);
+        meeting.meet(&|| {
+            if let Some(died) = crate::death::look_at_start(host.header, host.ranks) {
+                let why = Error::job(format!("{died}, before all ranks had started"));
+                crate::job::refuse(&boot, host.header, &why);
+            }
+            false
+        });
         let common = host.processors();
         crate::wait::share(common);
         let processors = common.iter().map(|word| word.count_ones() as usize).sum::<usize>().max(1);
@@ -173,6 +180,14 @@ impl Wire {
         // Usually all ranks find the same error.
         let conduit = open_conduit(open, &context, &neighbourhood)
             .unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
+        if crate::death::possible(host.header) && (conduit.is_some() || !neighbourhood.is_whole_job()) {
+            let network = conduit.as_ref().map_or("none", |conduit| conduit.name());
+            let why = format!(
+                "--on-death shrink: jobs survive their ranks only where all ranks share memory, so far, and here they have a network \
+                 ({network})"
+            );
+            crate::job::refuse(&boot, host.header, &Error::job(why));
+        }
         let policy = WaitPolicy::new(on_host, processors, config.spin);
         let policy = if conduit.is_some() { policy.over_network() } else { policy };
         // A rank lives as long as its process.
@@ -207,6 +222,7 @@ impl Wire {
             own_threads: OnceLock::new(),
             beside: Beside::default(),
             forgotten: Arc::default(),
+            giving_up: Once::new(),
             segments: SegmentTable::new(size),
             handlers: (am::FIRST_LIBRARY_HANDLER..=u8::MAX).map(|_| OnceLock::new()).collect(),
             serve: serve(above.messages),
@@ -240,9 +256,13 @@ impl Wire {
         self.own_threads.get_or_init(|| made.collect());
     }
 
-    /// Name of a wait for a meeting at start.
+    /// A step of a wait for a meeting at start, which unwinds if a rank has died.
     fn waits_for_start(&self) -> bool {
-        self.idle("the other ranks of this host to start")
+        let what = "the other ranks of this host to start";
+        if self.is_in_vain(None) {
+            self.unwind(what);
+        }
+        self.idle(what)
     }
 
     /// Returns when all ranks of the job are here. For start-up: it runs no handlers.

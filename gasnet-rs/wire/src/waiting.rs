@@ -127,6 +127,7 @@ impl Wire {
         // Usually a message ends the wait. So messages are polled last, and only the condition is checked
         // after them. Every wait has polled everything before it ends.
         let mut done = self.poll_rest();
+        let mut in_vain = false;
         loop {
             done += self.poll_messages();
             self.advance();
@@ -138,9 +139,12 @@ impl Wire {
                 if waiter.told.is_none() || self.questions.swap(0, Relaxed) < done {
                     waiter.progressed();
                 }
+            } else if in_vain {
+                self.unwind(cause.what);
             } else {
                 let turns = waiter.turns();
                 self.pause_for(&mut waiter, cause.what, cause.peer);
+                in_vain = waiter.turns() > 0 && self.is_in_vain(cause.peer);
                 if let (Some(waited), Some(above)) = (waiter.asleep_for(), self.above()) {
                     above.long_wait(waited);
                 }

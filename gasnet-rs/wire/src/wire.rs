@@ -22,7 +22,7 @@ use crate::wait::{Presence, WaitPolicy};
 use crate::{Boot, RankId};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, Once, OnceLock};
 
 /// A rank as far as messages, waits and meetings go. The layer above owns it, and gives no reference to it to
 /// programs ([`Wire::start`]).
@@ -70,6 +70,8 @@ pub struct Wire {
     pub(crate) own_threads: OnceLock<Box<[u32]>>,
     pub(crate) beside: Beside,
     pub(crate) forgotten: Forgotten,
+    /// Done when this rank gives its world up, since another one has died.
+    pub(crate) giving_up: Once,
     /// Where the segments of all ranks are.
     pub segments: SegmentTable,
     /// Of programs and libraries, from [`am::FIRST_LIBRARY_HANDLER`] on.

@@ -21,12 +21,15 @@ impl Job {
 
     /// Ends the job if some ranks have left and the rest waits in vain.
     pub(super) fn end_if_stuck(&mut self, now: Instant, actions: &mut Vec<JobAction>) {
+        // Who is out was in an earlier world, where barriers had other numbers.
+        let left_this = |rank: usize, r: &RankState| r.done.is_some() && !self.members.is_out(rank as u32);
         let missing = |phase: u32| {
-            let missed = |r: &RankState| r.done.is_some() && r.barriers.wrapping_sub(phase) as i32 <= 0;
-            self.ranks.iter().position(missed)
+            let missed = |r: &RankState| r.barriers.wrapping_sub(phase) as i32 <= 0;
+            self.ranks.iter().enumerate().position(|(rank, r)| left_this(rank, r) && missed(r))
         };
         let mut waits = Vec::new();
-        for (rank, state) in self.ranks.iter().enumerate().filter(|(_, r)| r.done.is_none()) {
+        let stays = |rank: usize, r: &RankState| r.done.is_none() && !self.members.is_dead(rank as u32);
+        for (rank, state) in self.ranks.iter().enumerate().filter(|(rank, r)| stays(*rank, r)) {
             let Some(Reported { wait, times, .. }) = &state.wait else { return };
             if !wait.for_others {
                 return;
@@ -43,7 +46,8 @@ impl Job {
                 None => return,
             }
         }
-        let (left, all) = (self.ranks.iter().filter(|r| r.done.is_some()).count(), waits.len());
+        let left = self.ranks.iter().enumerate().filter(|(rank, r)| left_this(*rank, r)).count();
+        let all = waits.len();
         if left == 0 || all == 0 || self.ending() {
             return;
         }

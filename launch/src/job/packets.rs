@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use gasnet_wire::boot::ToMonitor;
 
-use super::{Job, JobAction, MEETING_GRACE, Phase, Reported, TELL_GRACE_PER_RANK};
+use super::{Job, JobAction, MEETING_GRACE, OnDeath, Phase, Reported, TELL_GRACE_PER_RANK};
 
 impl Job {
     /// Handles one packet.
@@ -33,6 +33,19 @@ impl Job {
                     self.record(code);
                 }
                 self.begin_counting();
+                self.leaves(rank, actions);
+            }
+            ToMonitor::NextWorld(epoch) => {
+                state.wait = None;
+                match (self.on_death, self.members.asks(rank, epoch)) {
+                    (OnDeath::Shrink(_), Ok(next)) => self.start_world(next, actions),
+                    _ => {
+                        let text =
+                            format!("{} asks for a world after {epoch}, which is none", self.name(rank));
+                        self.say(actions, text);
+                        self.end(now, 1, None, actions);
+                    }
+                }
             }
             ToMonitor::Waits(number, wait) => {
                 match &mut state.wait {
@@ -55,12 +68,14 @@ impl Job {
             }
             ToMonitor::GlobalExit(_) => {
                 state.ending = true;
+                self.leaves(rank, actions);
                 if matches!(self.phase, Phase::Running | Phase::Meeting(_)) {
                     self.tell_late(now, actions);
                 }
             }
             ToMonitor::Leaves(_) => {
                 state.ending = true;
+                self.leaves(rank, actions);
                 if self.phase == Phase::Running {
                     let grace = MEETING_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32;
                     self.phase = Phase::Meeting(now + grace);

@@ -398,3 +398,96 @@ fn a_closed_output_ends_the_job_without_a_word() {
     assert_eq!(one.handle(now, JobEvent::Ended(0, Ended::Signal(libc::SIGPIPE))), []);
     assert_eq!(one.status(), 141);
 }
+
+fn survivors(ranks: u32, most: u32) -> (Job, Instant) {
+    let (mut job, now) = job(ranks);
+    job.on_death(OnDeath::Shrink(most));
+    (job, now)
+}
+
+fn asks(job: &mut Job, now: Instant, rank: u32, epoch: u32) -> Vec<JobAction> {
+    job.handle(now, JobEvent::Packet(rank, ToMonitor::NextWorld(epoch)))
+}
+
+const KILLED: Ended = Ended::Signal(libc::SIGKILL);
+
+#[test]
+fn survivors_of_a_death_go_on() {
+    let (mut job, now) = survivors(3, u32::MAX);
+    let actions = job.handle(now, JobEvent::Ended(1, KILLED));
+    let [JobAction::Say(text), JobAction::TellDeath(1, KILLED)] = &actions[..] else { panic!("{actions:?}") };
+    assert!(text.starts_with("rank 1 (pid 101) terminated with signal 9 (SIGKILL)"), "{text}");
+    assert_eq!(asks(&mut job, now, 2, 0), []);
+    let world = JobWorld { epoch: 1, members: vec![0, 2] };
+    assert_eq!(asks(&mut job, now, 0, 0), [JobAction::Start(world)]);
+    // Ranks have new numbers, in what they say and in what they are told.
+    let wait = Blocked { peer: Some(1), ..Blocked::default() };
+    assert_eq!(job.in_first_numbers(wait).peer, Some(2));
+    let actions = job.handle(now, JobEvent::Ended(2, Ended::Code(3)));
+    assert_eq!(actions[1..], [JobAction::TellDeath(1, Ended::Code(3))]);
+    assert_eq!(asks(&mut job, now, 0, 1), [JobAction::Start(JobWorld { epoch: 2, members: vec![0] })]);
+    assert_eq!(job.handle(now, JobEvent::Packet(0, ToMonitor::Done(0))), []);
+    assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Code(0))), []);
+    assert!(job.over(now) && !job.ending());
+    assert_eq!(job.status(), 0);
+}
+
+#[test]
+fn who_leaves_or_dies_while_others_ask_is_not_waited_for() {
+    let (mut job, now) = survivors(4, u32::MAX);
+    job.handle(now, JobEvent::Ended(3, KILLED));
+    assert_eq!((asks(&mut job, now, 0, 0), asks(&mut job, now, 1, 0)), (vec![], vec![]));
+    job.handle(now, JobEvent::Ended(1, KILLED));
+    let start = JobAction::Start(JobWorld { epoch: 1, members: vec![0] });
+    assert_eq!(job.handle(now, JobEvent::Packet(2, ToMonitor::Done(0))), [start]);
+    // Who has left in order and is killed then is told, and nobody else is concerned.
+    let actions = job.handle(now, JobEvent::Ended(2, KILLED));
+    assert!(matches!(&actions[..], [JobAction::Say(_)]), "{actions:?}");
+}
+
+#[test]
+fn too_many_deaths_end_the_job_and_so_does_the_last() {
+    let (mut job, now) = survivors(3, 1);
+    job.handle(now, JobEvent::Ended(0, Ended::Code(5)));
+    let actions = job.handle(now, JobEvent::Ended(1, KILLED));
+    assert_eq!(
+        actions[1..],
+        [vec![JobAction::Say("more than 1 ranks have died (--max-deaths 1)".into())], tells([2])].concat()
+    );
+    assert_eq!((job.ending(), job.status()), (true, 137));
+    let (mut job, now) = survivors(2, u32::MAX);
+    job.handle(now, JobEvent::Ended(1, KILLED));
+    job.handle(now, JobEvent::Ended(0, Ended::Code(5)));
+    assert!(job.over(now) && !job.ending());
+    assert_eq!(job.status(), 5);
+}
+
+/// What a rank says of the whole job counts as ever.
+#[test]
+fn a_rank_may_still_end_a_job_that_survives_it() {
+    let (mut job, now) = survivors(2, u32::MAX);
+    assert_eq!(job.handle(now, JobEvent::Packet(1, ToMonitor::GlobalExit(101))), tells([0]));
+    assert_eq!(job.status(), 101);
+}
+
+/// Nobody is dead who could still write: a rank that closes its link is killed, and has died then.
+#[test]
+fn a_rank_without_a_link_is_killed() {
+    let (mut job, now) = survivors(2, u32::MAX);
+    job.handle(now, JobEvent::LinkClosed(1));
+    let actions = job.tick(job.deadline().unwrap());
+    assert!(matches!(&actions[..], [JobAction::Say(_), JobAction::Kill(1)]), "{actions:?}");
+    assert_eq!(job.deadline(), None);
+    let actions = job.handle(now, JobEvent::Ended(1, KILLED));
+    assert_eq!(actions[1..], [JobAction::TellDeath(1, KILLED)]);
+}
+
+#[test]
+fn who_asks_for_a_world_by_mistake_ends_the_job() {
+    let (mut shrinks, now) = survivors(2, u32::MAX);
+    let (mut ends, _) = job(2);
+    for (job, epoch) in [(&mut shrinks, 7), (&mut ends, 0)] {
+        let actions = asks(job, now, 1, epoch);
+        assert_eq!(actions[1..], tells([0, 1]), "{epoch}");
+    }
+}

@@ -168,6 +168,11 @@ impl Payloads {
                 ended.push(Ended::Refused(held));
                 continue;
             }
+            if rank.survival().is_lost(held.to) {
+                // Nobody will read it; the record is dropped where it is sent.
+                ended.push(Ended::InPlace(held, keys));
+                continue;
+            }
             let start = |(key, source): (&RegionKey, &Arc<dyn Source>)| {
                 let bytes = source.bytes();
                 // SAFETY: a slice is valid for its length; its bytes are not needed after the call.

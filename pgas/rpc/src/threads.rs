@@ -132,6 +132,12 @@ impl Servers {
         done
     }
 
+    /// Has the threads end. Who sleeps notices after its sleep.
+    pub(crate) fn release(&self) {
+        // Relaxed: a wish.
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
     /// Has the threads end, and waits for that.
     pub(crate) fn stop(&self) {
         // Relaxed: a wish.
@@ -154,6 +160,12 @@ impl Servers {
     /// One less.
     fn end(&self) {
         self.busy();
+        // ORDER: Release; pairs with Acquire in `stop`.
+        self.threads.fetch_sub(1, Ordering::Release);
+    }
+
+    /// A thread has ended with its world, wherever it was.
+    fn unwound(&self) {
         // ORDER: Release; pairs with Acquire in `stop`.
         self.threads.fetch_sub(1, Ordering::Release);
     }
@@ -231,12 +243,22 @@ impl Engine {
         for _ in 0..n {
             self.servers.begin();
             let thread = std::thread::Builder::new().name("gasnet-serve".into());
-            if let Err(e) = thread.spawn(move || self.serve_beside()) {
+            let serve = move || {
+                if gasnet::attempt(|| self.serve_beside()).is_err() {
+                    self.servers.unwound();
+                }
+            };
+            if let Err(e) = thread.spawn(serve) {
                 self.servers.end();
                 return Err(Error::op(format!("cannot start a thread that serves: {e}")));
             }
         }
         Ok(())
+    }
+
+    /// Has the threads of [`Engine::serve_by_threads`] end, without waiting for that: their world is over.
+    pub fn release_threads(&self) {
+        self.servers.release();
     }
 
     /// Ends the threads of [`Engine::serve_by_threads`]. Not called by one of them.

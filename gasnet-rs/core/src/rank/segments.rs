@@ -154,9 +154,10 @@ impl Rank {
             return meet();
         }
         let (caller, met) = (std::thread::current(), AtomicBool::new(false));
+        let attempting = gasnet_wire::context::attempting();
         std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().name("gasnet-attach".into()).spawn_scoped(scope, || {
-                let result = meet();
+                let result = gasnet_wire::death::attempt_for(attempting, meet);
                 // Relaxed: `join` hands the result over.
                 met.store(true, Ordering::Relaxed);
                 caller.unpark();
@@ -167,7 +168,8 @@ impl Rank {
             let mut nap = SHORTEST_NAP;
             let mut waiter = self.waits().begin(self.wire.policy);
             (waiter.for_others, waiter.meeting) = (true, Some(MeetingPlace::Attach));
-            while !met.load(Ordering::Relaxed) {
+            // It ends without having met where a rank has died.
+            while !met.load(Ordering::Relaxed) && !beside.is_finished() {
                 self.wire.tell_wait(&mut waiter, "all ranks to attach their segments", None);
                 nap = if self.poll() > 0 { SHORTEST_NAP } else { LONGEST_NAP.min(2 * nap) };
                 std::thread::park_timeout(nap);

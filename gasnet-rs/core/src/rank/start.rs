@@ -63,6 +63,7 @@ impl Rank {
             max_global_segment: OnceLock::new(),
             heap: Mutex::new(Heap { used: 0, end: u64::MAX, kept: 0 }),
             agreeing: Mutex::default(),
+            next: OnceLock::new(),
             own: AtomicPtr::default(),
         };
         let rank = rank.settle();

@@ -13,6 +13,9 @@ impl Rank {
     pub(crate) fn region_refused(&self, op: u32, peer: RankId, why: RegionError) {
         let refused = &self.wire.ops.op(op).refused;
         match refused.load(Ordering::Relaxed) {
+            STRICT if why == RegionError::Gone && self.wire.is_lost(peer) => {
+                self.wire.fatal_started("an operation on a region", peer)
+            }
             STRICT => self.fatal(&format!("an operation on a region of rank {peer} was refused: {why}")),
             // Relaxed: the first refusal, or any; finish publishes it.
             _ => refused.store(why.code() + LENIENT, Ordering::Relaxed),

@@ -32,6 +32,7 @@ use core::sync::atomic::AtomicU32;
 use gasnet_sys::thread;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Largest number of ranks with which a poll reads every link, if each rank has a processor. Otherwise a poll
 /// reads the pending words, which are fewer: on a shared processor the lines of the links have left the cache
@@ -372,6 +373,23 @@ impl Grid {
         done
     }
 
+    /// From when this returns on, polls find nothing, and none is under way. To be called once. A poll that
+    /// is further up this stack, or never ends, is waited for in vain: `false` after `longest`.
+    #[must_use]
+    pub(crate) fn close(&self, longest: Duration) -> bool {
+        let since = Instant::now();
+        self.inn.iter().all(|inn| {
+            // Never given back: a poll that does not get the lock has nothing to do.
+            while !inn.lock.try_lock() {
+                if since.elapsed() >= longest {
+                    return false;
+                }
+                std::thread::yield_now();
+            }
+            true
+        })
+    }
+
     pub(crate) fn size(&self) -> u32 {
         self.layout.size
     }
@@ -643,6 +661,40 @@ mod tests {
             {}
             assert_eq!(got[..2], sent[..]);
         }
+    }
+
+    /// What comes after the inboxes were closed is never taken out, and a poll that is under way is waited
+    /// for.
+    #[test]
+    fn closed_inboxes_are_silent() {
+        let all = grids(2);
+        let poll = |me: usize| all[me].poll(Channel::Request, 9, &mut |_, _| true);
+        assert!(send(&all[0], 1, 1) && poll(1) == 1);
+        std::thread::scope(|scope| {
+            let (begun, closed) = (AtomicU32::new(0), AtomicU32::new(0));
+            assert!(send(&all[0], 1, 2));
+            let (all, begun, closed) = (&all, &begun, &closed);
+            let poll = scope.spawn(move || {
+                all[1].poll(Channel::Request, 9, &mut |_, _| {
+                    begun.store(1, Ordering::Relaxed);
+                    // Long enough for the other thread to close, if it did not wait.
+                    (0..1000).for_each(|_| std::thread::yield_now());
+                    assert_eq!(closed.load(Ordering::Relaxed), 0, "closed in the middle of a poll");
+                    true
+                })
+            });
+            while begun.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            assert!(all[1].close(Duration::MAX));
+            closed.store(1, Ordering::Relaxed);
+            assert_eq!(poll.join().unwrap(), 1);
+        });
+        assert!(send(&all[0], 1, 3));
+        assert_eq!((poll(1), poll(0)), (0, 0));
+        // A poll that never ends is not waited for longer than that.
+        assert!(!all[1].close(Duration::ZERO));
+        assert!(send(&all[1], 0, 4) && poll(0) == 1, "the other rank is not concerned");
     }
 
     /// A rank's ends are made when they are used: starting costs no rank more for having many others, and no

@@ -16,7 +16,7 @@ pub(crate) use sleep::{sleep_while, wake_sleepers};
 /// Bytes in a page.
 pub const PAGE_BYTES: usize = 4096;
 
-fn not_mapped(len: usize) -> impl Fn(io::Error) -> Error {
+pub(crate) fn not_mapped(len: usize) -> impl Fn(io::Error) -> Error {
     move |e| Error::job(format!("cannot map {len} bytes of shared memory: {}", memory_refused(&e)))
 }
 

@@ -1,0 +1,69 @@
+//! What a rank can do when another one has died (`gasnetrun --on-death shrink`): the module `death` of the
+//! wire says what a death means.
+
+use super::Rank;
+use crate::RankId;
+use gasnet_wire::death::Died;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A rank in a job that may survive deaths. Jobs on which the crate `pgas` is built use it by the methods of
+/// its `World`.
+#[derive(Debug, Clone, Copy)]
+pub struct Survival(&'static Rank);
+
+impl Rank {
+    /// How this rank goes on when another one has died.
+    pub fn survival(&'static self) -> Survival {
+        Survival(self)
+    }
+}
+
+impl Survival {
+    /// Whether ranks of this job may die, and the others go on.
+    pub fn is_possible(self) -> bool {
+        self.0.wire.may_survive()
+    }
+
+    /// Who has died in this rank's world so far.
+    pub fn dead(self) -> Died {
+        self.0.wire.dead()
+    }
+
+    /// Whether a rank has died, or has given up this world: it answers nothing any more, and what is sent to
+    /// it is dropped.
+    pub fn is_lost(self, rank: RankId) -> bool {
+        self.0.wire.is_lost(rank)
+    }
+
+    /// Gives up this rank's world, for all threads: waits that the calls of other ranks must end, end with
+    /// [`Died`] from now on, here and on ranks that wait for this one.
+    ///
+    /// # One-sided
+    pub fn give_up(self) {
+        self.0.wire.give_up();
+    }
+
+    /// Whether this rank has given up its world.
+    pub fn is_over(self) -> bool {
+        self.0.wire.has_given_up()
+    }
+
+    /// The connection to the launcher, which starts the next world.
+    pub fn launcher(self) -> Option<BorrowedFd<'static>> {
+        self.0.wire.boot.link.as_ref().map(AsFd::as_fd)
+    }
+
+    /// This process is `next` from now on. Once.
+    pub fn continue_as(self, next: &'static Rank) {
+        let _ = self.0.next.set(next);
+    }
+
+    /// The rank that this process is in its newest world.
+    pub fn newest(self) -> &'static Rank {
+        let mut rank = self.0;
+        while let Some(next) = rank.next.get() {
+            rank = next;
+        }
+        rank
+    }
+}

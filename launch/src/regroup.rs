@@ -1,0 +1,152 @@
+//! How the survivors of a rank's death get the memory and the numbers of their next world, over their links.
+//!
+//! A rank that has given up its world says so ([`ToMonitor::NextWorld`]), and waits. When all have
+//! ([`membership`](crate::job::membership)), the monitor makes two memory files, and sends each member a
+//! message in packets, like the result of an exchange: its rank, the world's epoch, a random name of the
+//! world, and the members as the job numbers ranks. The files go with the first packet. Nobody else ever has
+//! them, so no process that is not a member can reach the world's memory.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
+
+use gasnet_sys::fd;
+use gasnet_wire::Boot;
+use gasnet_wire::boot::{HostFile, MAX_PACKET, ToMonitor};
+use gasnet_wire::shm::deaths::DeathBoard;
+
+use crate::Error;
+use crate::job::membership::JobWorld;
+
+/// The monitor's side: a world that is to start.
+pub(crate) struct NewWorld {
+    /// Where its ranks are told of deaths.
+    pub(crate) board: DeathBoard,
+    /// Memory file of the host, and that of the segments.
+    pub(crate) files: Rc<[OwnedFd]>,
+    name: u64,
+}
+
+impl NewWorld {
+    /// Makes its memory.
+    ///
+    /// # Errors
+    /// The system gives none.
+    pub(crate) fn new(world: &JobWorld) -> Result<NewWorld, Error> {
+        let shm = fd::memory_file("gasnet-shm").map_err(Error::MemoryFile)?;
+        let segments = fd::memory_file("gasnet-segments").map_err(Error::MemoryFile)?;
+        let file = HostFile::from(fd::duplicate(shm.as_fd()).map_err(Error::system("dup"))?);
+        let board = DeathBoard::new(&file, world.members.len() as u32, world.epoch);
+        let board = board.map_err(|e| Error::Survival(e.to_string()))?;
+        Ok(NewWorld { board, files: Rc::from([shm, segments]), name: gasnet_sys::random() })
+    }
+
+    /// The message for this rank of it.
+    pub(crate) fn message(&self, rank: u32, world: &JobWorld) -> Vec<u8> {
+        let (head, name) = ([rank, world.epoch], [self.name as u32, (self.name >> 32) as u32]);
+        let words = head.iter().chain(&name).chain(&world.members);
+        words.flat_map(|word| word.to_le_bytes()).collect()
+    }
+}
+
+/// What a rank is told of its next world.
+#[derive(Debug)]
+pub struct NextWorld {
+    /// Its rank, and the memory.
+    pub boot: Boot,
+    /// The number of worlds before it.
+    pub epoch: u32,
+    /// The members by rank, as the job numbered them first.
+    pub members: Vec<u32>,
+}
+
+/// Waits for the world after the one of this epoch, which this rank has given up.
+///
+/// # Collective
+/// Over the ranks of the world that neither die nor leave in order.
+///
+/// # Errors
+/// The monitor is gone, or the system gives no descriptors.
+pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<NextWorld, Error> {
+    fd::send_waiting(link, &ToMonitor::NextWorld(epoch).encode()).map_err(Error::system("send"))?;
+    let (mut message, mut files) = (Vec::new(), Vec::new());
+    let mut packet = [0; MAX_PACKET];
+    let broken = || Error::Survival("the launcher is gone, or has sent something else".into());
+    loop {
+        let (n, more) = fd::receive_files(link, &mut packet).map_err(Error::system("recvmsg"))?;
+        files.extend(more);
+        let (last, part) = packet[..n].split_first().ok_or_else(broken)?;
+        message.extend_from_slice(part);
+        if *last == 1 {
+            break;
+        }
+    }
+    let link = fd::duplicate(link).map_err(Error::system("dup"))?;
+    decode(&message, files, link).ok_or_else(broken)
+}
+
+fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextWorld> {
+    let (words, rest) = message.as_chunks::<4>();
+    let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let [rank, epoch, low, high, ref members @ ..] = words[..] else { return None };
+    let (size, [shm, segments]) = (members.len() as u32, <[OwnedFd; 2]>::try_from(files).ok()?);
+    let boot = Boot {
+        rank,
+        size,
+        host_ranks: (0..size).collect(),
+        exchange: None,
+        shm: shm.into(),
+        segments: segments.into(),
+        link: Some(link),
+        overseer: None,
+        job_id: u64::from(high) << 32 | u64::from(low),
+    };
+    (rest.is_empty() && rank < size).then_some(NextWorld { boot, epoch, members: members.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> OwnedFd {
+        fd::memory_file("regroup-test").unwrap()
+    }
+
+    #[test]
+    fn a_world_survives_the_link() {
+        let world = JobWorld { epoch: 3, members: vec![0, 2, 7] };
+        let new = NewWorld::new(&world).unwrap();
+        let next = decode(&new.message(2, &world), vec![file(), file()], file()).unwrap();
+        assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
+        assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, vec![0, 1, 2]));
+        for (message, files) in
+            [(new.message(3, &world), 2), (new.message(2, &world), 1), (vec![0; 15], 2), (vec![0; 17], 2)]
+        {
+            assert!(decode(&message, (0..files).map(|_| file()).collect(), file()).is_none());
+        }
+    }
+
+    /// Over a real link, in several packets, with the files.
+    #[test]
+    fn many_members_get_their_world() {
+        let world = JobWorld { epoch: 1, members: (0..3000).collect() };
+        let new = NewWorld::new(&world).unwrap();
+        let (ours, theirs) = fd::packet_pair().unwrap();
+        let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0).unwrap());
+        let message = new.message(17, &world);
+        for (i, part) in message.chunks(MAX_PACKET - 1).enumerate() {
+            let last = (i + 1) * (MAX_PACKET - 1) >= message.len();
+            let packet = [&[u8::from(last)], part].concat();
+            let files: &[OwnedFd] = if i == 0 { &new.files } else { &[] };
+            while fd::send_files(ours.as_fd(), &packet, files).is_err() {
+                std::thread::yield_now();
+            }
+        }
+        let next = rank.join().unwrap();
+        assert_eq!((next.boot.rank, next.members.len()), (17, 3000));
+        // It is the same file: the board of the new world is in it.
+        new.board.died(5, gasnet_sys::process::Ended::Code(1));
+        let mut bytes = vec![0; 1 << 16];
+        let n = fd::read(next.boot.shm.as_fd(), &mut bytes).unwrap();
+        assert!(bytes[..n].iter().any(|byte| *byte != 0));
+    }
+}
