@@ -1,0 +1,259 @@
+//! Jobs whose ranks die: `gasnetrun --on-death shrink mortal ROLE [SEED]`. Survivors of the role `random`
+//! print what they have computed, and in which world.
+
+use gasnet_sys::process::{exit_now, kill, pid};
+use pgas::{Layout, World};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Steps of the computation, calls of the runtime in each, and elements that are added up.
+const STEPS: u64 = 6;
+const CALLS: u64 = 8;
+const ITEMS: u64 = 200;
+
+/// When this process is to die: at this call of the runtime, or when it hears of the first death.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    Lives,
+    AtCall(u64),
+    AtDeath,
+}
+
+/// What becomes of a process, and the longest time from then on.
+#[derive(Debug)]
+struct Doom {
+    fate: Fate,
+    delay: Duration,
+    begun: AtomicBool,
+}
+
+static DOOM: OnceLock<Doom> = OnceLock::new();
+
+impl Doom {
+    /// By the seed: at least one rank lives, and one dies if there are two.
+    fn of(rank: u32, size: u32, seed: u64) -> Doom {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut order: Vec<u32> = (0..size).collect();
+        random.shuffle(&mut order);
+        let dying = random.u32(1..size.max(2)).min(size - 1) as usize;
+        let fates: Vec<(Fate, Duration)> = order
+            .iter()
+            .enumerate()
+            .map(|(i, _)| {
+                let call = Fate::AtCall(random.u64(..STEPS * CALLS));
+                let delay = Duration::from_micros(random.u64(..3000));
+                // The first of them dies whatever happens, so that others hear of a death.
+                let fate = if i > 0 && random.bool() { Fate::AtDeath } else { call };
+                (if i < dying { fate } else { Fate::Lives }, delay)
+            })
+            .collect();
+        let at = order.iter().position(|r| *r == rank).unwrap_or(0);
+        Doom { fate: fates[at].0, delay: fates[at].1, begun: AtomicBool::new(false) }
+    }
+
+    /// Has this process die soon, whatever it does meanwhile.
+    fn begin(&self) {
+        if !self.begun.swap(true, Ordering::Relaxed) {
+            let delay = self.delay;
+            std::thread::spawn(move || {
+                std::thread::sleep(delay);
+                die();
+            });
+        }
+    }
+
+    /// The process has nothing more to do in time: it does not get away.
+    fn overtakes(&self) {
+        while self.begun.load(Ordering::Relaxed) {
+            std::thread::park();
+        }
+    }
+}
+
+fn die() {
+    kill(pid(), libc::SIGKILL);
+}
+
+/// Before call number `call` of the runtime in this step.
+fn next(step: u64, call: u64) {
+    let Some(doom) = DOOM.get() else { return };
+    if doom.fate == Fate::AtCall(step * CALLS + call) {
+        doom.begin();
+    }
+}
+
+fn item(step: u64, i: u64) -> u64 {
+    (step << 32 | i).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+fn sum(step: u64, items: impl Iterator<Item = u64>) -> u64 {
+    items.fold(0, |sum, i| sum.wrapping_add(item(step, i)))
+}
+
+/// A step in a world: the same on whatever ranks there are.
+fn compute(world: World, step: u64) -> u64 {
+    let (me, size) = (u64::from(world.rank()), u64::from(world.size()));
+    next(step, 0);
+    world.barrier();
+    next(step, 1);
+    let mut array = world.array::<u64>(ITEMS as usize, Layout::Block);
+    next(step, 2);
+    array.exchange(|all| (me..ITEMS).step_by(size as usize).for_each(|i| all.put(i as usize, item(step, i))));
+    next(step, 3);
+    let mine = array.local(|part| part.iter().fold(0u64, |sum, n| sum.wrapping_add(*n)));
+    next(step, 4);
+    let right = (world.rank() + 1) % world.size();
+    let answer = world.call(right, |_, n: u64| n ^ 1, mine).wait();
+    assert_eq!(answer, mine ^ 1, "step {step}");
+    next(step, 5);
+    let long = world.call(right, |_, words: Vec<u64>| words, vec![mine; 5000]).wait();
+    assert_eq!(long, vec![mine; 5000], "step {step}");
+    next(step, 6);
+    world.ranks().for_each(|rank| world.send(rank, |_, n: u64| assert!(n > 0), step + 1));
+    world.settle();
+    next(step, 7);
+    world.reduce(mine, u64::wrapping_add)
+}
+
+fn random(first: World, seed: u64) {
+    let (me, size) = (first.rank(), first.size());
+    let doom = DOOM.get_or_init(|| Doom::of(me, size, seed));
+    let (mut world, mut step, mut fresh) = (first, 0, true);
+    while step < STEPS {
+        let tried = world.attempt(|world| {
+            // Some may have finished a step that others have to repeat.
+            let at = if fresh { world.reduce(step, u64::min) } else { step };
+            (at, compute(world, at))
+        });
+        match tried {
+            Ok((at, total)) => {
+                assert_eq!(total, sum(at, 0..ITEMS), "step {at} of seed {seed} in world {}", world.epoch());
+                (step, fresh) = (at + 1, false);
+            }
+            Err(died) => {
+                assert!(!died.ranks.is_empty() && died.epoch == world.epoch(), "{died:?}");
+                let dead = world.dead();
+                assert!(died.ranks.iter().all(|rank| dead.contains(rank)), "{died:?}, {dead:?}");
+                if doom.fate == Fate::AtDeath {
+                    doom.begin();
+                }
+                (world, fresh) = (world.shrink(), true);
+            }
+        }
+    }
+    if doom.fate != Fate::Lives {
+        doom.begin();
+        doom.overtakes();
+    }
+    let members: Vec<u32> = world.ranks().map(|rank| world.first_number(rank)).collect();
+    assert_eq!(members[world.rank() as usize], me);
+    println!("rank {me} survives in world {} with {members:?}", world.epoch());
+}
+
+/// Rank 1 dies while the others are in this call.
+fn dies_in(world: World, call: impl FnOnce(World)) -> bool {
+    let rank = world.rank();
+    let tried = world.attempt(|world| {
+        world.barrier();
+        if rank == 1 {
+            die();
+        }
+        call(world);
+    });
+    tried.is_err()
+}
+
+/// What the survivors see of arrays, objects and values of the world that is over.
+fn keeps(world: World) {
+    let mut array = world.array::<u32>(40, Layout::Block);
+    array.local(|part| part.fill(world.rank() + 7));
+    let shared = world.share(std::sync::Mutex::new(world.rank()));
+    let table = pgas::DistMap::<u32, u32>::new(world);
+    (0..100).for_each(|key| table.insert(key, key + 1));
+    world.settle();
+    let mine = table.local_len();
+    assert!(dies_in(world, |world| _ = world.reduce(1, |a, b| a + b)));
+    let next = world.shrink();
+    assert_eq!((next.size(), next.epoch()), (world.size() - 1, 1));
+    assert_eq!(array.salvage(), vec![world.rank() + 7; array.local_len()]);
+    assert_eq!(*shared.lock().unwrap(), world.rank());
+    let kept = table.take_local();
+    assert_eq!(kept.len(), mine);
+    // The keys move to the survivors.
+    let table = pgas::DistMap::<u32, u32>::new(next);
+    kept.into_iter().for_each(|(key, value)| table.insert(key, value));
+    next.settle();
+    let total = next.reduce(mine, |a, b| a + b);
+    assert_eq!(table.len(), total);
+    drop(array);
+    println!("kept");
+}
+
+/// Ranks that can do without each other go on in a world in which somebody has died.
+fn some_go_on(world: World) {
+    world.barrier();
+    if world.rank() == 2 {
+        die();
+    }
+    while world.dead().is_empty() {
+        std::thread::yield_now();
+    }
+    // Waits for living ranks end as ever.
+    let other = 1 - world.rank();
+    for n in 0..1000u32 {
+        assert_eq!(world.call(other, |_, n: u32| n + 1, n).wait(), n + 1);
+    }
+    println!("went on");
+    world.exit(0);
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let role = words.first().cloned().unwrap_or_default();
+    let seed = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    pgas::run(move |world| match role.as_str() {
+        "random" => random(world, seed),
+        "keeps" => keeps(world),
+        "some-go-on" => some_go_on(world),
+        "all-die" => die(),
+        "outside" => {
+            world.barrier();
+            if world.rank() == 1 {
+                die();
+            }
+            world.barrier();
+        }
+        "nested" => _ = world.attempt(|world| world.attempt(|_| ())),
+        "shrink-inside" => _ = world.attempt(World::shrink),
+        "shrink-for-nothing" => _ = world.shrink(),
+        "shrink-twice" => {
+            assert!(dies_in(world, World::barrier));
+            world.shrink();
+            world.shrink();
+        }
+        "attempt-in-call" => {
+            let other = (world.rank() + 1) % world.size();
+            world.call(other, |world, ()| _ = world.attempt(|_| ()), ()).wait();
+        }
+        "salvage-early" => _ = world.array::<u32>(4, Layout::Block).salvage(),
+        "drops" => {
+            let pending = world.call(1, |_, n: u32| n, 1);
+            let awaited = world.all();
+            assert!(dies_in(world, World::settle));
+            drop((pending, awaited));
+            println!("dropped in {}", world.shrink().epoch());
+        }
+        "exits" => {
+            let ended = world.attempt(|world| {
+                world.barrier();
+                if world.rank() == 1 {
+                    exit_now(7);
+                }
+                world.barrier();
+            });
+            println!("{}", ended.expect_err("a rank has left without a word"));
+        }
+        other => panic!("no such role: {other}"),
+    })
+}

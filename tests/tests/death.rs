@@ -1,0 +1,163 @@
+//! Jobs that go on when ranks of theirs die: the program `mortal` under `gasnetrun --on-death shrink`.
+
+use gasnet_tests::run::{Outcome, run};
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A job that takes so long is stuck.
+const HANGS: Duration = Duration::from_secs(600);
+
+const SHRINK: &[&str] = &["--on-death", "shrink"];
+
+/// A job of so many ranks, with these options of the launcher.
+fn job(ranks: u32, options: &[&str], settings: &[(&str, &str)], role: &str) -> Outcome {
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("mortal-{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gasnetrun-for-tests"));
+    command.args(["-n", &ranks.to_string()]).args(options).arg(env!("CARGO_BIN_EXE_mortal"));
+    command.args(role.split(' ')).arg(&mark).env("GASNET_MAX_SEGSIZE", "16M").env("RUST_BACKTRACE", "0");
+    command.envs(settings.iter().copied());
+    let outcome = run(command, "", HANGS).expect("gasnetrun starts");
+    assert!(!outcome.timed_out, "{}", outcome.report());
+    assert_eq!(processes(&mark), Vec::<String>::new(), "left behind by {}", outcome.report());
+    outcome
+}
+
+/// Processes with this argument.
+fn processes(mark: &str) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let has = |path: &std::path::Path| {
+        let arguments = std::fs::read(path.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).split('\0').any(|a| a == mark)
+    };
+    all.map(|p| p.path()).filter(|path| has(path)).map(|path| path.display().to_string()).collect()
+}
+
+#[track_caller]
+fn says(outcome: &Outcome, status: i32, parts: &[&str]) {
+    assert_eq!(outcome.status, Some(status), "{}", outcome.report());
+    for part in parts {
+        assert!(outcome.stderr.contains(part), "no '{part}' in\n{}", outcome.report());
+    }
+}
+
+/// One job whose ranks are killed in the middle of whatever they do. The survivors have checked their sums.
+fn random(ranks: u32, seed: u64, settings: &[(&str, &str)]) {
+    let outcome = job(ranks, SHRINK, settings, &format!("random {seed}"));
+    let why = || format!("seed {seed} on {ranks} ranks: {}", outcome.report());
+    assert_eq!(outcome.status, Some(0), "{}", why());
+    let mut worlds: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut survivors = 0;
+    for line in outcome.stdout.lines() {
+        let (_, rest) = line.split_once(" survives in world ").unwrap_or_else(|| panic!("{}", why()));
+        let (epoch, members) = rest.split_once(" with ").unwrap_or_else(|| panic!("{}", why()));
+        assert_eq!(*worlds.entry(epoch).or_insert(members), members, "{}", why());
+        survivors += 1;
+    }
+    let deaths =
+        outcome.stderr.lines().filter(|line| line.contains("terminated with signal 9")).count() as u32;
+    assert!(survivors > 0 && deaths > 0 && survivors + deaths == ranks, "{}", why());
+}
+
+macro_rules! random {
+    ($($name:ident: $ranks:expr, $seeds:expr, $settings:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            $seeds.for_each(|seed| random($ranks, seed, &$settings));
+        }
+    )*};
+}
+
+random! {
+    one_of_two_dies: 2, 1..7, [];
+    of_three: 3, 10..16, [];
+    of_four: 4, 20..26, [];
+    of_five: 5, 30..34, [];
+    of_eight: 8, 40..44, [];
+    of_three_with_progress_threads: 3, 50..53, [("GASNET_PROGRESS", "thread")];
+    of_four_that_are_checked: 4, 60..63, [("GASNET_CHECK", "1")];
+}
+
+#[test]
+fn what_is_a_ranks_own_survives() {
+    let outcome = job(4, SHRINK, &[], "keeps");
+    says(&outcome, 0, &["rank 1 (pid ", "terminated with signal 9 (SIGKILL)"]);
+    assert_eq!(outcome.stdout, "kept\n".repeat(3), "{}", outcome.report());
+}
+
+#[test]
+fn ranks_that_live_serve_each_other_until_one_gives_up() {
+    let outcome = job(3, SHRINK, &[], "some-go-on");
+    says(&outcome, 0, &["terminated with signal 9"]);
+    assert!(outcome.stdout.contains("went on"), "{}", outcome.report());
+}
+
+#[test]
+fn what_is_dropped_after_a_death_does_not_wait() {
+    let outcome = job(3, SHRINK, &[], "drops");
+    says(&outcome, 0, &[]);
+    assert_eq!(outcome.stdout, "dropped in 1\n".repeat(2), "{}", outcome.report());
+}
+
+#[test]
+fn an_exit_without_a_farewell_is_a_death() {
+    let outcome = job(2, SHRINK, &[], "exits");
+    says(&outcome, 0, &["exited with code 7 without leaving the job in order"]);
+    assert_eq!(outcome.stdout, "rank 1 has died (exit code 7)\n", "{}", outcome.report());
+}
+
+#[test]
+fn the_first_death_ends_a_job_by_default() {
+    let ended = "terminated with signal 9 (SIGKILL); the system does that when memory runs out";
+    for options in [&[][..], &["--on-death", "end"]] {
+        let outcome = job(3, options, &[], "keeps");
+        says(&outcome, 137, &[ended]);
+        assert_eq!((outcome.stderr.lines().count(), &*outcome.stdout), (1, ""), "{}", outcome.report());
+    }
+}
+
+#[test]
+fn the_last_death_ends_the_job() {
+    let outcome = job(3, SHRINK, &[], "all-die");
+    says(&outcome, 137, &["rank 0 (pid ", "rank 1 (pid ", "rank 2 (pid "]);
+}
+
+#[test]
+fn more_deaths_than_are_allowed_end_the_job() {
+    let outcome = job(3, &["--on-death", "shrink", "--max-deaths", "0"], &[], "keeps");
+    says(&outcome, 137, &["terminated with signal 9", "more than 0 ranks have died (--max-deaths 0)"]);
+}
+
+#[test]
+fn mistakes_are_named() {
+    let inside = "outside of an attempt (World::attempt, of pgas) a death ends the job";
+    for (role, status, part) in [
+        ("outside", 1, inside),
+        ("outside", 1, "waits for a barrier, and rank 1 has died (signal 9, SIGKILL)"),
+        ("nested", 1, "an attempt in an attempt"),
+        ("shrink-inside", 1, "`shrink` in an attempt"),
+        ("shrink-for-nothing", 1, "shrink: nobody in this world has died, so it goes on"),
+        ("shrink-twice", 1, "`shrink` was called twice for a world"),
+        ("attempt-in-call", 101, "a function that another rank has called may not make an attempt"),
+        ("salvage-early", 101, "this array's world goes on"),
+    ] {
+        says(&job(3, SHRINK, &[], role), status, &[part]);
+    }
+    let outcome = job(2, &[], &[], "shrink-for-nothing");
+    says(
+        &outcome,
+        1,
+        &["the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink"],
+    );
+}
+
+#[test]
+fn jobs_that_could_not_survive_are_refused() {
+    let off = [("GASNET_NEIGHBORHOOD", "off")];
+    let outcome = job(2, SHRINK, &off, "keeps");
+    says(&outcome, 1, &["--on-death shrink: jobs survive their ranks only where all ranks share memory"]);
+    let outcome = job(2, SHRINK, &[("GASNET_CONDUIT", "udp")], "keeps");
+    says(&outcome, 2, &["--on-death shrink: not with the network udp"]);
+}
