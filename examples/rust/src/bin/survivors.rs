@@ -1,0 +1,78 @@
+//! Counts primes, and goes on when ranks die: `gasnetrun -n 4 --on-death shrink survivors`.
+//!
+//! Every rank has all results so far. A rank that dies takes only the task with it that it was working on.
+
+use gasnet_examples::{passed, sizes};
+use pgas::World;
+use std::collections::BTreeMap;
+
+/// Numbers of a task.
+const TASK: u64 = 2000;
+
+fn primes(task: u64) -> u64 {
+    let is_prime = |n: &u64| *n > 1 && (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    (task * TASK..(task + 1) * TASK).filter(is_prime).count() as u64
+}
+
+/// Adds what all ranks have found to what this one knows.
+fn share(world: World, known: &mut BTreeMap<u64, u64>, found: Vec<(u64, u64)>) {
+    world.gather_all(found).into_iter().for_each(|of_rank| known.extend(of_rank));
+}
+
+/// Counts the primes of so many tasks. Returns them, and the world that is left.
+fn count(first: World, tasks: u64) -> (u64, World) {
+    let (mut world, mut known) = (first, BTreeMap::new());
+    loop {
+        let tried = world.attempt(|world| {
+            // After a death some may know more than others.
+            share(world, &mut known, known.clone().into_iter().collect());
+            while (known.len() as u64) < tasks {
+                let mut open = (0..tasks).filter(|task| !known.contains_key(task));
+                let mine = open.nth(world.rank() as usize).map(|task| (task, primes(task)));
+                share(world, &mut known, mine.into_iter().collect());
+            }
+        });
+        match tried {
+            Ok(()) => return (known.values().sum(), world),
+            Err(died) => {
+                eprintln!("rank {} goes on: {died}", world.rank());
+                world = world.shrink();
+            }
+        }
+    }
+}
+
+fn main() {
+    pgas::run(|world| {
+        let Some([tasks]) = sizes(world, [("tasks", 60, 1..=100_000)]) else { return };
+        let (found, world) = count(world, tasks);
+        if world.rank() == 0 {
+            println!("{found} primes below {}, counted by {} ranks", tasks * TASK, world.size());
+        }
+        let _ = world.attempt(passed);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of the ranks dies at whatever moment.
+    #[test]
+    fn a_rank_may_die() {
+        pgas::testing::Job::new(4).survives().setting("GASNET_MAX_SEGSIZE", "16M").run(|world| {
+            let dies = world.rank() == 1;
+            if dies {
+                std::thread::spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(3));
+                    std::process::abort();
+                });
+            }
+            let (found, _) = count(world, 60);
+            while dies {
+                std::thread::park();
+            }
+            assert_eq!(found, 11_301);
+        });
+    }
+}
