@@ -670,9 +670,9 @@ mod tests {
         let all = grids(2);
         let poll = |me: usize| all[me].poll(Channel::Request, 9, &mut |_, _| true);
         assert!(send(&all[0], 1, 1) && poll(1) == 1);
+        assert!(send(&all[0], 1, 2));
+        let (begun, closed) = (AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {
-            let (begun, closed) = (AtomicU32::new(0), AtomicU32::new(0));
-            assert!(send(&all[0], 1, 2));
             let (all, begun, closed) = (&all, &begun, &closed);
             let poll = scope.spawn(move || {
                 all[1].poll(Channel::Request, 9, &mut |_, _| {
