@@ -273,7 +273,7 @@ pub fn region_shapes(cx: &Cx) {
                 expected.fill(0);
             }
             rank.wait(event);
-            rank.wait_implicit(gasnet::Categories::ALL);
+            rank.implicit().wait(gasnet::Categories::ALL);
         }
         let mut got = vec![0; far];
         rank.region(key).read(first as u64, &mut got).unwrap();
