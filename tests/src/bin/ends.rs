@@ -15,7 +15,7 @@ fn main() {
                 },
                 "panic" => panic!("as asked"),
                 "loop" => while black_box(true) {},
-                "deadlock" => rank.barrier(),
+                "deadlock" => rank.wait_until("what nobody does", || false),
                 _ => {}
             }
         }
