@@ -32,7 +32,7 @@ mod long;
 pub(crate) mod ops;
 mod refusal;
 mod served;
-mod shapes;
+pub(crate) mod shapes;
 pub mod watch;
 
 pub use gasnet_wire::RegionError;

@@ -379,14 +379,14 @@ macro_rules! operation {
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
             // SAFETY: (1).
-            unsafe { self.$of(ElementType::UNKNOWN, $($arg,)* $($how,)? mode) }
+            unsafe { self.$of($($arg,)* $($how,)? (ElementType::UNKNOWN, mode)) }
         }
 
         /// The same of elements of a type, on which all members have to agree; a reduction names it itself.
         ///
         /// # Safety
         /// 1. As without a type (owed by the caller).
-        pub(crate) unsafe fn $of(&self, elements: ElementType, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
+        pub(crate) unsafe fn $of(&self, $($arg: $ty,)* $($how: Reduction,)? (elements, mode): (ElementType, SyncMode)) {
             let elements = [elements, $($how.element_type)?];
             let op = self.op($shape, $root, mode, elements[elements.len() - 1]);
             // Tuples: what is repeated cannot be named inside another repetition.
@@ -477,14 +477,14 @@ macro_rules! operation_v {
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
             // SAFETY: (1).
-            unsafe { self.$of(ElementType::UNKNOWN, $($arg,)* $($blocks,)* mode) }
+            unsafe { self.$of($($arg,)* $($blocks,)* (ElementType::UNKNOWN, mode)) }
         }
 
         /// The same of elements of a type, on which all members have to agree.
         ///
         /// # Safety
         /// 1. As without a type (owed by the caller).
-        pub(crate) unsafe fn $of(&self, elements: ElementType, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
+        pub(crate) unsafe fn $of(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* (elements, mode): (ElementType, SyncMode)) {
             let op = self.op($shape, $root, mode, elements);
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $($blocks),*) };

@@ -217,7 +217,7 @@ impl Team {
     pub fn broadcast<T: Shared>(&self, root: usize, values: &mut [T]) {
         let (n, at) = (size_of_val(values), out(values));
         // SAFETY: a slice is valid for its size; on the root source and destination are the same.
-        unsafe { self.broadcast_of(of::<T>(), root, at, at, n, SyncMode::MY) }
+        unsafe { self.broadcast_of(root, at, at, n, (of::<T>(), SyncMode::MY)) }
     }
 
     /// [`Team::broadcast`], non-blocking: the result is the root's `values`.
@@ -240,7 +240,9 @@ impl Team {
             self.expect("scatter", values.len(), mine.len() * self.size());
         }
         // SAFETY: slices are valid for their sizes, which were checked.
-        unsafe { self.scatter_of(of::<T>(), root, out(mine), data(values), size_of_val(mine), SyncMode::MY) }
+        unsafe {
+            self.scatter_of(root, out(mine), data(values), size_of_val(mine), (of::<T>(), SyncMode::MY))
+        }
     }
 
     /// [`Team::scatter`], non-blocking, of parts of `len` elements.
@@ -264,7 +266,7 @@ impl Team {
         let mut all = vec![T::zeroed(); if self.me() == root { mine.len() * self.size() } else { 0 }];
         // SAFETY: the root has room for all.
         unsafe {
-            self.gather_of(of::<T>(), root, out(&mut all), data(mine), size_of_val(mine), SyncMode::MY)
+            self.gather_of(root, out(&mut all), data(mine), size_of_val(mine), (of::<T>(), SyncMode::MY))
         };
         all
     }
@@ -287,7 +289,9 @@ impl Team {
     pub fn gather_all<T: Shared>(&self, mine: &[T]) -> Vec<T> {
         let mut all = vec![T::zeroed(); mine.len() * self.size()];
         // SAFETY: there is room for all.
-        unsafe { self.gather_all_of(of::<T>(), out(&mut all), data(mine), size_of_val(mine), SyncMode::MY) };
+        unsafe {
+            self.gather_all_of(out(&mut all), data(mine), size_of_val(mine), (of::<T>(), SyncMode::MY))
+        };
         all
     }
 
@@ -310,7 +314,7 @@ impl Team {
         let n = self.share("exchange", values.len()) * size_of::<T>();
         let mut all = vec![T::zeroed(); values.len()];
         // SAFETY: both have a part for every member.
-        unsafe { self.exchange_of(of::<T>(), out(&mut all), data(values), n, SyncMode::MY) };
+        unsafe { self.exchange_of(out(&mut all), data(values), n, (of::<T>(), SyncMode::MY)) };
         all
     }
 
@@ -480,7 +484,7 @@ impl Team {
         }
         let (to, n, blocks) = (out(mine), size_of_val(mine), packed::<T>(counts));
         // SAFETY: slices are valid for their sizes, which were checked.
-        unsafe { self.scatter_v_of(of::<T>(), root, to, n, data(values), &blocks, SyncMode::MY) }
+        unsafe { self.scatter_v_of(root, to, n, data(values), &blocks, (of::<T>(), SyncMode::MY)) }
     }
 
     /// [`Team::scatter_v`], non-blocking; this member gets `len` elements.
@@ -512,7 +516,7 @@ impl Team {
         let mut all = vec![T::zeroed(); self.gathered("gather", root, mine.len(), counts)];
         let n = size_of_val(mine);
         // SAFETY: the root has room for all.
-        unsafe { self.gather_v_of(of::<T>(), root, out(&mut all), data(mine), n, &blocks, SyncMode::MY) };
+        unsafe { self.gather_v_of(root, out(&mut all), data(mine), n, &blocks, (of::<T>(), SyncMode::MY)) };
         all
     }
 
@@ -549,7 +553,7 @@ impl Team {
         let mut all = vec![T::zeroed(); self.gathered("gather_all", self.me(), mine.len(), counts)];
         let blocks = packed::<T>(counts);
         // SAFETY: there is room for all.
-        unsafe { self.gather_all_v_of(of::<T>(), out(&mut all), data(mine), &blocks, SyncMode::MY) };
+        unsafe { self.gather_all_v_of(out(&mut all), data(mine), &blocks, (of::<T>(), SyncMode::MY)) };
         all
     }
 
@@ -573,7 +577,7 @@ impl Team {
         let mut all = vec![T::zeroed(); self.exchanged(values.len(), to, from)];
         let (to, from) = (packed::<T>(to), packed::<T>(from));
         // SAFETY: both have the parts.
-        unsafe { self.exchange_v_of(of::<T>(), out(&mut all), data(values), &from, &to, SyncMode::MY) };
+        unsafe { self.exchange_v_of(out(&mut all), data(values), &from, &to, (of::<T>(), SyncMode::MY)) };
         all
     }
 

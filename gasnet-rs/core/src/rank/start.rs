@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
 
 /// The core's own messages.
-fn messages() -> [(RangeInclusive<u8>, Served); 5] {
+fn messages() -> [(RangeInclusive<u8>, Served); 6] {
     [
         (amref::FIRST..=amref::LAST, amref::MESSAGES),
         (mail::FIRST..=mail::LAST, mail::MESSAGES),
         (agree::FIRST..=agree::LAST, agree::MESSAGES),
         (region::ops::FIRST..=region::ops::LAST, region::ops::MESSAGES),
+        (region::shapes::PUT_RUNS..=region::shapes::GET_RUNS, region::shapes::MESSAGES),
         (vis::FIRST..=vis::LAST, vis::MESSAGES),
     ]
 }

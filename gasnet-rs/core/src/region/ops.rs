@@ -13,7 +13,6 @@
 
 use super::long::LONG;
 use super::refusal::{LENIENT, STRICT};
-use super::shapes;
 use super::{Access, Grant, KeyedRegion, Modes, RegionCalls, RegionError, RegionKey, SERVED};
 use crate::amref;
 use crate::atomics::Operation;
@@ -37,8 +36,8 @@ const ATOMIC: u8 = FIRST + 2;
 const NAME: u8 = FIRST + 3;
 const REFUSED: u8 = FIRST + 4;
 /// The last of them.
-pub(crate) const LAST: u8 = shapes::GET_RUNS;
-const _: () = assert!(LONG == REFUSED + 1 && shapes::PUT_RUNS == LONG + 1);
+pub(crate) const LAST: u8 = LONG;
+const _: () = assert!(LONG == REFUSED + 1);
 
 /// In place of a refusal: no region has the name.
 const ABSENT: u32 = u32::MAX;
@@ -53,7 +52,7 @@ fn halves(word: u64) -> [u32; 2] {
 }
 
 impl Grant {
-    fn of(&[slot, generation, low, high]: &[u32; 4]) -> Grant {
+    pub(super) fn of(&[slot, generation, low, high]: &[u32; 4]) -> Grant {
         Grant { slot, generation, secret: join(low, high) }
     }
 
@@ -524,12 +523,6 @@ fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
         (REFUSED, Short, &[name, generation, why]) if !asked => {
             refused(rank, token, [name, generation], why);
             Ok(())
-        }
-        (shapes::PUT_RUNS | shapes::GET_RUNS, Medium, &[name, generation, a, b, c, d, ref what @ ..])
-            if asked =>
-        {
-            let grant = grant_of(&[a, b, c, d]);
-            shapes::serve(rank, token, index == shapes::GET_RUNS, [name, generation], grant, what, m.bytes())
         }
         (LONG, Medium, args) => {
             rank.long_arrived(token, args, m.bytes());

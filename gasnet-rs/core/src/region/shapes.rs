@@ -13,12 +13,18 @@ use super::{Access, Grant, KeyedRegion, Modes, RegionError, RegionKey, SERVED, r
 use crate::amref;
 use crate::vis::{self, Door, Fault, Runs, Shape, Shapes, Window};
 use crate::{Error, Rank};
-use gasnet_wire::am::{Token, nonsense};
+use gasnet_wire::am::{Kind, Message, Served, Token, nonsense};
 use gasnet_wire::event::{Event, Implicit};
 
 /// Messages of this module, as numbers of the core's own messages.
-pub(super) const PUT_RUNS: u8 = LONG + 1;
-pub(super) const GET_RUNS: u8 = LONG + 2;
+pub(crate) const PUT_RUNS: u8 = LONG + 1;
+pub(crate) const GET_RUNS: u8 = LONG + 2;
+
+/// Who serves them.
+pub(crate) const MESSAGES: Served = Served {
+    handle: |wire, token, index, m| handle(Rank::of(wire), token, index, m),
+    lost: |wire, to, _| wire.fatal_started("an operation on a region", to),
+};
 
 impl KeyedRegion<'_, '_> {
     /// Starts to copy the bytes of `from`, addresses here, to `to`, places in a region of which `origin` is
@@ -160,8 +166,21 @@ impl Rank {
     }
 }
 
+/// Serves a message of this module.
+fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    let (true, Kind::Medium, &[name, generation, a, b, c, d, ref runs @ ..]) =
+        (token.is_request(), m.kind, m.args)
+    else {
+        nonsense(token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len()))
+    };
+    let grant = Grant::of(&[a, b, c, d]);
+    if let Err(e) = serve(rank, token, index == GET_RUNS, [name, generation], grant, runs, m.bytes()) {
+        rank.fatal(&format!("answering rank {}: {e}", token.source()));
+    }
+}
+
 /// Serves a put of runs, or a get: `what` and the payload name the runs.
-pub(super) fn serve(
+fn serve(
     rank: &Rank,
     token: &Token<'_>,
     get: bool,
