@@ -48,18 +48,23 @@ void gasneti_copy(void *dest, const void *src, size_t nbytes) {
   } else {
     /* The compiler forgets whose memory this is: it would warn of lengths that a caller's small object never meets. */
     __asm__("" : "+r"(dest), "+r"(src));
-    if (GASNETT_PREDICT_FALSE(nbytes <= 8)) {
+    if (GASNETT_PREDICT_TRUE(nbytes > 32)) {
+      memcpy(dest, src, nbytes);
+    } else if (nbytes >= 16) {
+      /* Two halves, which may overlap: a call of the library would take longer than the copy. */
+      struct { uint64_t word[2]; } head, tail;
+      memcpy(&head, src, 16);
+      memcpy(&tail, (const char *)src + nbytes - 16, 16);
+      memcpy(dest, &head, 16);
+      memcpy((char *)dest + nbytes - 16, &tail, 16);
+    } else switch (nbytes) {
       /* A word is stored once, where the library's memcpy may store it twice: its owner may have seen the first and
        * written something else. */
-      switch (nbytes) {
-        case 8: memcpy(dest, src, 8); break;
-        case 4: memcpy(dest, src, 4); break;
-        case 2: memcpy(dest, src, 2); break;
-        case 1: memcpy(dest, src, 1); break;
-        default: memcpy(dest, src, nbytes);
-      }
-    } else {
-      memcpy(dest, src, nbytes);
+      case 8: memcpy(dest, src, 8); break;
+      case 4: memcpy(dest, src, 4); break;
+      case 2: memcpy(dest, src, 2); break;
+      case 1: memcpy(dest, src, 1); break;
+      default: memcpy(dest, src, nbytes);
     }
   }
   gasnett_compiler_fence();

@@ -44,7 +44,8 @@ uint64_t gasneti_ad_bits_DBL(double value) {
 /* ---- words that this process maps ---------------------------------------------------------------- */
 /* An operation on one is done here, by the processor; everything else, and every mistake, goes to the library. */
 struct gasneti_ad {
-  uint32_t dt, ops, size, padding;
+  uint64_t kind; /* GASNETI_AD_KIND of its type and all its operations */
+  uint32_t size, padding;
   const gex_Rank_t *jobranks; /* null if every rank of the team is the same rank of the job */
 };
 struct _gex_ad_s {
@@ -52,25 +53,31 @@ struct _gex_ad_s {
   void *gasneti_cdata;
   const struct gasneti_ad *gasneti_ad;
 };
-#define GASNETI_AD_MARK 0x6f647461u
+#define GASNETI_AD_KIND(dt, ops) ((uint64_t)(ops) << 32 | (uint32_t)(dt))
 
 typedef uint32_t __attribute__((__may_alias__)) gasneti_word32_t;
 typedef uint64_t __attribute__((__may_alias__)) gasneti_word64_t;
 
-/* Whether this process maps a word; *at is our address of it then. */
+/* Whether this process maps a word; *at is our address of it then. A locked instruction lets no later load begin before it
+ * ends, so there are few: a destroyed domain has no value, type and operations are compared together, a member of a team
+ * is a rank of the job, and an aligned word that begins in a segment ends in it. */
 GASNETT_INLINE(gasneti_ad_near)
 int gasneti_ad_near(gex_AD_t ad, gex_DT_t dt, gex_Rank_t rank, void *addr, size_t width, gex_OP_t op,
                     gex_Flags_t flags, char **at) {
   const struct gasneti_ad *v;
+  const gasneti_peer_t *peer;
   *at = NULL;
-  if (GASNETT_PREDICT_FALSE(ad == GEX_AD_INVALID || ad->gasneti_mark != GASNETI_AD_MARK)) return 0;
+  if (GASNETT_PREDICT_FALSE(ad == GEX_AD_INVALID)) return 0;
   v = ad->gasneti_ad;
-  if (GASNETT_PREDICT_FALSE(v->dt != dt || !(v->ops & op) || rank >= v->size || ((uintptr_t)addr & (width - 1)))) return 0;
+  if (GASNETT_PREDICT_FALSE(v == NULL || (v->kind & GASNETI_AD_KIND(0xffffffffu, op)) != GASNETI_AD_KIND(dt, op) ||
+                            rank >= v->size || ((uintptr_t)addr & (width - 1)))) return 0;
   if (v->jobranks != NULL) {
     if (flags & GEX_FLAG_RANK_IS_JOBRANK) return 0;
     rank = v->jobranks[rank];
   }
-  return gasneti_near(rank, addr, width, at);
+  peer = &gasneti_abi.peer[rank];
+  *at = (char *)((uintptr_t)addr + (uintptr_t)peer->delta);
+  return GASNETT_PREDICT_TRUE((uintptr_t)addr - peer->base < peer->near);
 }
 
 /* Each does an operation on a word and returns whether there is such an operation. */

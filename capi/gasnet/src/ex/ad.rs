@@ -22,12 +22,12 @@ const AD_MY_RANK: u32 = 1 << 11;
 const AD_MY_NBRHD: u32 = 1 << 12;
 const RANK_IS_JOBRANK: u32 = 1 << 13;
 
-/// A domain. The first fields are what inline code reads; `gasnet_ratomic.h` declares the same, and the mark.
+/// A domain. The first fields are what inline code reads; `gasnet_ratomic.h` declares the same.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Ad {
-    dt: u32,
-    ops: u32,
+    /// The type in the low half, the operations in the high one.
+    kind: u64,
     size: u32,
     padding: u32,
     /// The address of the members' ranks in the job, or 0 if each equals the rank in the team.
@@ -37,6 +37,18 @@ pub struct Ad {
     domain: Domain,
     tm: &'static Object<Team>,
     flags: u32,
+}
+
+impl Ad {
+    /// The type of the words.
+    fn dt(&self) -> u32 {
+        self.kind as u32
+    }
+
+    /// The operations, a bit each.
+    fn ops(&self) -> u32 {
+        (self.kind >> 32) as u32
+    }
 }
 ex_kind!(Ad, "atomic domain", "GEX_AD_INVALID", b"atdo", gex_AD_SetCData, gex_AD_QueryCData);
 
@@ -82,7 +94,16 @@ pub unsafe extern "C" fn gex_AD_Create(
         (0..of.size).map(|member| of.team.rank_of(member as usize).map_or(u32::MAX, |rank| rank.0)).collect();
     let same = ranks.iter().zip(0..).all(|(rank, member)| *rank == member);
     let jobranks = if same { 0 } else { ranks.as_ptr() as usize };
-    let made = Object::make(Ad { dt, ops, size: of.size, padding: 0, jobranks, ranks, domain, tm, flags });
+    let made = Object::make(Ad {
+        kind: u64::from(ops) << 32 | u64::from(dt),
+        size: of.size,
+        padding: 0,
+        jobranks,
+        ranks,
+        domain,
+        tm,
+        flags,
+    });
     // SAFETY: the caller's promise.
     unsafe { ad.write(made) };
 }
@@ -128,7 +149,7 @@ pub unsafe extern "C" fn gex_AD_QueryTM(ad: *const Object<Ad>) -> *const Object<
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gex_AD_QueryDT(ad: *const Object<Ad>) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { resolve("gex_AD_QueryDT", ad) }.dt
+    unsafe { resolve("gex_AD_QueryDT", ad) }.dt()
 }
 
 /// The operations of a domain.
@@ -138,7 +159,7 @@ pub unsafe extern "C" fn gex_AD_QueryDT(ad: *const Object<Ad>) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gex_AD_QueryOps(ad: *const Object<Ad>) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { resolve("gex_AD_QueryOps", ad) }.ops
+    unsafe { resolve("gex_AD_QueryOps", ad) }.ops()
 }
 
 /// The name of the call for a type, for messages.
@@ -229,17 +250,17 @@ pub unsafe extern "C" fn gasneti_ad_op(
     context::unrestricted(state, call);
     // SAFETY: the caller's promise.
     let ad = unsafe { resolve(call, ad) };
-    if dt != ad.dt {
+    if dt != ad.dt() {
         let word = ad.domain.word();
         die(&format!(
             "{call}: the domain is one of {word:?} words: call the function that is named after their type"
         ));
     }
-    if !op.is_power_of_two() || op & ad.ops == 0 {
+    if !op.is_power_of_two() || op & ad.ops() == 0 {
         die(&format!(
             "{call}: {} is not in the domain, which was made for {}: pass one of those, or name it in gex_AD_Create",
             Name(op),
-            Name(ad.ops)
+            Name(ad.ops())
         ));
     }
     let rank = target_rank(call, state, ad, target, flags);
