@@ -1,8 +1,8 @@
 //! The MAC of long datagrams: AEGIS-128X2 with a nonce of zeros and a tag of 128 bits (draft-irtf-cfrg-aegis-
 //! aead, sections 2 and 4; the MAC is in the section "AEGISMAC").
 //!
-//! The crate `aegis` has it in C, in six variants for all processors, and compiling those took a third of a
-//! cold `cargo check -p pgas`. So x86-64 processors with AES instructions use this file, which has the one
+//! The crate `aegis` has it in C, in six variants for all processors, which take 15 processor seconds to
+//! compile for each profile. So x86-64 processors with AES instructions use this file, which has the one
 //! variant, and older ones the crate's version in Rust. Other processors use the crate with its C.
 
 /// Bytes of a key and of a tag.
