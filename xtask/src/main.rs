@@ -108,7 +108,7 @@ const BENCH: Task<()> = task(
     &["cargo xtask bench SET [--json] [options of pgas-bench]"],
     &[],
     "\
-SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness, clan, pgas, ex, vis, registration,
+SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness, clan, pgas, caf, ex, vis, registration,
 netvm, netvm-live, clan-paper or trapeze.
 
 registration, netvm, clan-paper and trapeze simulate the measurements of the papers, print paper | here | difference,
