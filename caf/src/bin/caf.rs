@@ -137,7 +137,10 @@ fn run() -> Result<(), String> {
     }
     check_version(&compiler)?;
     let mut command = Command::new(&compiler);
-    command.arg("-fcoarray=lib").args(&request.words);
+    if !all_in_c(&request.words) {
+        command.arg("-fcoarray=lib");
+    }
+    command.args(&request.words);
     if links(&request.words) {
         command.args(libraries(prefix, request.words.iter().any(|word| word == "-static")));
     }
@@ -176,19 +179,34 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     Ok(request)
 }
 
+/// The words that are no values of options.
+fn without_values(words: &[OsString]) -> impl Iterator<Item = &OsStr> {
+    let mut words = words.iter();
+    std::iter::from_fn(move || {
+        let word = words.next()?;
+        if WITH_VALUE.iter().any(|option| word == *option) {
+            words.next();
+        }
+        Some(word.as_os_str())
+    })
+}
+
+/// The words that are neither options nor values of options.
+fn files(words: &[OsString]) -> impl Iterator<Item = &OsStr> {
+    without_values(words).filter(|word| *word == "-" || !word.as_encoded_bytes().starts_with(b"-"))
+}
+
 /// Whether gfortran links: there is a file, and no option says otherwise.
 fn links(words: &[OsString]) -> bool {
-    let mut files = false;
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some(text) if NO_LINK.contains(&text) => return false,
-            Some(text) if WITH_VALUE.contains(&text) => drop(words.next()),
-            Some(text) if text.starts_with('-') && text != "-" => {}
-            _ => files = true,
-        }
-    }
-    files
+    let only_compiles = |word: &OsStr| NO_LINK.iter().any(|option| word == *option);
+    !without_values(words).any(only_compiles) && files(words).next().is_some()
+}
+
+/// Whether there are files and gcc's compiler for C reads all of them: it warns of options for Fortran. CMake
+/// has `FC` preprocess such a file to find out which compiler it is.
+fn all_in_c(words: &[OsString]) -> bool {
+    let is_in_c = |ending: &OsStr| ["c", "h", "i"].iter().any(|c| ending == *c);
+    files(words).next().is_some() && files(words).all(|file| Path::new(file).extension().is_some_and(is_in_c))
 }
 
 /// The library, and what finds it when the program runs.
@@ -292,12 +310,30 @@ mod tests {
 
     #[test]
     fn programs_are_linked_and_objects_are_not() {
-        for line in ["a.f90", "a.o -o a", "-O2 -J mod a.f90", "-shared a.o -o a.so", "-x f95 -", "@rest"] {
+        for line in [
+            "a.f90",
+            "a.o -o a",
+            "-O2 -J mod a.f90",
+            "-shared a.o -o a.so",
+            "-x f95 -",
+            "@rest",
+            "-Xlinker -E a.o",
+        ] {
             assert!(links(&words(line)), "{line}");
         }
         for line in ["-c a.f90", "a.f90 -fsyntax-only", "-v", "-dumpversion", "-J mod", "-print-prog-name=ld"]
         {
             assert!(!links(&words(line)), "{line}");
+        }
+    }
+
+    #[test]
+    fn files_in_c_are_known() {
+        for line in ["-E -o x.f90 /usr/share/CMakeTestGNU.c", "-c a.c b.i"] {
+            assert!(all_in_c(&words(line)), "{line}");
+        }
+        for line in ["a.c b.f90", "a.F -I c.h", "a.o", "-x f95 -", "-v"] {
+            assert!(!all_in_c(&words(line)), "{line}");
         }
     }
 
