@@ -129,7 +129,7 @@ pub fn start_tested(command: std::process::Command) -> std::io::Result<std::proc
     process::spawn_with(command, &[], setup)
 }
 
-/// [`run`] in the process that a test has started for it: it becomes the monitor of so many ranks, which are
+/// [`run`] in the process that a test has started for it: it becomes the monitor of `ranks` ranks, which are
 /// processes of the same executable with the same arguments, and come here in their turn.
 #[doc(hidden)]
 pub fn run_tested(ranks: u32, on_death: OnDeath, body: impl FnOnce(&'static Rank)) -> ! {

@@ -432,20 +432,19 @@ macro_rules! operation {
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
             // SAFETY: (1).
-            unsafe { self.$of_around(ElementType::UNKNOWN, $($arg,)* $($how,)? mode, first, then) }
+            unsafe { self.$of_around($($arg,)* $($how,)? (ElementType::UNKNOWN, mode), first, then) }
         }
 
-        /// The same of elements of a type.
+        /// The same of elements of a type, on which all members have to agree.
         ///
         /// # Safety
         /// 1. As without a type (owed by the caller).
         #[allow(clippy::too_many_arguments, reason = "those of the operation, its type, and what goes around it")]
         pub(crate) unsafe fn $of_around(
             &self,
-            elements: ElementType,
             $($arg: $ty,)*
             $($how: Reduction,)?
-            mode: SyncMode,
+            (elements, mode): (ElementType, SyncMode),
             first: impl FnOnce() + Send + 'static,
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
@@ -518,20 +517,19 @@ macro_rules! operation_v {
             then: impl FnOnce() + Send + 'static,
         ) -> Event {
             // SAFETY: (1).
-            unsafe { self.$of_around(ElementType::UNKNOWN, $($arg,)* $($blocks,)* mode, first, then) }
+            unsafe { self.$of_around($($arg,)* $($blocks,)* (ElementType::UNKNOWN, mode), first, then) }
         }
 
-        /// The same of elements of a type.
+        /// The same of elements of a type, on which all members have to agree.
         ///
         /// # Safety
         /// 1. As without a type (owed by the caller).
         #[allow(clippy::too_many_arguments, reason = "those of the operation, its type, and what goes around it")]
         pub(crate) unsafe fn $of_around(
             &self,
-            elements: ElementType,
             $($arg: $ty,)*
             $($blocks: &[(usize, usize)],)*
-            mode: SyncMode,
+            (elements, mode): (ElementType, SyncMode),
             first: impl FnOnce() + Send + 'static,
             then: impl FnOnce() + Send + 'static,
         ) -> Event {

@@ -55,7 +55,7 @@ impl fmt::Display for Died {
 
 impl std::error::Error for Died {}
 
-/// What a wait unwinds with.
+/// The payload with which a wait unwinds.
 struct Unwinds(Died);
 
 /// Runs `f`. If a wait in it ends since a rank has died, everything up to here is unwound.
@@ -67,7 +67,7 @@ struct Unwinds(Died);
 /// A rank has died, and this rank has given up its world.
 pub fn attempt<T>(f: impl FnOnce() -> T) -> Result<T, Died> {
     let outside = context::set_attempting(true);
-    // Who calls it says what is to be trusted afterwards.
+    // The caller of `attempt` restores what `f` has begun to change.
     let outcome = catch_unwind(AssertUnwindSafe(f));
     context::set_attempting(outside);
     outcome.or_else(|panic| match panic.downcast::<Unwinds>() {

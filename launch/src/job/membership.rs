@@ -11,7 +11,7 @@
 enum State {
     /// It is in the newest world.
     There,
-    /// It is, has given the world up, and waits for the next one.
+    /// It is in the newest world, has given it up, and waits for the next one.
     Asks,
     /// It has left in order.
     Left,
@@ -35,7 +35,7 @@ impl JobWorld {
     }
 }
 
-/// A process has asked for what it may not.
+/// A process has asked for the next world and is not in the newest one, or has asked already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unexpected;
 
@@ -47,7 +47,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// A job of so many processes, all in its first world.
+    /// A job of `size` processes, all in its first world.
     pub fn new(size: u32) -> Membership {
         let world = JobWorld { epoch: 0, members: (0..size).collect() };
         Membership { states: vec![State::There; size as usize], world }

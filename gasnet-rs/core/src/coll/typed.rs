@@ -227,7 +227,7 @@ impl Team {
         let (n, len) = (size_of_val(&*values), values.len());
         // SAFETY: the handle keeps both buffers until the operation is over.
         self.pending(values, len, |d, s| unsafe {
-            self.broadcast_of_around(of::<T>(), root, d, s, n, SyncMode::MY, || (), || ())
+            self.broadcast_of_around(root, d, s, n, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -255,7 +255,7 @@ impl Team {
         let n = len * size_of::<T>();
         // SAFETY: as in `broadcast_nb`.
         self.pending(values, len, |d, s| unsafe {
-            self.scatter_of_around(of::<T>(), root, d, s, n, SyncMode::MY, || (), || ())
+            self.scatter_of_around(root, d, s, n, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -279,7 +279,7 @@ impl Team {
         let results = if self.me() == root { len * self.size() } else { 0 };
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe {
-            self.gather_of_around(of::<T>(), root, d, s, n, SyncMode::MY, || (), || ())
+            self.gather_of_around(root, d, s, n, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -302,7 +302,7 @@ impl Team {
         let (n, results) = (size_of_val(&*mine), mine.len() * self.size());
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe {
-            self.gather_all_of_around(of::<T>(), d, s, n, SyncMode::MY, || (), || ())
+            self.gather_all_of_around(d, s, n, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -326,7 +326,7 @@ impl Team {
         let results = values.len();
         // SAFETY: as in `broadcast_nb`.
         self.pending(values, results, |d, s| unsafe {
-            self.exchange_of_around(of::<T>(), d, s, n, SyncMode::MY, || (), || ())
+            self.exchange_of_around(d, s, n, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -504,7 +504,7 @@ impl Team {
         let (n, blocks) = (len * size_of::<T>(), packed::<T>(counts));
         // SAFETY: as in `broadcast_nb`.
         self.pending(values, len, |d, s| unsafe {
-            self.scatter_v_of_around(of::<T>(), root, d, n, s, &blocks, SyncMode::MY, || (), || ())
+            self.scatter_v_of_around(root, d, n, s, &blocks, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -533,7 +533,7 @@ impl Team {
         let (n, results) = (size_of_val(&*mine), self.gathered("gather", root, mine.len(), counts));
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe {
-            self.gather_v_of_around(of::<T>(), root, d, s, n, &blocks, SyncMode::MY, || (), || ())
+            self.gather_v_of_around(root, d, s, n, &blocks, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -565,7 +565,7 @@ impl Team {
         let blocks = packed::<T>(counts);
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe {
-            self.gather_all_v_of_around(of::<T>(), d, s, &blocks, SyncMode::MY, || (), || ())
+            self.gather_all_v_of_around(d, s, &blocks, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
@@ -594,7 +594,7 @@ impl Team {
         let (to, from) = (packed::<T>(to), packed::<T>(from));
         // SAFETY: as in `broadcast_nb`.
         self.pending(values, results, |d, s| unsafe {
-            self.exchange_v_of_around(of::<T>(), d, s, &from, &to, SyncMode::MY, || (), || ())
+            self.exchange_v_of_around(d, s, &from, &to, (of::<T>(), SyncMode::MY), || (), || ())
         })
     }
 
