@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::signal;
 
-use crate::options::Options;
+use pgas_bench::options::Options;
+
 use crate::probe::{Coarrays, Group, Probe, Probed, Program};
 use crate::source;
 
@@ -184,7 +185,7 @@ impl Tools {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let rank = own.with_file_name(match program {
                     Program::Calls => "pgas-bench-calls",
-                    Program::Clan => "pgas-bench-clan",
+                    Program::Clan => "gasnet-papers-clan",
                     _ => "pgas-bench-rank",
                 });
                 if rank.exists() { Ok(rank) } else { Err(format!("{} is not built", rank.display())) }

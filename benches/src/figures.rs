@@ -13,8 +13,8 @@ mod udp;
 mod upc;
 mod vis;
 
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// A set of figures.
 pub type Set = (&'static str, fn(&Options) -> Vec<Group>);

@@ -7,18 +7,14 @@
 
 mod build;
 mod figures;
-mod machine;
-mod options;
 mod probe;
-mod sim;
 mod source;
-mod workload;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use build::Tools;
-use options::Options;
+use pgas_bench::machine;
+use pgas_bench::options::{self, Options};
 use probe::Group;
 
 const HELP: &str = "\
@@ -27,7 +23,7 @@ the same run.
 
 usage: pgas-bench [SET]... [options]
 
-Sets that are measured on this machine (default: smp and upc)
+Sets (default: smp and upc)
   smp                puts, gets, messages, barriers, atomics of one host: beside
                      loads, stores, memcpy, a cache line passed to and fro
   upc                compiled UPC (triad, gather, random updates, stencil)
@@ -56,17 +52,8 @@ Sets that are measured on this machine (default: smp and upc)
   clan               streams and virtual interfaces: beside puts and active
                      messages; pages at peers: beside reads by the NIC
   attentiveness      puts and gets to a rank that computes, over every conduit
-  netvm-live         registration modes on real memory with paging: beside
-                     predictions for this host
 
-Sets that are simulated in virtual time, beside the figures that the papers
-published
-  registration       Firehose and its rivals: Table 3, Figures 3 to 5, and all
-                     modes on the same puts
-  netvm              NetVM: Tables 24 to 31, Figures 9 and 22 to 28
-  clan-paper         CLAN: Tables 4.1, 5.1, 5.2 and 6.1, rates, crossovers, the
-                     switch (the set clan prints these, too)
-  trapeze            Trapeze: Table 1, cut-through delivery, Figures 4 and 5
+Comparisons with papers, simulated and live: gasnet-papers --help
 
       --filter TEXT  measure only figures whose name contains TEXT; may be
                      repeated
@@ -84,45 +71,20 @@ published
   -h, --help         print this text
 
 Figures are medians; a ratio is figure / floor. Measure on an idle machine: if
-it is busy, a warning is printed. The exit status is 1 if a figure is missing,
-or differs from a paper by more than 10 % without an explanation.
+it is busy, a warning is printed. The exit status is 1 if a figure is missing.
 ";
 
-/// The sets of [`sim`].
-const SIMULATED: &[&str] = &["registration", "netvm", "netvm-live", "clan-paper", "trapeze"];
-
 fn main() -> ExitCode {
-    let options = match options() {
+    let sets: Vec<&str> = figures::SETS.iter().map(|(name, _)| *name).collect();
+    let options = match options::read(&sets, &["smp", "upc"], HELP) {
         Ok(options) => options,
         Err(problem) => {
             eprintln!("pgas-bench: {problem}\npgas-bench --help lists sets and options");
             return ExitCode::from(2);
         }
     };
-    let (mut simulated, measured): (Vec<&str>, Vec<&str>) =
-        options.sets.iter().map(String::as_str).partition(|set| SIMULATED.contains(set));
-    if measured.contains(&"clan") && !options.list {
-        simulated.push("clan-paper");
-    }
-    let mut failed = false;
-    for set in simulated {
-        match sim::run(set, &options) {
-            Ok(0) => {}
-            Ok(n) => {
-                failed = true;
-                eprintln!("pgas-bench: {set}: {n} figures differ by more than 10 % without an explanation");
-            }
-            Err(problem) => {
-                failed = true;
-                eprintln!("pgas-bench: {set}: {problem}");
-            }
-        }
-    }
-    if measured.is_empty() {
-        return if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
-    }
     let mut groups = Vec::new();
-    for set in &measured {
+    for set in &options.sets {
         for (_, figures) in figures::SETS.iter().filter(|(name, _)| name == set) {
             groups.extend(figures(&options));
         }
@@ -140,7 +102,7 @@ fn main() -> ExitCode {
     if groups.is_empty() {
         eprintln!(
             "pgas-bench: no figure of {} has a name with {}; --list names them",
-            measured.join(", "),
+            options.sets.join(", "),
             options.filters.join(" or ")
         );
         return ExitCode::from(2);
@@ -190,61 +152,6 @@ fn run(options: &Options, groups: &[Group]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn options() -> Result<Options, lexopt::Error> {
-    use lexopt::prelude::*;
-    // This program runs from the folder `release` of cargo's build output, wherever that is.
-    let own = std::env::current_exe().ok();
-    let target = own.as_deref().and_then(Path::parent).and_then(Path::parent);
-    let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
-    let target = target.map_or(built, Path::to_path_buf);
-    let mut options = Options {
-        sets: Vec::new(),
-        json: false,
-        prefix: target.join("stage"),
-        scratch: target.join("bench"),
-        rounds: 0,
-        filters: Vec::new(),
-        quick: false,
-        list: false,
-    };
-    let mut parser = lexopt::Parser::from_env();
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("json") => options.json = true,
-            Long("prefix") => options.prefix = parser.value()?.into(),
-            Long("scratch") => options.scratch = parser.value()?.into(),
-            Long("rounds") => {
-                let value = parser.value()?.string()?;
-                options.rounds =
-                    value.parse().ok().filter(|rounds| *rounds > 0).ok_or_else(|| {
-                        format!("--rounds: '{value}' is not a number of rounds; use 1 or more")
-                    })?;
-            }
-            Long("filter") => options.filters.push(parser.value()?.string()?),
-            Long("quick") => options.quick = true,
-            Long("list") => options.list = true,
-            Long("help") | Short('h') => {
-                print!("{HELP}");
-                std::process::exit(0);
-            }
-            Value(set)
-                if figures::SETS.iter().map(|(name, _)| name).chain(SIMULATED).any(|known| set == *known) =>
-            {
-                options.sets.push(set.string()?);
-            }
-            Value(set) => return Err(format!("there is no set '{}'", set.to_string_lossy()).into()),
-            other => return Err(other.unexpected()),
-        }
-    }
-    if options.sets.is_empty() {
-        options.sets = vec!["smp".into(), "upc".into()];
-    }
-    if options.rounds == 0 {
-        options.rounds = if options.quick { 1 } else { 5 };
-    }
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,7 +159,7 @@ mod tests {
     #[test]
     fn the_help_names_every_set() {
         let named = |set: &str| HELP.lines().any(|line| line.split_whitespace().next() == Some(set));
-        for set in figures::SETS.iter().map(|(name, _)| name).chain(SIMULATED) {
+        for (set, _) in figures::SETS {
             assert!(named(set), "{set}");
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pgas_bench::median;
+
 /// Where a probe's program comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
@@ -17,7 +19,7 @@ pub enum Program {
     Rust,
     /// `pgas-bench-calls`.
     Calls,
-    /// `pgas-bench-clan`.
+    /// `gasnet-papers-clan`.
     Clan,
     /// `pgas-bench-rank`, by the launcher of an MPI.
     MpiRust(&'static str),
@@ -154,14 +156,6 @@ impl Probed {
     }
 }
 
-/// The middle one, or what is between the two in the middle.
-pub fn median(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
-}
-
 impl Measured {
     /// One JSON object.
     pub fn json(&self) -> String {
@@ -211,9 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_and_digits() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+    fn digits() {
         assert_eq!(short(1234.5), "1234");
         assert_eq!(short(0.012341), "0.01234");
         assert_eq!(short(2.0), "2.000");

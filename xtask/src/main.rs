@@ -103,17 +103,16 @@ DIR/share/modulefiles', then 'module load gasnet-rs'.",
 
 const BENCH: Task<()> = task(
     "cargo xtask bench",
-    "Runs the benchmarks (program pgas-bench in benches/). Each figure is printed beside a floor measured in the same \
-     run.",
-    &["cargo xtask bench SET [--json] [options of pgas-bench]"],
+    "Runs the benchmarks (program pgas-bench in benches/, gasnet-papers in lab/papers). Each figure is printed beside a \
+     floor measured in the same run, or beside what a paper says.",
+    &["cargo xtask bench SET [--json] [options of the program]"],
     &[],
     "\
 SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness, clan, pgas, caf, ex, vis, registration,
 netvm, netvm-live, clan-paper or trapeze.
 
 registration, netvm, clan-paper and trapeze simulate the measurements of the papers, print paper | here | difference,
-and write plots and values under target/bench/plots. clan prints what clan-paper does before its own figures. netvm-live
-measures the same modes on real memory.
+and write plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
 
 'cargo xtask bench smp --help' describes each set and the options: --list, --filter TEXT, --quick, --rounds N, ...",
 );
@@ -212,28 +211,34 @@ enum Needs {
     Plugins,
     /// The tools and the plugin over libfabric.
     Ofi,
+    /// The tools and the ranks of [`PAPERS`].
+    Lab,
 }
 
-const SUITES: &[(&str, Needs)] = &[
-    ("smp", Needs::Tools),
-    ("upc", Needs::Tools),
-    ("coll", Needs::Tools),
-    ("udp", Needs::Tools),
-    ("udp-loss", Needs::Namespaces),
-    ("mpi", Needs::Plugins),
-    ("ofi", Needs::Ofi),
-    ("ofi-registration", Needs::Ofi),
-    ("attentiveness", Needs::Plugins),
-    ("clan", Needs::Tools),
-    ("pgas", Needs::Tools),
-    ("ex", Needs::Tools),
-    ("vis", Needs::Tools),
-    ("caf", Needs::Tools),
-    ("registration", Needs::Nothing),
-    ("netvm", Needs::Nothing),
-    ("netvm-live", Needs::Tools),
-    ("clan-paper", Needs::Nothing),
-    ("trapeze", Needs::Nothing),
+/// Packages whose program of the same name runs a suite.
+const BENCHES: &str = "pgas-bench";
+const PAPERS: &str = "gasnet-papers";
+
+const SUITES: &[(&str, &str, Needs)] = &[
+    ("smp", BENCHES, Needs::Tools),
+    ("upc", BENCHES, Needs::Tools),
+    ("coll", BENCHES, Needs::Tools),
+    ("udp", BENCHES, Needs::Tools),
+    ("udp-loss", BENCHES, Needs::Namespaces),
+    ("mpi", BENCHES, Needs::Plugins),
+    ("ofi", BENCHES, Needs::Ofi),
+    ("ofi-registration", BENCHES, Needs::Ofi),
+    ("attentiveness", BENCHES, Needs::Plugins),
+    ("clan", BENCHES, Needs::Lab),
+    ("pgas", BENCHES, Needs::Tools),
+    ("ex", BENCHES, Needs::Tools),
+    ("vis", BENCHES, Needs::Tools),
+    ("caf", BENCHES, Needs::Tools),
+    ("registration", PAPERS, Needs::Nothing),
+    ("netvm", PAPERS, Needs::Nothing),
+    ("netvm-live", PAPERS, Needs::Tools),
+    ("clan-paper", PAPERS, Needs::Nothing),
+    ("trapeze", PAPERS, Needs::Nothing),
 ];
 
 fn bench(words: Vec<OsString>) -> Result<(), String> {
@@ -243,15 +248,15 @@ fn bench(words: Vec<OsString>) -> Result<(), String> {
         print!("{}", BENCH.help());
         return Ok(());
     }
-    let found = SUITES.iter().find(|(name, _)| wanted == *name);
+    let found = SUITES.iter().find(|(name, ..)| wanted == *name);
     let none = || with_help(&format!("there is no suite '{}'", wanted.to_string_lossy()), &BENCH);
-    let (suite, needs) = *found.ok_or_else(none)?;
+    let (suite, program, needs) = *found.ok_or_else(none)?;
     let prefix = stage::folder();
     if needs != Needs::Nothing {
         stage::stage(&prefix, stage::Parts::ALL)?;
     }
     match needs {
-        Needs::Nothing | Needs::Tools => {}
+        Needs::Nothing | Needs::Tools | Needs::Lab => {}
         Needs::Namespaces => sh::install_namespaces(),
         Needs::Plugins => plugins::stage_all(&prefix),
         Needs::Ofi if !plugins::has_libfabric() => {
@@ -261,8 +266,12 @@ fn bench(words: Vec<OsString>) -> Result<(), String> {
         }
         Needs::Ofi => drop(plugins::stage_ofi(&prefix)?),
     }
-    sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;
-    let mut command = Command::new(sh::target().join("release/pgas-bench"));
+    let mut build = sh::cargo(&["build", "--release", "--bins", "-p", program]);
+    if needs == Needs::Lab {
+        build.args(["-p", PAPERS]);
+    }
+    sh::pass(build, Duration::from_secs(1500))?;
+    let mut command = Command::new(sh::target().join("release").join(program));
     command.arg(suite).arg("--prefix").arg(&prefix);
     command.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
     command.args(words);
@@ -278,7 +287,7 @@ mod tests {
         assert_eq!(INSTALL.mistakes(), [""; 0]);
         assert_eq!(STAGE.mistakes(), [""; 0]);
         assert_eq!(BENCH.mistakes(), [""; 0]);
-        for (name, _) in SUITES {
+        for (name, ..) in SUITES {
             assert!(BENCH.help().contains(name), "{name}");
         }
     }

@@ -2,14 +2,13 @@
 //! ns; those of `KEY_us` in us.
 
 use pgas::{Layout, Tiling, World};
+use pgas_bench::ranks::{BATCHES, ns_each};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 #[path = "../bale.rs"]
 mod bale;
-
-const BATCHES: i32 = 5;
 
 fn main() {
     pgas::run(|world| {
@@ -38,10 +37,6 @@ fn batches(world: World, key: &str, mut work: impl FnMut() -> f64) {
             println!("{key} {each:.6}\n{key}_us {:.6}", each / 1e3);
         }
     }
-}
-
-fn ns_each(start: Instant, count: u64) -> f64 {
-    start.elapsed().as_nanos() as f64 / count as f64
 }
 
 /// Even ranks call, odd ranks are called, with 8 bytes there and back.

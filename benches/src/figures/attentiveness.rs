@@ -1,8 +1,8 @@
 //! Times of operations while their target computes.
 
 use super::{Env, MPI, OFI, OFI_SHM, UDP, mpis, rank, time};
-use crate::options::Options;
 use crate::probe::{Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// Over the shared rings that stand in for a network.
 const SMP: Env = &[("GASNET_CONDUIT", "smp"), ("GASNET_NEIGHBORHOOD", "off")];

@@ -4,8 +4,8 @@
 
 use super::{UDP, floor, rank, time, us, words};
 use crate::build::OTHER_MPI;
-use crate::options::Options;
 use crate::probe::{Better, Coarrays, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {

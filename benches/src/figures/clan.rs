@@ -2,8 +2,8 @@
 //! memory of peers.
 
 use super::{Env, NETVM, UDP, beside, floor, rank, time, us, words};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// Rank 0 has memory for an eighth of its pages, and rank 1 lends it room for all.
 const PEERS: Env = &[

@@ -1,8 +1,8 @@
 //! Collective operations, locks and semaphores on one host.
 
 use super::{beside, floor, rank, time, us};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {

@@ -2,8 +2,8 @@
 //! process.
 
 use super::{Env, UDP, floor, time, words};
-use crate::options::Options;
 use crate::probe::{Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// A row: its name and key, the floor's keys, GASNet-1's key, and the bar beside GASNet-1.
 type Row = (&'static str, &'static [&'static str], Option<&'static str>, &'static str);

@@ -1,8 +1,8 @@
 //! The mpi conduit on one host, without neighbourhood, beside MPI itself.
 
 use super::{MPI, mpis, time, words};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {

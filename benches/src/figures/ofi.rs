@@ -1,8 +1,8 @@
 //! The ofi conduit on one host, without neighbourhood.
 
 use super::{OFI, OFI_SHM, floor, rank, time};
-use crate::options::Options;
 use crate::probe::{Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// Beside the same operations on libfabric.
 pub fn all(_: &Options) -> Vec<Group> {

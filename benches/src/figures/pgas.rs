@@ -1,8 +1,8 @@
 //! Figures of the crate `pgas`: each beside what it is made of.
 
 use super::{UDP, beside, floor, rank, time, us, words};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(options: &Options) -> Vec<Group> {

@@ -1,8 +1,8 @@
 //! Figures of the runtime on one host.
 
 use super::{beside, floor, rank, time, us};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(options: &Options) -> Vec<Group> {

@@ -1,8 +1,8 @@
 //! The udp conduit, on one host without neighbourhood and between two that lose packets.
 
 use super::{Env, UDP, beside, floor, rank, time, us};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// With payloads authenticated.
 const UDP_FULL: Env =

@@ -2,8 +2,8 @@
 
 use super::{UDP, floor, time, words};
 use crate::machine::{caches, memory_bytes};
-use crate::options::Options;
 use crate::probe::{Better, Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(options: &Options) -> Vec<Group> {

@@ -2,8 +2,8 @@
 //! in C.
 
 use super::{floor, rank, time, words};
-use crate::options::Options;
 use crate::probe::{Figure, Group, Probe, Program};
+use pgas_bench::options::Options;
 
 /// All of them.
 pub fn all(_: &Options) -> Vec<Group> {

@@ -150,7 +150,7 @@ fn names_of_several_types_are_in_the_glossary() {
     for member in gasnet_house::workspace::members(&root()).expect("a workspace") {
         let mut files = Vec::new();
         let folder = root().join(&member.folder).join("src");
-        if ["tests", "tests/house", "benches", "examples/rust", "xtask"]
+        if ["tests", "tests/house", "benches", "lab/papers", "examples/rust", "xtask"]
             .iter()
             .any(|f| member.folder == Path::new(f))
         {
@@ -306,7 +306,7 @@ fn the_page_on_conduits_knows_the_trait() {
 fn helps_fit_a_terminal() {
     const COLUMNS: usize = 80;
     let mut files = Vec::new();
-    for folder in ["benches", "conduits", "launch", "pgas", "upcc", "xtask"] {
+    for folder in ["benches", "conduits", "lab/papers", "launch", "pgas", "upcc", "xtask"] {
         sources(&root().join(folder), &mut files);
     }
     let (mut found, mut wide) = (0, Vec::new());

@@ -5,9 +5,9 @@
 //! ([`FirmwareCosts::stages`]), and the formulas are the check.
 
 use super::{INBOX, SEGMENT, SOURCE, Setup, clock, write_latency, write_rate};
-use crate::sim::chart::{Chart, Curve};
-use crate::sim::netvm::Detect;
-use crate::sim::table::{Progress, Row};
+use crate::chart::{Chart, Curve};
+use crate::netvm::Detect;
+use crate::table::{Progress, Row};
 use gasnet_sim::{Cluster, CostModel, FirmwareCosts, Netvm, Registration, Stage, Time};
 
 /// When the stages of the two fragments end, in microseconds. A fragment of no bytes ends with the other.

@@ -11,6 +11,7 @@ use gasnet_via::{
     Address, Agent, Descriptor, MemoryAttributes, MemoryId, Nic, PeerMemory, Polled, Reliability, Segment,
     ViAttributes, ViId,
 };
+use pgas_bench::ranks::{argument, ns_each, try_batches};
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -18,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-const BATCHES: i32 = 5;
 const MIB: usize = 1 << 20;
 const PAGE: usize = 4096;
 
@@ -43,37 +43,12 @@ fn main() {
             other => Err(format!("no task `{other}`").into()),
         };
         if let Err(problem) = outcome {
-            rank.fatal(&format!("pgas-bench-clan: {problem}"));
+            rank.fatal(&format!("gasnet-papers-clan: {problem}"));
         }
     })
 }
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-/// The argument at a place of the command line.
-fn argument(at: usize, usual: usize) -> usize {
-    std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(usual)
-}
-
-/// Run the batches: `work` returns the results of one; the first warms up.
-fn batches(
-    rank: &Rank,
-    mut work: impl FnMut() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>>,
-) -> Outcome {
-    for batch in -1..BATCHES {
-        rank.barrier();
-        let results = work()?;
-        if rank.id().0 == 0 && batch >= 0 {
-            results.iter().for_each(|(key, value)| println!("{key} {value:.6}"));
-        }
-    }
-    rank.barrier();
-    Ok(())
-}
-
-fn ns_each(start: Instant, count: usize) -> f64 {
-    start.elapsed().as_nanos() as f64 / count as f64
-}
 
 /// The median and the 95th percentile.
 fn percentiles(mut samples: Vec<f64>) -> (f64, f64) {
@@ -100,7 +75,7 @@ fn exported(rank: &Rank, bytes: usize) -> Result<(GlobalPtr<u8>, RegionKey), Box
 /// by a queue of RDMA requests.
 fn ladder(rank: &Rank) -> Outcome {
     const DATA: usize = 64;
-    let bytes = argument(2, 40);
+    let bytes = argument(2, 40) as usize;
     let (me, peer, count) = (rank.id().0, RankId(1 - rank.id().0), 2000);
     let (own, key) = exported(rank, DATA + bytes)?;
     let mut there = Aperture::segment(rank, own.on(peer), (DATA + bytes) as u64)?;
@@ -110,7 +85,7 @@ fn ladder(rank: &Rank) -> Outcome {
     let mut queue = engine.queue(4);
     let (data, mut got) = (vec![7u8; bytes], vec![0u8; bytes]);
     let mut next = 0u32;
-    batches(rank, || {
+    try_batches(rank, || {
         let mut results = Vec::new();
         let mut way = |names: [&'static str; 2],
                        send: &mut dyn FnMut(u32) -> Outcome,
@@ -190,14 +165,14 @@ fn transmit(rank: &Rank) -> Outcome {
             formed.iter_mut().for_each(|word| *word = black_box(i));
             there.fill(0, bytemuck::cast_slice(black_box(&formed)))?;
         }
-        let copied = ns_each(start, COUNT);
+        let copied = ns_each(start, COUNT as u64);
         let start = Instant::now();
         for i in 0..COUNT as u64 {
             for at in (0..size as u64).step_by(8) {
                 there.store(at, black_box(i))?;
             }
         }
-        let in_place = ns_each(start, COUNT);
+        let in_place = ns_each(start, COUNT as u64);
         let mut queue = engine.queue(COUNT as u32);
         // In memory that is there, as the others.
         let (mut free, mut last) = (vec![vec![0u8; size]; COUNT], None);
@@ -206,13 +181,13 @@ fn transmit(rank: &Rank) -> Outcome {
             formed.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&black_box(7u64).to_ne_bytes()));
             last = Some(queue.write(formed, key, 0, true)?);
         }
-        let request = ns_each(start, COUNT);
+        let request = ns_each(start, COUNT as u64);
         if let Some(last) = last {
             queue.wait(last, None).ok_or("not done")??;
         }
         Ok(Transmit { copied, in_place, request })
     };
-    batches(rank, || {
+    try_batches(rank, || {
         if rank.id().0 != 0 {
             return Ok(vec![]);
         }
@@ -238,7 +213,7 @@ fn transmit(rank: &Rank) -> Outcome {
 /// buffer, and puts a credit behind the bulk: the times of both.
 fn overtake(rank: &'static Rank) -> Outcome {
     const PIECE: usize = 64 << 10;
-    let (bulk, count) = (argument(2, 0), 20);
+    let (bulk, count) = (argument(2, 0) as usize, 20);
     let (own, key) = exported(rank, 64 + PIECE)?;
     let streams = Streams::new(rank, 2, StreamConfig::default())?;
     let credit = || rank.atomics().load(own.cast()) as u32;
@@ -246,7 +221,7 @@ fn overtake(rank: &'static Rank) -> Outcome {
     if rank.id().0 == 0 {
         let mut ask = streams.connect(RankId(1))?;
         let mut tx = PostedTx::new(rank, streams.connect(RankId(1))?);
-        return batches(rank, || {
+        return try_batches(rank, || {
             let (mut cookies, mut credits) = (Vec::new(), Vec::new());
             for _ in 0..count {
                 next += 1;
@@ -266,7 +241,7 @@ fn overtake(rank: &'static Rank) -> Outcome {
     let engine = RdmaEngine::start(rank)?;
     let mut queue = engine.queue((bulk / PIECE + 2) as u32);
     let mut byte = [0];
-    batches(rank, || {
+    try_batches(rank, || {
         for _ in 0..count {
             next += 1;
             let pieces = vec![vec![7; PIECE]; bulk / PIECE];
@@ -293,12 +268,12 @@ fn endpoints(rank: &Rank) -> Outcome {
         Ok(())
     };
     let mut kept = Endpoints::new(rank)?;
-    batches(rank, || {
+    try_batches(rank, || {
         let start = Instant::now();
         for _ in 0..count {
             exchange(Endpoints::new(rank)?.open(peer)?)?;
         }
-        let cold = ns_each(start, count);
+        let cold = ns_each(start, count as u64);
         rank.barrier();
         let start = Instant::now();
         for _ in 0..count {
@@ -309,7 +284,7 @@ fn endpoints(rank: &Rank) -> Outcome {
             });
             exchange(end.ok_or("not open")?)?;
         }
-        Ok(vec![("cold", cold), ("warm", ns_each(start, count))])
+        Ok(vec![("cold", cold), ("warm", ns_each(start, count as u64))])
     })
 }
 
@@ -337,7 +312,7 @@ fn active(rank: &Rank) -> Outcome {
         Ok(())
     };
     let (mut seen, mut round) = ([0u64; SOURCES as usize], 0);
-    batches(rank, || {
+    try_batches(rank, || {
         let mut results = Vec::new();
         for by_events in [true, false] {
             // Before the first message.
@@ -346,7 +321,7 @@ fn active(rank: &Rank) -> Outcome {
             if rank.id().0 == 0 {
                 let start = Instant::now();
                 (0..bursts).try_for_each(|_| burst(&watch))?;
-                let rate = 1e6 * SOURCES as f64 / ns_each(start, bursts as usize);
+                let rate = 1e6 * SOURCES as f64 / ns_each(start, bursts as usize as u64);
                 results.push((if by_events { "events" } else { "polled" }, rate));
                 continue;
             }
@@ -391,8 +366,8 @@ fn stream<'r>(rank: &'r Rank, streams: &Streams<'r>) -> std::io::Result<Stream<'
 }
 
 fn streams(rank: &Rank) -> std::io::Result<Streams<'_>> {
-    let ring = argument(2, StreamConfig::default().ring as usize) as u32;
-    let chunk = argument(3, ring as usize / 2) as u32;
+    let ring = argument(2, StreamConfig::default().ring.into()) as u32;
+    let chunk = argument(3, u64::from(ring) / 2) as u32;
     Streams::new(rank, 1, StreamConfig { ring, chunk })
 }
 
@@ -401,7 +376,7 @@ fn stream_rtt(rank: &Rank) -> Outcome {
     let streams = streams(rank)?;
     let mut stream = stream(rank, &streams)?;
     let (count, mut bytes) = (20_000, [0; 8]);
-    batches(rank, || {
+    try_batches(rank, || {
         let start = Instant::now();
         for i in 0..count as u64 {
             if rank.id().0 == 0 {
@@ -413,7 +388,7 @@ fn stream_rtt(rank: &Rank) -> Outcome {
             }
             assert_eq!(u64::from_le_bytes(bytes), i);
         }
-        Ok(vec![("rtt", ns_each(start, count))])
+        Ok(vec![("rtt", ns_each(start, count as u64))])
     })
 }
 
@@ -423,7 +398,7 @@ fn stream_bandwidth(rank: &Rank) -> Outcome {
     let mut stream = stream(rank, &streams)?;
     let (count, source) = (200, vec![7u8; MIB]);
     let mut piece = vec![0; 64 << 10];
-    batches(rank, || {
+    try_batches(rank, || {
         let start = Instant::now();
         if rank.id().0 == 0 {
             for _ in 0..count {
@@ -437,7 +412,7 @@ fn stream_bandwidth(rank: &Rank) -> Outcome {
             assert_eq!(piece.iter().position(|byte| *byte != 7), None);
             stream.write_all(&[7])?;
         }
-        Ok(vec![("bw", MIB as f64 / ns_each(start, count))])
+        Ok(vec![("bw", MIB as f64 / ns_each(start, count as u64))])
     })
 }
 
@@ -456,7 +431,7 @@ fn upcall_rtt(rank: &'static Rank) -> Outcome {
         let seen = over.clone();
         upcalls.arm(OVER, move |_| seen.store(true, Ordering::Relaxed))?;
         upcalls.arm(ASK, move |_| back.notify(RankId(0), ANSWER).expect("a count"))?;
-        return batches(rank, || {
+        return try_batches(rank, || {
             // It computes: nothing here calls the runtime.
             while !over.swap(false, Ordering::Relaxed) {
                 black_box(0);
@@ -464,13 +439,13 @@ fn upcall_rtt(rank: &'static Rank) -> Outcome {
             Ok(vec![])
         });
     }
-    batches(rank, || {
+    try_batches(rank, || {
         let start = Instant::now();
         for _ in 0..count {
             notes.notify(RankId(1), ASK)?;
             back.wait(ANSWER);
         }
-        let rtt = ns_each(start, count);
+        let rtt = ns_each(start, count as u64);
         notes.notify(RankId(1), OVER)?;
         Ok(vec![("rtt", rtt)])
     })
@@ -539,7 +514,7 @@ fn vi_rtt(rank: &'static Rank) -> Outcome {
     let (nic, vi) = (&ends.nic, ends.vi);
     let count = 20_000;
     let mut next = 0;
-    batches(rank, || {
+    try_batches(rank, || {
         let start = Instant::now();
         for _ in 0..count {
             if rank.id().0 == 0 {
@@ -555,7 +530,7 @@ fn vi_rtt(rank: &'static Rank) -> Outcome {
             let sent = nic.wait_send(vi, None)?;
             assert!(sent.errors.is_none());
         }
-        Ok(vec![("rtt", ns_each(start, count))])
+        Ok(vec![("rtt", ns_each(start, count as u64))])
     })
 }
 
@@ -568,18 +543,18 @@ fn vi_calls(rank: &'static Rank) -> Outcome {
     let (nic, vi) = (&ends.nic, ends.vi);
     let parts = || (0..MANY).map(|i| ends.part(i)).collect::<Vec<Descriptor>>();
     let looks = 20_000;
-    batches(rank, || {
+    try_batches(rank, || {
         let start = Instant::now();
         for _ in 0..looks {
             assert_eq!(black_box(nic.receive_done(vi)?), Polled::NotDone);
         }
-        let mut times = vec![("receive_not_done", ns_each(start, looks))];
+        let mut times = vec![("receive_not_done", ns_each(start, looks as u64))];
         rank.barrier();
         // Either rank sends what the other one has posted receives for.
         let sends = parts();
         let start = Instant::now();
         sends.iter().try_for_each(|d| nic.post_send(vi, d.clone()))?;
-        times.push(("post_send", ns_each(start, MANY as usize)));
+        times.push(("post_send", ns_each(start, MANY as usize as u64)));
         // Whoever is in a barrier takes what has come.
         rank.barrier();
         std::thread::sleep(std::time::Duration::from_millis(2));
@@ -598,13 +573,13 @@ fn vi_calls(rank: &'static Rank) -> Outcome {
             }
             // Where a busy machine made it wait, this is no figure of the call.
             if waits == 0 {
-                times.push((key, ns_each(start, MANY as usize)));
+                times.push((key, ns_each(start, MANY as usize as u64)));
             }
         }
         let receives = parts();
         let start = Instant::now();
         receives.iter().try_for_each(|d| nic.post_receive(vi, d.clone()))?;
-        times.push(("post_receive", ns_each(start, MANY as usize)));
+        times.push(("post_receive", ns_each(start, MANY as usize as u64)));
         Ok(times)
     })
 }
@@ -617,7 +592,7 @@ fn vi_write(rank: &'static Rank) -> Outcome {
     let there = PeerMemory { memory: ends.memory, at: ends.page };
     let part = Segment { memory: ends.memory, at: ends.page, len: PAGE as u32 };
     let (count, bytes) = (5000, vec![1u8; PAGE]);
-    batches(rank, || {
+    try_batches(rank, || {
         if rank.id().0 == 1 {
             return Ok(vec![]);
         }
@@ -627,12 +602,12 @@ fn vi_write(rank: &'static Rank) -> Outcome {
             let done = ends.nic.wait_send(ends.vi, None)?;
             assert!(done.errors.is_none());
         }
-        let write = ns_each(start, count);
+        let write = ns_each(start, count as u64);
         let start = Instant::now();
         for _ in 0..count {
             rank.write_slice(own.on(RankId(1)), black_box(&bytes));
         }
-        Ok(vec![("write", write), ("put", ns_each(start, count))])
+        Ok(vec![("write", write), ("put", ns_each(start, count as u64))])
     })
 }
 
@@ -649,16 +624,16 @@ fn region_put(rank: &'static Rank) -> Outcome {
     rank.read_slice(own, &mut key);
     let key: RegionKey = bytemuck::pod_read_unaligned(&key);
     let places = || (0..count).map(|i| (i * 513 % words) as u64);
-    batches(rank, || {
+    try_batches(rank, || {
         if rank.id().0 == 1 {
             return Ok(vec![]);
         }
         let start = Instant::now();
         places().try_for_each(|at| rank.region(&key).write(8 * at, &[at]))?;
-        let region = ns_each(start, count);
+        let region = ns_each(start, count as u64);
         let start = Instant::now();
         places().for_each(|at| rank.write(peer.add(PAGE + 8 * at as usize).cast::<u64>(), at));
-        Ok(vec![("region", region), ("put", ns_each(start, count))])
+        Ok(vec![("region", region), ("put", ns_each(start, count as u64))])
     })
 }
 
@@ -683,12 +658,12 @@ fn vi_look(rank: &'static Rank) -> Outcome {
         for _ in 0..looks {
             assert_eq!(black_box(nic.cq_done(queue)?), None);
         }
-        let each = ns_each(start, looks);
+        let each = ns_each(start, looks as u64);
         vis.into_iter().try_for_each(|vi| nic.destroy_vi(vi))?;
         nic.destroy_cq(queue)?;
         Ok(each)
     };
-    batches(rank, || {
+    try_batches(rank, || {
         if rank.id().0 == 1 {
             return Ok(vec![]);
         }
@@ -699,7 +674,7 @@ fn vi_look(rank: &'static Rank) -> Outcome {
 /// Rank 0 touches pages of its own segment that are in the memory of rank 1, beside reads of as many bytes
 /// from pages that rank 1 has in memory. The pages lie far from each other, so none is read ahead.
 fn pages(rank: &Rank) -> Outcome {
-    let all = argument(2, 4096);
+    let all = argument(2, 4096) as usize;
     let word = |of: u32, page: usize| GlobalPtr::<u64>::new(RankId(of), (page * PAGE) as u64);
     // A prime: `all` is no multiple.
     let scattered = |i: usize| i * 7919 % all;
@@ -710,7 +685,7 @@ fn pages(rank: &Rank) -> Outcome {
     }
     let own = rank.table().get(rank.id()).ok_or("no segment")?.local;
     let mut copy = vec![0u64; PAGE / 8];
-    batches(rank, || {
+    try_batches(rank, || {
         if rank.id().0 != 0 {
             return Ok(vec![]);
         }
@@ -722,12 +697,12 @@ fn pages(rank: &Rank) -> Outcome {
             let value = unsafe { at.read_volatile() };
             assert_eq!(value, scattered(i) as u64);
         }
-        let page = ns_each(start, all);
+        let page = ns_each(start, all as u64);
         let start = Instant::now();
         for i in 0..all {
             rank.read_slice(word(1, i % 16), black_box(&mut copy));
             assert_eq!(copy[0], i as u64 % 16);
         }
-        Ok(vec![("page", page), ("read", ns_each(start, all))])
+        Ok(vec![("page", page), ("read", ns_each(start, all as u64))])
     })
 }

@@ -26,10 +26,7 @@
 use super::backing;
 use super::chart::{Chart, Curve};
 use super::table::{Progress, Row, line, number, table};
-use crate::machine;
-use crate::options::Options;
-use crate::probe::median;
-use crate::workload::{self, PAGE};
+use super::workload::{self, PAGE};
 use gasnet::{Config, Rank};
 use gasnet_netvm::pager::{costs, holdable};
 use gasnet_sim::{
@@ -38,6 +35,8 @@ use gasnet_sim::{
 };
 use netvm_fw::shadow::{self, Geometry};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
+use pgas_bench::options::Options;
+use pgas_bench::{machine, median};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -344,8 +343,9 @@ pub type Figures = (Vec<Row>, Vec<Chart>, Vec<(&'static str, Vec<String>)>);
 
 /// All figures.
 pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String> {
-    let program = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("pgas-bench-rank")));
-    let live = Live { program: program.ok_or("where is pgas-bench-rank?")? };
+    let program =
+        std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("gasnet-papers-rank")));
+    let live = Live { program: program.ok_or("where is gasnet-papers-rank?")? };
     let puts = if options.quick { 300 } else { 3000 };
     let (mut rows, mut charts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
 

@@ -1,32 +1,111 @@
-//! The papers' measurements on the simulated cluster: predictions beside published figures.
+//! `gasnet-papers`: what four papers have measured, beside predictions from a cluster in virtual time; and
+//! the live conduit netvm beside what the same models predict for this host.
+//!
+//! A *set* has the tables and figures of one paper, or those of `netvm-live`. Its module runs the paper's
+//! programs ([`programs`], [`workload`]) and returns *rows* (`paper | here | difference`, [`table`]) and
+//! *charts* ([`chart`], drawn by [`plot`]). Programs that run on ranks of their own are beside this one:
+//! `gasnet-papers-rank` for `netvm-live`, and `gasnet-papers-clan` for the set `clan` of `pgas-bench`.
 
-pub mod backing;
-pub mod chart;
-pub mod clan;
-pub mod crossover;
-pub mod live;
-pub mod netvm;
+mod backing;
+mod chart;
+mod clan;
+mod crossover;
+mod live;
+mod netvm;
 mod plot;
-pub mod programs;
-pub mod registration;
-pub mod table;
-pub mod trapeze;
+mod programs;
+mod registration;
+mod table;
+mod trapeze;
+mod workload;
 
-use crate::options::Options;
-use chart::Chart;
 use std::path::Path;
+use std::process::ExitCode;
+
+use chart::Chart;
+use pgas_bench::options::{self, Options};
 use table::{Progress, Row};
 
-/// Runs the comparisons of a set; how many figures are neither within 10 % nor explained.
-pub fn run(set: &str, options: &Options) -> Result<usize, String> {
-    let (rows, charts, notes) = match set {
-        "registration" => registration(options)?,
-        "netvm" => netvm(options)?,
-        "netvm-live" => netvm_live(options)?,
-        "trapeze" => trapeze(options)?,
-        "clan-paper" => clan(options)?,
-        other => return Err(format!("no comparisons called {other}")),
+const HELP: &str = "\
+Prints what four papers have measured beside what is simulated here, and draws
+their figures.
+
+usage: gasnet-papers SET... [options]
+
+Sets that are simulated in virtual time
+  registration       Firehose and its rivals: Table 3, Figures 3 to 5, and all
+                     modes on the same puts
+  netvm              NetVM: Tables 24 to 31, Figures 9 and 22 to 28
+  clan-paper         CLAN: Tables 4.1, 5.1, 5.2 and 6.1, rates, crossovers, the
+                     switch
+  trapeze            Trapeze: Table 1, cut-through delivery, Figures 4 and 5
+
+A set that is measured on this machine
+  netvm-live         registration modes on real memory with paging: beside
+                     predictions for this host
+
+      --filter TEXT  only figures whose name contains TEXT; may be repeated
+      --quick        small runs, to see that everything works
+      --json         print one JSON object per line: name, value, unit, paper,
+                     explained, ranks
+      --prefix DIR   directory of upcc and upcrun (default target/stage, made by
+                     cargo xtask stage)
+      --scratch DIR  directory for built programs, and for plots under plots/
+                     (default target/bench)
+  -h, --help         print this text
+
+The exit status is 1 if a figure differs from a paper by more than 10 % without
+an explanation.
+";
+
+/// A set: its name, and what computes it.
+type Set = (&'static str, fn(&Options) -> Result<Outcome, String>);
+
+const SETS: &[Set] = &[
+    ("registration", registration),
+    ("netvm", netvm),
+    ("clan-paper", clan),
+    ("trapeze", trapeze),
+    ("netvm-live", netvm_live),
+];
+
+fn main() -> ExitCode {
+    let names: Vec<&str> = SETS.iter().map(|(name, _)| *name).collect();
+    let options = match options::read(&names, &[], HELP) {
+        Ok(options) if options.sets.is_empty() => Err("which set?".into()),
+        Ok(options) if options.list => {
+            Err("names of figures are known when they are there; try --quick".into())
+        }
+        result => result,
     };
+    let options = match options {
+        Ok(options) => options,
+        Err(problem) => {
+            eprintln!("gasnet-papers: {problem}\ngasnet-papers --help lists sets and options");
+            return ExitCode::from(2);
+        }
+    };
+    let mut failed = false;
+    for (set, compare) in SETS.iter().filter(|(name, _)| options.sets.iter().any(|set| set == name)) {
+        match compare(&options).and_then(|outcome| print(outcome, &options)) {
+            Ok(0) => {}
+            Ok(n) => {
+                failed = true;
+                eprintln!(
+                    "gasnet-papers: {set}: {n} figures differ by more than 10 % without an explanation"
+                );
+            }
+            Err(problem) => {
+                failed = true;
+                eprintln!("gasnet-papers: {set}: {problem}");
+            }
+        }
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Prints and draws; how many figures are neither within 10 % nor explained.
+fn print((rows, charts, notes): Outcome, options: &Options) -> Result<usize, String> {
     let wanted =
         |name: &str| options.filters.is_empty() || options.filters.iter().any(|f| name.contains(f.as_str()));
     let rows: Vec<Row> = rows.into_iter().filter(|row| wanted(&row.name)).collect();
@@ -132,4 +211,16 @@ fn clan(options: &Options) -> Result<Outcome, String> {
     progress.step("curves");
     let charts = clan::figures(&setup)?;
     Ok((rows, charts, vec![("Besides:", clan::notes())]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_set() {
+        for (set, _) in SETS {
+            assert!(HELP.lines().any(|line| line.split_whitespace().next() == Some(set)), "{set}");
+        }
+    }
 }

@@ -6,9 +6,9 @@
 //! that of all threads of all ranks, less the time of the same run with its whole heap in memory.
 
 use super::table::{Progress, Row, line, number, table};
-use crate::options::Options;
-use crate::probe::median;
 use gasnet_sys::clock::processor_time_of_children;
+use pgas_bench::median;
+use pgas_bench::options::Options;
 use std::path::Path;
 use std::process::Command;
 
