@@ -2,7 +2,9 @@
 //!
 //! Archives built by cargo show every symbol of Rust's library. Each installed archive is a single object in
 //! which only the names of our interfaces are global, so they cannot collide with other libraries' names in a
-//! link.
+//! link. A compiler puts each function into a section of its own; the object has one section of each kind,
+//! since a linker works on each section of each program that is linked with it. Shared libraries are made
+//! before that, without the functions that no interface needs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,25 +104,26 @@ pub fn stage_for(prefix: &Path, site: &Site, parts: Parts) -> Result<(), String>
             copy(&built.join(name), &bin.join(name))?;
         }
         copy_headers(&root.join("upc-rt/include"), &prefix.join("include/upc"), "")?;
-        combine(&built.join("libupc.a"), &lib.join("libupc.a"))?;
+        combine(&built.join("libupc.a"), &lib.join("libupc.a"), None)?;
         start_files(&root.join("upc-rt"), &lib.join("libupcmain.a"))?;
         copy(&root.join("upc-rt/gdb/upc.py"), &prefix.join("share/upc/gdb/upc.py"))?;
     }
     if parts.c {
         copy_headers(&root.join("capi/gasnet/include"), &prefix.join("include"), "gasnet")?;
-        combine(&built.join("libgasnet_capi.a"), &lib.join("libgasnet.a"))?;
-        share(&lib.join("libgasnet.a"), &lib.join("libgasnet.so"))?;
+        combine(&built.join("libgasnet_capi.a"), &lib.join("libgasnet.a"), Some(&lib.join("libgasnet.so")))?;
         copy(&root.join("capi/vipl/include/vipl.h"), &prefix.join("include/vipl.h"))?;
-        combine(&built.join("libvipl.a"), &lib.join("libvipl.a"))?;
-        share(&lib.join("libvipl.a"), &lib.join("libvipl.so"))?;
+        combine(&built.join("libvipl.a"), &lib.join("libvipl.a"), Some(&lib.join("libvipl.so")))?;
         clients::lay_down(prefix, site)?;
     }
     if parts.fortran {
         for name in ["caf", "cafrun"] {
             copy(&built.join(name), &bin.join(name))?;
         }
-        combine(&built.join("libcaf_gasnet.a"), &lib.join("libcaf_gasnet.a"))?;
-        share(&lib.join("libcaf_gasnet.a"), &lib.join("libcaf_gasnet.so"))?;
+        combine(
+            &built.join("libcaf_gasnet.a"),
+            &lib.join("libcaf_gasnet.a"),
+            Some(&lib.join("libcaf_gasnet.so")),
+        )?;
         clients::lay_down_fortran(prefix, site)?;
     }
     Ok(())
@@ -158,7 +161,7 @@ fn start_files(runtime: &Path, archive: &Path) -> Result<(), String> {
 pub fn stage_firehose(prefix: &Path) -> Result<(), String> {
     sh::pass(sh::cargo(&["build", "--release", "--lib", "-p", "firehose-capi"]), BUILD_LIMIT)?;
     copy(&sh::root().join("capi/firehose/include/firehose.h"), &prefix.join("include/firehose.h"))?;
-    combine(&sh::target().join("release/libfirehose_c.a"), &prefix.join("lib/libfirehose_c.a"))
+    combine(&sh::target().join("release/libfirehose_c.a"), &prefix.join("lib/libfirehose_c.a"), None)
 }
 
 /// Lets cargo build the parts, once in a run of this program.
@@ -196,18 +199,34 @@ fn build(parts: Parts) -> Result<(), String> {
     Ok(())
 }
 
-/// Combines an archive into one object with few visible names, and packs it again. Does nothing if `to` is
-/// newer.
-fn combine(from: &Path, to: &Path) -> Result<(), String> {
+/// One section of each kind. What is not named here stays as it is.
+const SECTIONS: &str = "\
+SECTIONS {
+  .text 0 : { *(.text .text.*) }
+  .rodata 0 : { *(.rodata .rodata.*) }
+  .data.rel.ro 0 : { *(.data.rel.ro .data.rel.ro.*) }
+  .data 0 : { *(.data .data.*) }
+  .tdata 0 : { *(.tdata .tdata.*) }
+  .tbss 0 : { *(.tbss .tbss.*) }
+  .bss 0 : { *(.bss .bss.*) }
+  .gcc_except_table 0 : { *(.gcc_except_table .gcc_except_table.*) }
+}
+";
+
+/// Combines an archive into one object with few visible names and few sections, and packs it again; makes a
+/// shared library of the same names too. Does nothing if they are newer.
+fn combine(from: &Path, to: &Path, shared: Option<&Path>) -> Result<(), String> {
     belongs(to);
-    if !newer(from, to) {
+    shared.into_iter().for_each(belongs);
+    if !newer(from, to) && shared.is_none_or(|shared| !newer(from, shared)) {
         return Ok(());
     }
     make_parent(to)?;
     let work = sh::target().join("combine");
     fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
     let name = format!("{}-{}", to.file_stem().unwrap_or_default().to_string_lossy(), std::process::id());
-    let (all, few) = (work.join(format!("{name}-all.o")), work.join(format!("{name}.o")));
+    let [all, few, merged, sections] =
+        ["-all.o", "-few.o", ".o", ".ld"].map(|end| work.join(format!("{name}{end}")));
     let archive = work.join(format!("{name}.a"));
 
     let mut link = Command::new(tool("LD", "ld"));
@@ -224,29 +243,32 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
         hide.arg(&all).arg(&few);
         hide
     })?;
+    if let Some(shared) = shared {
+        share(&few, shared)?;
+    }
+    fs::write(&sections, SECTIONS).map_err(|e| format!("{}: {e}", sections.display()))?;
+    let mut merge = Command::new(tool("LD", "ld"));
+    merge.arg("-r").arg("-T").arg(&sections).arg("-o").arg(&merged).arg(&few);
+    run(merge)?;
     let _ = fs::remove_file(&archive);
     let mut pack = Command::new(tool("AR", "ar"));
-    pack.arg("rcs").arg(&archive).arg(&few);
+    pack.arg("rcs").arg(&archive).arg(&merged);
     run(pack)?;
     rename(&archive, to)?;
-    for file in [all, few] {
+    for file in [all, few, merged, sections] {
         let _ = fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Makes a shared library of a combined archive: it exports the archive's visible names.
+/// Makes a shared library of an object: it exports the object's visible names, and has what they need.
 fn share(from: &Path, to: &Path) -> Result<(), String> {
-    belongs(to);
-    if !newer(from, to) {
-        return Ok(());
-    }
     let name = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let made = sh::target().join("combine").join(format!("{name}-{}", std::process::id()));
     let mut link = Command::new(tool("CC", "cc"));
     link.args(["-shared", "-Wl,--gc-sections", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,defs"]);
     link.arg(format!("-Wl,-soname,{name}")).arg("-o").arg(&made);
-    link.arg("-Wl,--whole-archive").arg(from).arg("-Wl,--no-whole-archive").args(system_libraries());
+    link.arg(from).args(system_libraries());
     run(link)?;
     rename(&made, to)?;
     let _ = fs::remove_file(made);
@@ -343,7 +365,7 @@ mod tests {
         let object = folder.join("two.o");
         let archive = folder.join("two.a");
         let mut compile = Command::new("cc");
-        compile.args(["-c", "-fPIC"]).arg(&source).arg("-o").arg(&object);
+        compile.args(["-c", "-fPIC", "-ffunction-sections"]).arg(&source).arg("-o").arg(&object);
         run(compile).unwrap();
         let mut pack = Command::new("ar");
         pack.arg("rcs").arg(&archive).arg(&object);
@@ -357,10 +379,35 @@ mod tests {
         let raw = archive(&folder);
         assert_eq!(strangers(&raw, false).unwrap(), ["stranger"]);
         let (few, shared) = (folder.join("lib/few.a"), folder.join("lib/few.so"));
-        combine(&raw, &few).unwrap();
+        combine(&raw, &few, Some(&shared)).unwrap();
         assert!(strangers(&few, false).unwrap().is_empty());
-        share(&few, &shared).unwrap();
         assert!(strangers(&shared, true).unwrap().is_empty());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn combining_leaves_one_section_of_each_kind() {
+        let folder = folder("sections");
+        let names = |of: &Path| -> Vec<String> {
+            let mut list = Command::new("objdump");
+            list.arg("-h").arg(of);
+            let text = sh::capture(list, TOOL_LIMIT).unwrap().stdout;
+            // `  0 .text  00000012 ...`
+            text.lines().filter_map(|line| Some(line.split_whitespace().nth(1)?.to_string())).collect()
+        };
+        let code = |names: &[String]| names.iter().filter(|name| name.starts_with(".text")).count();
+        let raw = archive(&folder);
+        assert!(code(&names(&raw)) > 1, "{:?}", names(&raw));
+        let few = folder.join("lib/one.a");
+        combine(&raw, &few, None).unwrap();
+        assert_eq!(code(&names(&few)), 1, "{:?}", names(&few));
+        // What is in it still runs.
+        let (source, program) = (folder.join("main.c"), folder.join("main"));
+        fs::write(&source, "int gasnet_ours(void);\nint main(void) { return gasnet_ours() - 1; }\n").unwrap();
+        let mut compile = Command::new("cc");
+        compile.arg(&source).arg(&few).arg("-o").arg(&program);
+        run(compile).unwrap();
+        run(Command::new(&program)).unwrap();
         fs::remove_dir_all(&folder).unwrap();
     }
 
