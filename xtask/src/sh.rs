@@ -1,11 +1,13 @@
 //! Runs commands with a time limit.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -123,7 +125,8 @@ pub fn watch(
             bytes.clear();
         }
     }
-    let status = waiter.join().map_err(|_| "the waiting thread failed".to_string())??;
+    let (status, worked) = waiter.join().map_err(|_| "the waiting thread failed".to_string())??;
+    Meter::here().add(worked);
     let stderr = err.join().map_err(|_| "the reading thread failed".to_string())?;
     Ok(CommandOutcome { status: status.map(code), stdout, stderr })
 }
@@ -131,7 +134,9 @@ pub fn watch(
 /// Runs a command that communicates with the user itself. An error unless it exits with 0.
 pub fn pass(mut command: Command, limit: Duration) -> Result<(), String> {
     let mut child = command.spawn().map_err(|e| format!("{}: {e}", show(&command)))?;
-    match wait(&mut child, limit)?.map(code) {
+    let (status, worked) = wait(&mut child, limit)?;
+    Meter::here().add(worked);
+    match status.map(code) {
         Some(0) => Ok(()),
         Some(status) => Err(format!("{}: exit status {status}", show(&command))),
         None => Err(format!("{}: ran into the time limit of {} s", show(&command), limit.as_secs())),
@@ -144,14 +149,20 @@ pub fn code(status: ExitStatus) -> i32 {
 }
 
 /// Waits; after the time limit the process is asked to end (a launcher then ends its ranks), and killed two
-/// seconds later.
-fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, String> {
+/// seconds later. The status, if it ended in time, and the processor time of the process and its children.
+fn wait(child: &mut Child, limit: Duration) -> Result<(Option<ExitStatus>, Duration), String> {
     let start = Instant::now();
     let mut asked = None::<Instant>;
     let mut pause = Duration::from_micros(500);
     loop {
-        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
-            return Ok(asked.is_none().then_some(status));
+        // The system forgets what a process has used when it gives its status away, so that is asked for first:
+        // of a process that has ended, and uses no more.
+        let process = stat(&child.id().to_string());
+        if process.as_ref().is_none_or(|process| process.state == "Z")
+            && let Some(status) = child.try_wait().map_err(|e| e.to_string())?
+        {
+            let worked = process.map(|process| process.own + process.children).unwrap_or_default();
+            return Ok((asked.is_none().then_some(status), worked));
         }
         match asked {
             None if start.elapsed() > limit => {
@@ -240,14 +251,63 @@ pub fn install_debian(packages: &[&str]) {
     }
 }
 
+/// Adds up the processor time of commands that have ended.
+#[derive(Debug, Clone, Default)]
+pub struct Meter(Arc<AtomicU64>);
+
+thread_local! {
+    static METER: RefCell<Meter> = RefCell::default();
+}
+
+impl Meter {
+    /// The one of this thread's commands.
+    pub fn here() -> Meter {
+        METER.with_borrow(Meter::clone)
+    }
+
+    /// From now on it is the one of this thread's commands.
+    pub fn install(&self) {
+        METER.set(self.clone());
+    }
+
+    /// Whole milliseconds.
+    fn add(&self, worked: Duration) {
+        // ORDER: Relaxed: a sum.
+        self.0.fetch_add(worked.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// The sum so far.
+    pub fn worked(&self) -> Duration {
+        // ORDER: Relaxed: a sum.
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// The processor time of all commands that have ended, as far as somebody waited for them.
 pub fn worked() -> Duration {
-    // proc(5): fields 16 and 17 are the time of children that were waited for, in hundredths of a second. The
-    // name before them may have blanks.
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: u64 = fields.skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 10)
+    stat("self").map(|own| own.children).unwrap_or_default()
+}
+
+/// A part of `/proc/PID/stat`.
+struct Stat {
+    /// `R`, `S`, ...; `Z` after its end.
+    state: String,
+    /// Processor time of the process.
+    own: Duration,
+    /// Processor time of its children that have ended, and that somebody waited for.
+    children: Duration,
+}
+
+fn stat(process: &str) -> Option<Stat> {
+    // proc(5): field 3 is the state, fields 14 to 17 are times in hundredths of a second. The name, field 2, may
+    // have blanks, and ends with a parenthesis.
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+    let time = |of: [usize; 2]| {
+        let ticks = of.into_iter().map(|field| fields.get(field - 3)?.parse::<u64>().ok());
+        Some(Duration::from_millis(10 * ticks.sum::<Option<u64>>()?))
+    };
+    Some(Stat { state: fields.first()?.to_string(), own: time([14, 15])?, children: time([16, 17])? })
 }
 
 /// Seconds with one decimal.
@@ -284,15 +344,22 @@ mod tests {
 
     #[test]
     fn work_of_commands_is_counted() {
-        let before = worked();
+        let (all, meter) = (worked(), Meter::default());
+        meter.install();
+        let busy = || shell("i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done");
         let start = Instant::now();
-        let mut last = before;
-        while last == before && start.elapsed() < Duration::from_secs(60) {
-            capture(shell("i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done"), Duration::from_secs(60))
-                .unwrap();
-            last = worked();
+        let mut rounds = 0;
+        while (worked() == all || meter.worked() == Duration::ZERO) && start.elapsed().as_secs() < 60 {
+            rounds += 1;
+            capture(busy(), Duration::from_secs(60)).unwrap();
+            pass(busy(), Duration::from_secs(60)).unwrap();
         }
-        assert!(last > before);
+        assert!(worked() > all && meter.worked() > Duration::ZERO, "{rounds}");
+        // Another thread's commands are its own, unless it is told otherwise.
+        let before = meter.worked();
+        thread::scope(|scope| scope.spawn(|| capture(busy(), Duration::from_secs(60)).unwrap()).join())
+            .unwrap();
+        assert_eq!(meter.worked(), before);
     }
 
     #[test]

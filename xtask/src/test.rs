@@ -106,8 +106,15 @@ struct Step {
     run: fn(&mut Context) -> End,
 }
 
-/// How a step ended, and how long it took.
-type Ended = (&'static Step, End, Duration);
+/// A step that has ended.
+struct Ended {
+    step: &'static Step,
+    end: End,
+    /// From its begin to its end.
+    time: Duration,
+    /// Processor time of its commands.
+    worked: Duration,
+}
 
 /// Steps that run beside the others. Those that build in folders of their own come first, since cargo locks a
 /// folder.
@@ -362,14 +369,14 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
         let (mut ends, mut total) = run_steps(&[steps, beside].concat(), &plan, quick);
         let (more_ends, more) = other.join().expect("no step panics");
         ends.extend(more_ends);
-        ends.sort_by_key(|(step, ..)| both.iter().position(|other| other.name == step.name));
+        ends.sort_by_key(|ended| both.iter().position(|other| other.name == ended.step.name));
         total.add(&more);
         (ends, total)
     });
 
-    say!("\n{:<14} {:>9}  result", "step", "time");
+    say!("\n{:<15} {:>9} {:>10}  result", "step", "time", "processor");
     let mut failed = Vec::new();
-    for (step, end, time) in &ends {
+    for Ended { step, end, time, worked } in &ends {
         let result = match end {
             End::Passed(remark) if remark.is_empty() => "passed".to_string(),
             End::Passed(remark) => format!("passed: {remark}"),
@@ -379,10 +386,16 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
             }
             End::Untested(why) => format!("untested: {why}"),
         };
-        say!("{:<14} {:>9}  {result}", step.name, sh::seconds(*time));
+        say!("{:<15} {:>9} {:>10}  {result}", step.name, sh::seconds(*time), sh::seconds(*worked));
     }
-    let busy = (sh::worked() - worked).div_duration_f64(start.elapsed());
-    say!("{:<14} {:>9}  {busy:.1} processors were busy", "all", sh::seconds(start.elapsed()));
+    let (took, worked) = (start.elapsed(), sh::worked() - worked);
+    let busy = worked.div_duration_f64(took);
+    say!(
+        "{:<15} {:>9} {:>10}  {busy:.1} processors were busy",
+        "all",
+        sh::seconds(took),
+        sh::seconds(worked)
+    );
     for name in &failed {
         say!("to repeat: cargo xtask test {name}");
     }
@@ -474,7 +487,8 @@ fn run_steps(wished: &[&'static Step], plan: &Plan, quick: bool) -> (Vec<Ended>,
     while let Some(running) = plan.next(wished) {
         let step = running.step;
         say!("==== {}: {}", step.name, step.about);
-        let start = Instant::now();
+        let (start, meter) = (Instant::now(), sh::Meter::default());
+        meter.install();
         conformance::forget(step.name);
         let mut end = (step.run)(&mut context);
         let passed = std::mem::take(&mut context.passed);
@@ -486,7 +500,7 @@ fn run_steps(wished: &[&'static Step], plan: &Plan, quick: bool) -> (Vec<Ended>,
         if let End::Failed(why) = &end {
             say!("==== {} FAILED: {why}", step.name);
         }
-        ends.push((step, end, start.elapsed()));
+        ends.push(Ended { step, end, time: start.elapsed(), worked: meter.worked() });
     }
     (ends, context.total)
 }

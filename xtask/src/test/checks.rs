@@ -306,8 +306,9 @@ pub(super) fn miri(_: &mut Context) -> End {
     if !sh::capture(ask, CARGO_LIMIT).is_ok_and(|outcome| outcome.status == Some(0)) {
         return End::Untested("no Miri: rustup toolchain install nightly -c miri".to_string());
     }
-    let (next, tests) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (next, tests, meter) = (AtomicUsize::new(0), AtomicUsize::new(0), sh::Meter::here());
     let run = || -> Result<(), String> {
+        meter.install();
         // Relaxed, both: counts.
         while let Some((what, filters)) = MIRI.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut test = cargo_miri();

@@ -43,11 +43,19 @@ fn departures(in_vain: &str, start: &(dyn Fn() -> Command + Sync)) -> Result<usi
         }
         Ok(())
     };
+    let meter = sh::Meter::here();
     std::thread::scope(|scope| {
         let all =
             jobs.iter().flat_map(|(role, says)| ["none", "thread"].map(|progress| (*role, says, progress)));
-        let running: Vec<_> =
-            all.map(|(role, says, progress)| scope.spawn(move || each(role, says, progress))).collect();
+        let running: Vec<_> = all
+            .map(|(role, says, progress)| {
+                let meter = meter.clone();
+                scope.spawn(move || {
+                    meter.install();
+                    each(role, says, progress)
+                })
+            })
+            .collect();
         let runs = running.len();
         let ends = running
             .into_iter()
