@@ -48,20 +48,24 @@ fn kind(mpicc: &Path) -> Option<&'static str> {
 /// Builds the plugin of an MPI and puts it into `PREFIX/lib`.
 pub fn stage_mpi(prefix: &Path, mpi: &Mpi) -> Result<PathBuf, String> {
     let compiler = [("MPICC", mpi.mpicc.as_path())];
-    stage_one(prefix, "mpi", mpi.name, &compiler, &format!("libgasnet_mpi-{}.so", mpi.name))
+    // The crate of MPI's declarations does not notice another `MPICC`, so two of them need two folders.
+    let folder =
+        if mpi.name == "openmpi" { sh::target() } else { sh::target().join("plugin").join(mpi.name) };
+    stage_one(prefix, "mpi", &folder, &compiler, &format!("libgasnet_mpi-{}.so", mpi.name))
 }
 
-/// Builds the plugin of a conduit, in a folder of its own, and puts it into `PREFIX/lib` as `file`.
+/// Builds the plugin of a conduit in a folder of build output, where it finds what other plugins and the stage
+/// have built, and puts it into `PREFIX/lib` as `file`.
 fn stage_one(
     prefix: &Path,
     conduit: &str,
-    folder: &str,
+    target: &Path,
     env: &[(&str, &Path)],
     file: &str,
 ) -> Result<PathBuf, String> {
-    let (package, target) = (format!("gasnet-{conduit}"), sh::target().join("plugin").join(folder));
+    let package = format!("gasnet-{conduit}");
     let mut build = sh::cargo(&["build", "--release", "--quiet", "-p", &package, "--features", "link"]);
-    build.envs(env.iter().copied()).env("CARGO_TARGET_DIR", &target);
+    build.envs(env.iter().copied()).env("CARGO_TARGET_DIR", target);
     let outcome = sh::capture(build, BUILD_LIMIT)?;
     if outcome.status != Some(0) {
         return Err(outcome.report());
@@ -80,7 +84,7 @@ pub fn has_libfabric() -> bool {
 
 /// Builds the plugin over libfabric and puts it into `PREFIX/lib`.
 pub fn stage_ofi(prefix: &Path) -> Result<PathBuf, String> {
-    stage_one(prefix, "ofi", "ofi", &[], "libgasnet_ofi.so")
+    stage_one(prefix, "ofi", &sh::target(), &[], "libgasnet_ofi.so")
 }
 
 /// Builds every plugin that can be built; prints which, and why others cannot.
