@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 //!
-//! Two steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers
-//! never do: of two threads, one prefers steps that only build and check, which run *beside* the others. They
+//! Three steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers
+//! never do: of three threads, one prefers steps that only build and check, which run *beside* the others. They
 //! need nothing that another step has installed, and install no program that another step runs. When none is
-//! left, both threads take the others, each once the steps that it comes [`AFTER`] have ended.
+//! left, all threads take the others, each once the steps that it comes [`AFTER`] have ended.
 
 mod checks;
 mod engines;
@@ -363,14 +363,17 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
 
     let (start, worked) = (Instant::now(), sh::worked());
     let both = [beside.clone(), steps.clone()].concat();
+    let jobs_first = [steps, beside].concat();
     let plan = Plan::new(both.iter().map(|step| step.name).collect());
     let (ends, total) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| run_steps(&both, &plan, quick));
-        let (mut ends, mut total) = run_steps(&[steps, beside].concat(), &plan, quick);
-        let (more_ends, more) = other.join().expect("no step panics");
-        ends.extend(more_ends);
+        let others = [&both, &jobs_first].map(|order| scope.spawn(|| run_steps(order, &plan, quick)));
+        let (mut ends, mut total) = run_steps(&jobs_first, &plan, quick);
+        for other in others {
+            let (more_ends, more) = other.join().expect("no step panics");
+            ends.extend(more_ends);
+            total.add(&more);
+        }
         ends.sort_by_key(|ended| both.iter().position(|other| other.name == ended.step.name));
-        total.add(&more);
         (ends, total)
     });
 
@@ -976,7 +979,7 @@ mod tests {
         }
     }
 
-    /// Two threads run every step once, and none before those that it comes after.
+    /// Threads run every step once, and none before those that it comes after.
     #[test]
     fn steps_run_once_and_in_order() {
         let steps: Vec<_> = super::STEPS.iter().collect();
@@ -992,6 +995,7 @@ mod tests {
             }
         };
         std::thread::scope(|scope| {
+            scope.spawn(work);
             scope.spawn(work);
             work();
         });
