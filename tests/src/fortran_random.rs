@@ -7,9 +7,13 @@
 //! oracle's arrays, where the compiler converts and not the library. Forms that the compiler is known to
 //! translate wrongly are left out: vector subscripts in expressions, and elements of type complex that a
 //! value is assigned to.
+//!
+//! Each seed is a procedure. One source can have the procedures of several, since a compilation, a link and a
+//! start take longer than the statements.
 
 use crate::upc_random::Random;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Images that a program runs on.
 pub const IMAGES: u32 = 3;
@@ -126,8 +130,19 @@ struct Program {
     body: String,
 }
 
-/// The program of a seed.
-pub fn program(seed: u64) -> String {
+/// The program of these seeds: it calls the procedure of each, and prints which one differs from its oracle.
+pub fn program(seeds: Range<u64>) -> String {
+    let mut text = String::from("program random\n implicit none\n");
+    for seed in seeds.clone() {
+        let _ = writeln!(text, " call seed_{seed}");
+    }
+    text.push_str(" sync all\n if (this_image() == 1) print '(a)', 'passed'\nend program\n");
+    seeds.for_each(|seed| text.push_str(&procedure(seed)));
+    text
+}
+
+/// The procedure of a seed.
+fn procedure(seed: u64) -> String {
     let mut it = Program { random: Random::new(seed), vectors: Vec::new(), body: String::new() };
     let places =
         [Place::Static, Place::Allocatable, Place::Component, Place::Component, Place::Pointer, Place::Fixed];
@@ -142,7 +157,7 @@ pub fn program(seed: u64) -> String {
     while done < STATEMENTS {
         done += u32::from(it.statement(&coarrays, &locals, done).is_some());
     }
-    it.written(&coarrays, &locals)
+    it.written(seed, &coarrays, &locals)
 }
 
 impl Program {
@@ -267,13 +282,13 @@ impl Program {
         Some(())
     }
 
-    fn written(self, coarrays: &[Array], locals: &[Array]) -> String {
-        let mut text = String::from("program random\n implicit none\n");
+    fn written(self, seed: u64, coarrays: &[Array], locals: &[Array]) -> String {
+        let mut text = format!("subroutine seed_{seed}\n implicit none\n");
         let t = &mut text;
         for a in coarrays {
             let (name, declared, bounds, colons) = (&a.name, a.declared(), a.bounds(), a.colons());
             let _ = match a.place {
-                Place::Static => writeln!(t, " {declared} :: {name}({bounds})[*]"),
+                Place::Static => writeln!(t, " {declared}, save :: {name}({bounds})[*]"),
                 Place::Allocatable => writeln!(t, " {declared}, allocatable :: {name}({colons})[:]"),
                 place => {
                     let part = match place {
@@ -283,7 +298,7 @@ impl Program {
                     };
                     writeln!(
                         t,
-                        " type t_{name}\n  integer :: m\n  {part}\n end type\n type(t_{name}) :: d_{name}[*]"
+                        " type t_{name}\n  integer :: m\n  {part}\n end type\n type(t_{name}), save :: d_{name}[*]"
                     )
                 }
             };
@@ -292,7 +307,7 @@ impl Program {
         for l in locals {
             let (name, declared, bounds) = (&l.name, l.declared(), l.bounds());
             let all = ["", "x", "h_"].map(|prefix| format!("{prefix}{name}({bounds})")).join(", ");
-            let _ = writeln!(t, " {declared} :: {all}, s_{name}({bounds})[*]");
+            let _ = writeln!(t, " {declared} :: {all}\n {declared}, save :: s_{name}({bounds})[*]");
         }
         for (i, (kind, list)) in self.vectors.iter().enumerate() {
             let _ = writeln!(t, " integer({kind}) :: v{i}({})", list.len());
@@ -324,8 +339,8 @@ impl Program {
             let differs = a.differs(&a.own(), &format!("o_{}({},me)", a.name, a.colons()));
             let _ = writeln!(t, " if ({differs}) call bad({})", 1000 + i);
         }
-        t.push_str(" sync all\n if (me == 1) print '(a)', 'passed'\ncontains\n subroutine bad(number)\n");
-        t.push_str("  integer, intent(in) :: number\n  print *, 'image', me, 'statement', number\n");
+        t.push_str(" sync all\ncontains\n subroutine bad(number)\n  integer, intent(in) :: number\n");
+        let _ = writeln!(t, "  print *, 'image', me, 'statement', number, 'of seed {seed}'");
         t.push_str("  error stop 'differs from the oracle'\n end subroutine\n subroutine share\n");
         for l in locals {
             let _ = writeln!(t, "  s_{} = x{}", l.name, l.name);
@@ -334,7 +349,7 @@ impl Program {
         for l in locals {
             let _ = writeln!(t, "  h_{} = s_{}({})[1]", l.name, l.name, l.colons());
         }
-        t.push_str("  sync all\n end subroutine\nend program\n");
+        t.push_str("  sync all\n end subroutine\nend subroutine\n");
         text
     }
 }

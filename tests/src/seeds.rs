@@ -1,5 +1,6 @@
 //! The common parts of programs that try random programs: options, the loop over seeds, and the report.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -33,10 +34,12 @@ pub enum Fate {
 pub struct Seeds {
     /// The name of the command.
     pub name: &'static str,
-    /// The program of a seed.
-    pub program: fn(u64) -> String,
+    /// How many seeds make a program, where one program can be that of several.
+    pub together: u64,
+    /// The program of these seeds.
+    pub program: fn(Range<u64>) -> String,
     /// Compiles and runs it. An error is the report of what went wrong.
-    pub attempt: fn(&Options, u64) -> Result<Fate, String>,
+    pub attempt: fn(&Options, Range<u64>) -> Result<Fate, String>,
 }
 
 impl Seeds {
@@ -50,7 +53,7 @@ impl Seeds {
             }
         };
         if options.print {
-            print!("{}", (self.program)(options.seed));
+            print!("{}", (self.program)(options.seed..options.seed + 1));
             return ExitCode::SUCCESS;
         }
         if let Err(problem) = std::fs::create_dir_all(&options.scratch) {
@@ -60,7 +63,8 @@ impl Seeds {
         println!("first seed {}", options.seed);
         let start = Instant::now();
         let (mut done, mut crashed, mut failed) = (0, 0, 0);
-        for seed in options.seed.. {
+        let mut next = options.seed;
+        loop {
             let over = match options.seconds {
                 Some(seconds) => start.elapsed() >= Duration::from_secs(seconds),
                 None => done == options.count,
@@ -68,20 +72,44 @@ impl Seeds {
             if over {
                 break;
             }
-            done += 1;
-            match (self.attempt)(&options, seed) {
-                Ok(Fate::Passed) => {}
-                Ok(Fate::NotCompiled) => crashed += 1,
-                Err(report) => {
-                    failed += 1;
-                    println!("FAILED seed {seed}\n{report}");
-                }
+            let mut seeds = next..(next / self.together + 1) * self.together;
+            if options.seconds.is_none() {
+                seeds.end = seeds.end.min(next + (options.count - done));
             }
+            next = seeds.end;
+            done += seeds.end - seeds.start;
+            let (wrong, not_compiled) = self.attempt_all(&options, seeds);
+            failed += wrong;
+            crashed += not_compiled;
         }
         let seconds = start.elapsed().as_secs_f64();
         println!("{done} programs, {failed} failed, {crashed} crash the compiler, {seconds:.1} s");
         // A compiler that crashes on most programs tests nothing.
         if failed == 0 && crashed * 2 <= done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    /// Seeds together, and each alone if that does not pass: how many are wrong, and how many crash the compiler.
+    fn attempt_all(&self, options: &Options, seeds: Range<u64>) -> (u64, u64) {
+        let alone = seeds.end - seeds.start == 1;
+        match (self.attempt)(options, seeds.clone()) {
+            Ok(Fate::Passed) => (0, 0),
+            Ok(Fate::NotCompiled) if alone => (0, 1),
+            Err(report) if alone => {
+                println!("FAILED seed {}\n{report}", seeds.start);
+                (1, 0)
+            }
+            together => {
+                let each = seeds.clone().map(|seed| self.attempt_all(options, seed..seed + 1));
+                let (failed, crashed) = each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+                match together {
+                    Err(report) if failed == 0 => {
+                        println!("FAILED seeds {seeds:?}, each of which passes alone\n{report}");
+                        (1, crashed)
+                    }
+                    _ => (failed, crashed),
+                }
+            }
+        }
     }
 
     fn usage(&self) -> String {

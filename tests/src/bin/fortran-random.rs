@@ -1,5 +1,6 @@
 //! Compiles and runs random Fortran programs with coarrays; each compares itself with a serial oracle.
 
+use std::ops::Range;
 use std::process::{Command, ExitCode};
 
 use gasnet_tests::fortran_random::{IMAGES, program};
@@ -9,15 +10,28 @@ use gasnet_tests::seeds::{Fate, Options, Seeds, finish};
 const WAYS: [&[(&str, &str)]; 3] =
     [&[("GASNET_NEIGHBORHOOD", "on")], &[("GASNET_NEIGHBORHOOD", "2")], &[("GASNET_NEIGHBORHOOD", "off")]];
 
+/// Seeds of a program.
+const TOGETHER: u64 = 20;
+
 fn main() -> ExitCode {
-    Seeds { name: "fortran-random", program, attempt }.main()
+    Seeds { name: "fortran-random", together: TOGETHER, program, attempt }.main()
 }
 
-fn attempt(options: &Options, seed: u64) -> Result<Fate, String> {
-    let source = options.scratch.join(format!("random-{seed}.f90"));
-    std::fs::write(&source, program(seed)).map_err(|error| error.to_string())?;
+/// What a program is compiled with. The compiler takes six times as long to optimise, and the library is the
+/// same, so most programs are not optimised.
+fn level(seed: u64) -> &'static str {
+    match seed / TOGETHER % 20 {
+        0 => "-O2",
+        10 => "-O3",
+        _ => "-O0",
+    }
+}
+
+fn attempt(options: &Options, seeds: Range<u64>) -> Result<Fate, String> {
+    let source = options.scratch.join(format!("random-{}-{}.f90", seeds.start, seeds.end - seeds.start));
+    std::fs::write(&source, program(seeds.clone())).map_err(|error| error.to_string())?;
     let binary = source.with_extension("");
-    let level = ["-O0", "-O2", "-O3"][(seed % 3) as usize];
+    let level = level(seeds.start);
     let mut compile = Command::new(options.prefix.join("bin/caf"));
     compile.args([level, "-g", "-w"]).arg(&source).arg("-o").arg(&binary);
     let outcome = finish(compile)?;

@@ -1,5 +1,6 @@
 //! Compiles and runs random UPC programs; each compares itself with a sequential oracle.
 
+use std::ops::Range;
 use std::process::{Command, ExitCode};
 
 use gasnet_tests::seeds::{Fate, Options, Seeds, finish};
@@ -10,7 +11,7 @@ const PASSES: [&str; 8] =
     ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline", "vector"];
 
 fn main() -> ExitCode {
-    Seeds { name: "upc-random", program, attempt }.main()
+    Seeds { name: "upc-random", together: 1, program: |seeds| program(seeds.start), attempt }.main()
 }
 
 /// How a program is compiled and run. Not all go the same ways through compiler and runtime.
@@ -64,7 +65,8 @@ impl Way {
 }
 
 /// One program: dynamic, run with several numbers of threads, and static for one of them.
-fn attempt(options: &Options, seed: u64) -> Result<Fate, String> {
+fn attempt(options: &Options, seeds: Range<u64>) -> Result<Fate, String> {
+    let seed = seeds.start;
     let source = options.scratch.join(format!("random-{seed}.upc"));
     std::fs::write(&source, program(seed)).map_err(|error| error.to_string())?;
     let binary = source.with_extension("");
