@@ -18,6 +18,7 @@ mod teams;
 use crate::collect::in_words;
 use crate::image::{self, Image};
 use crate::report::Report;
+use crate::stat::Failure;
 use crate::{accessors, joint, owner};
 use std::ffi::{c_char, c_int};
 
@@ -46,14 +47,24 @@ pub(crate) unsafe fn report<'a>(stat: *mut c_int, message: *mut c_char, len: usi
     }
 }
 
-/// Says that an access without `errmsg=` went well.
+/// Says that an access to an image of the current team went well; with `stat=`, that the image has failed.
 ///
 /// # Safety
 /// `stat` is null or a variable (owed by the caller).
 #[inline]
-unsafe fn succeed(stat: *mut c_int) {
+unsafe fn succeed(image: &Image, index: c_int, stat: *mut c_int) {
     // SAFETY: owed by the caller.
     if let Some(stat) = unsafe { stat.as_mut() } {
-        *stat = 0;
+        *stat = image.check_failed(index).map_or_else(|failure| failure.code, |()| 0);
     }
+}
+
+/// Ends an access to an image of the current team: as [`succeed`], or with its failure.
+///
+/// # Safety
+/// As of [`succeed`].
+unsafe fn finish(image: &Image, index: c_int, result: Result<(), Failure>, stat: *mut c_int) {
+    let failed = || if stat.is_null() { Ok(()) } else { image.check_failed(index) };
+    // SAFETY: owed by the caller.
+    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result.and_then(|()| failed()));
 }

@@ -2,7 +2,6 @@
 
 use crate::coarray::Coarray;
 use crate::image::Image;
-use crate::joint::stopped;
 use crate::stat::{Failure, code};
 use gasnet::atomics::Function;
 
@@ -12,12 +11,12 @@ impl Image {
     /// # One-sided
     ///
     /// # Errors
-    /// There is no such event, or its image has stopped.
+    /// There is no such event, or its image is gone.
     pub fn post_event(&self, token: &Coarray, index: usize, image: i32) -> Result<(), Failure> {
         let at = self.cell(token, index, image)?;
         self.sync_memory();
-        if self.has_stopped(at.rank) {
-            return Err(stopped(self.level().team.member(at.rank).map_or(0, |member| member + 1)));
+        if let Some(gone) = self.gone(at.rank) {
+            return Err(gone.failure(self.level().image(at.rank)));
         }
         self.word(at, Function::Add, 1, 0);
         Ok(())
@@ -26,7 +25,7 @@ impl Image {
     /// `event wait` on this image's event, until it was posted `until` times.
     ///
     /// # Errors
-    /// There is no such event; or all other images have stopped, so that nobody can post it.
+    /// There is no such event; or all other images are gone, so that nobody can post it.
     pub fn wait_event(&self, token: &Coarray, index: usize, until: i32) -> Result<(), Failure> {
         let at = self.cell(token, index, 0)?;
         self.sync_memory();
@@ -37,7 +36,7 @@ impl Image {
             return Err(Failure::new(
                 code::STOPPED_IMAGE,
                 format!(
-                    "event wait for {until} posts, of which there are {}, and all other images have stopped",
+                    "event wait for {until} posts, of which there are {}, and all other images have stopped or failed",
                     self.read_word(at)
                 ),
             ));

@@ -238,6 +238,11 @@ impl Level {
         self.team.me() as i32 + 1
     }
 
+    /// The number of the image that is a rank; 0 if the team does not have it.
+    pub fn image(&self, rank: RankId) -> usize {
+        self.team.member(rank).map_or(0, |member| member + 1)
+    }
+
     /// The rank of an image of the team.
     #[inline]
     pub fn rank_of(&self, image: i32) -> Option<RankId> {

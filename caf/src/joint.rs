@@ -1,10 +1,10 @@
-//! What the images of a team do together: collective operations of the core, in which images that have
-//! stopped take part as well.
+//! What the images of a team do together: collective operations of the core, in which images that are gone
+//! take part as well.
 //!
 //! An image that executes `stop`, or reaches the end of the program, stays until all images have. The others
 //! may go on with collective statements, which then give `STAT_STOPPED_IMAGE` and must not hang. A core's
 //! operation ends only if every member of its team takes part. So a stopped image takes part in whatever the
-//! others do, with data that nobody looks at:
+//! others do, with zeros for data:
 //!
 //! ```text
 //! image A (stops)                                image B
@@ -19,11 +19,15 @@
 //! All other members find the same: a stopped image begins nothing before every image has answered STOP. So
 //! an operation cannot end anywhere before its stopped members are known there.
 //!
-//! While no image has stopped, all this costs an operation one exchange of a word of its own process.
+//! An image that executes `fail image` does the same under another name ([`Gone::Failed`]): to the program
+//! it has failed, and statements give `STAT_FAILED_IMAGE`; its process goes on serving the others, which
+//! keep their teams and coarrays. The death of a process is another matter, and ends the job.
+//!
+//! While no image is gone, all this costs an operation one exchange of a word of its own process.
 #![expect(unsafe_code, reason = "hands slices to the core's operations on raw memory")]
 
 use crate::image::{Image, Level, current, lock};
-use crate::peers::{Asked, What};
+use crate::peers::{Asked, Gone, What};
 use crate::stat::{Failure, code};
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::atomics::Operation;
@@ -97,12 +101,12 @@ pub fn handlers() -> Vec<(u8, Handler)> {
 }
 
 /// Operations of a team. All images of the team call them in the same order; a failure means that an image
-/// has stopped, and the data is not what it should be.
+/// is gone, and its data was zeros.
 impl Image {
     /// Returns when all images of the team have called it.
     ///
     /// # Errors
-    /// An image has stopped.
+    /// An image is gone.
     pub fn meet(&self, level: &Level) -> Result<(), Failure> {
         self.together(level, What::Barrier, |team| team.barrier())
     }
@@ -110,23 +114,25 @@ impl Image {
     /// The words of all images, in order.
     ///
     /// # Errors
-    /// An image has stopped.
+    /// An image is gone.
     pub fn tell_all(&self, level: &Level, mine: &[u64]) -> Result<Vec<u64>, Failure> {
         self.together(level, What::GatherAll(size_of_val(mine) as u64), |team| team.gather_all(mine))
     }
 
-    /// Makes teams of the images with the same `color`, each ordered by `key`.
+    /// Makes teams of the images with the same `color`, each ordered by `key`; those that have failed belong
+    /// to none.
     ///
     /// # Errors
     /// An image has stopped.
     pub fn divide(&self, level: &Level, color: u32, key: u32) -> Result<Option<Team>, Failure> {
-        self.together(level, What::Split, |team| team.split(Some(color), key))
+        let (team, missing) = self.perform(level, What::Split, |team| team.split(Some(color), key));
+        unless_failed(missing).map(|()| team)
     }
 
     /// All images get the bytes of member `from`.
     ///
     /// # Errors
-    /// An image has stopped.
+    /// An image is gone.
     pub fn hand_out(&self, level: &Level, from: u32, bytes: &mut [u8]) -> Result<(), Failure> {
         self.together(level, What::Broadcast(bytes.len() as u64, from), |team| {
             team.broadcast(from as usize, bytes);
@@ -136,7 +142,7 @@ impl Image {
     /// Combines the bytes of all images element by element; the result comes to member `to`, or to all.
     ///
     /// # Errors
-    /// An image has stopped.
+    /// An image is gone.
     pub fn combine(
         &self,
         level: &Level,
@@ -169,21 +175,24 @@ impl Image {
         })
     }
 
-    /// Whether an image has stopped: by rank.
+    /// Whether and how an image is gone: by rank.
     #[inline]
-    pub fn has_stopped(&self, rank: RankId) -> bool {
+    pub fn gone(&self, rank: RankId) -> Option<Gone> {
+        if !self.some_gone() {
+            return None;
+        }
         // ORDER: Acquire; pairs with the Release in `hear_stop`: what the image had sent before is here.
-        self.some_stopped() && self.peers.stopped[rank.0 as usize].load(Acquire)
+        Gone::of(self.peers.gone[rank.0 as usize].load(Acquire).into())
     }
 
-    /// Whether any other image has stopped.
+    /// Whether any other image is gone.
     #[inline]
-    pub fn some_stopped(&self) -> bool {
-        // ORDER: Acquire; as in `has_stopped`.
+    pub fn some_gone(&self) -> bool {
+        // ORDER: Acquire; as in `gone`.
         self.peers.count.load(Acquire) != 0
     }
 
-    /// Whether all other images have stopped.
+    /// Whether all other images are gone.
     pub fn is_last(&self) -> bool {
         self.peers.count.load(Relaxed) + 1 == self.rank.size() && self.rank.size() > 1
     }
@@ -195,9 +204,20 @@ impl Image {
         what: What,
         operation: impl FnOnce(&Team) -> R,
     ) -> Result<R, Failure> {
+        let (result, missing) = self.perform(level, what, operation);
+        missing.map(|()| result)
+    }
+
+    /// Carries out an operation of a team; also says whether a member misses it.
+    fn perform<R>(
+        &self,
+        level: &Level,
+        what: What,
+        operation: impl FnOnce(&Team) -> R,
+    ) -> (R, Result<(), Failure>) {
         let index = level.begun.fetch_add(1, Relaxed);
         if level.size() == 1 {
-            return Ok(operation(&level.team));
+            return (operation(&level.team), Ok(()));
         }
         let doing = &self.peers.doing;
         doing.team.store(level.team.number(), Relaxed);
@@ -206,20 +226,17 @@ impl Image {
             word.store(value, Relaxed);
         }
         // ORDER: SeqCst; pairs with the read-modify-write in `hear_stop`: either this image sees that another
-        // has stopped, or the answer to that one says what this image does.
+        // is gone, or the answer to that one says what this image does.
         doing.open.swap(true, SeqCst);
         if self.peers.count.load(SeqCst) != 0 {
-            self.ask_stopped(level, Asked { team: level.team.number(), index, what });
+            self.ask_gone(level, Asked { team: level.team.number(), index, what });
         }
         let result = operation(&level.team);
         doing.open.store(false, Relaxed);
-        if self.some_stopped()
-            && let Some((rank, _)) = self.missing(level, index).first()
-        {
-            let image = level.team.member(RankId(*rank)).map_or(0, |member| member + 1);
-            return Err(stopped(image));
-        }
-        Ok(result)
+        let missing = if self.some_gone() { self.missing(level, index) } else { Vec::new() };
+        // If some have stopped and others have failed, the standard wants the former told.
+        let gone = missing.iter().filter_map(|(rank, _)| Some((self.gone(RankId(*rank))?, *rank))).min();
+        (result, gone.map_or(Ok(()), |(gone, rank)| Err(gone.failure(level.image(RankId(rank))))))
     }
 
     /// The members of a team that miss an operation: rank, and how many they had begun.
@@ -229,9 +246,9 @@ impl Image {
         level.ranks.iter().filter_map(missing).filter(|(_, begun)| *begun <= index).collect()
     }
 
-    /// Asks the members that have stopped to take part.
+    /// Asks the members that are gone to take part.
     #[cold]
-    fn ask_stopped(&self, level: &Level, asked: Asked) {
+    fn ask_gone(&self, level: &Level, asked: Asked) {
         for (rank, _) in self.missing(level, asked.index) {
             self.send(RankId(rank), ASK, &asked.encode());
         }
@@ -250,11 +267,11 @@ impl Image {
             begun.insert((u32::from_le_bytes(*team), from.0), u32::from_le_bytes(*number));
         }
         drop(begun);
-        if message.args != [1] {
+        let Some(gone) = message.args.first().and_then(|number| Gone::of(*number)) else {
             return self.answer(token, STOPPED, &[0; 10]);
-        }
-        // ORDER: Release; pairs with Acquire in `has_stopped`.
-        self.peers.stopped[from.0 as usize].store(true, Release);
+        };
+        // ORDER: Release; pairs with Acquire in `gone`.
+        self.peers.gone[from.0 as usize].store(gone as u8, Release);
         // ORDER: SeqCst; pairs with the exchange in `together`.
         self.peers.count.fetch_add(1, SeqCst);
         self.answer(token, STOPPED, &self.doing());
@@ -307,21 +324,35 @@ impl Image {
         if !self.rank.is_own_process() || self.leaving.swap(true, Relaxed) {
             return;
         }
-        self.rank.implicit().wait(Categories::PUTS);
-        if self.rank.size() > 1 {
-            self.stop();
-        }
+        self.leave(Gone::Stopped);
         self.rank.done(code);
         if self.mpi {
             gasnet_launch::mpi::finalise();
         }
     }
 
-    fn stop(&self) {
+    /// `fail image`: as [`Image::end`], but to the others this image has failed. The code is 0, unless no
+    /// image has stopped otherwise. The caller then ends the process, without hooks of the program.
+    pub fn fail_image(&self) {
+        if self.leaving.swap(true, Relaxed) {
+            return;
+        }
+        self.give_all_locks();
+        self.leave(Gone::Failed);
+        let none_stopped = self.rank.ranks().all(|rank| self.gone(rank) != Some(Gone::Stopped));
+        self.rank.done(none_stopped.into());
+    }
+
+    /// Tells the others that this image is gone, and takes part in what they do until all are.
+    fn leave(&self, how: Gone) {
+        self.rank.implicit().wait(Categories::PUTS);
+        if self.rank.size() == 1 {
+            return;
+        }
         let others = self.rank.size() - 1;
         let mut levels: Vec<&'static Level> = lock(&self.tables).teams.values().copied().collect();
         levels.push(self.initial());
-        self.say_stop(&levels);
+        self.say_stop(how, &levels);
         let peers = &self.peers;
         let mut served = Served::default();
         loop {
@@ -342,7 +373,7 @@ impl Image {
     }
 
     /// Tells all others, and waits for their answers.
-    fn say_stop(&self, levels: &[&'static Level]) {
+    fn say_stop(&self, how: Gone, levels: &[&'static Level]) {
         let words = |to: RankId| -> Vec<u8> {
             let common = levels.iter().filter(|level| level.team.member(to).is_some());
             common
@@ -358,8 +389,8 @@ impl Image {
             for (to, words) in &all {
                 let mut parts = words.chunks(TEAMS_PER_MESSAGE * 8).skip(round);
                 let Some(part) = parts.next() else { continue };
-                let last = parts.next().is_none();
-                if let Err(e) = self.rank.request_medium(*to, STOP, &[last.into()], part) {
+                let how = if parts.next().is_none() { how as u32 } else { 0 };
+                if let Err(e) = self.rank.request_medium(*to, STOP, &[how], part) {
                     self.fatal(&e.to_string());
                 }
                 sent += 1;
@@ -444,7 +475,7 @@ impl Image {
     }
 }
 
-/// What a stopped image is asked for and does.
+/// What an image that is gone is asked for and does.
 #[derive(Default)]
 struct Served {
     waiting: BTreeMap<(u32, u32), What>,
@@ -464,7 +495,7 @@ struct Part {
     _buffers: [Vec<u8>; 2],
 }
 
-/// Begins an operation in the place of a stopped image.
+/// Begins an operation in the place of an image that is gone.
 fn take_part(team: &Team, what: What) -> Option<Part> {
     let buffers = |n: u64, all: usize| [vec![0u8; n as usize], vec![0u8; n as usize * all]];
     // SAFETY: in all operations, the buffers have the size that the operation uses, and live until the event
@@ -528,7 +559,7 @@ fn reduction(how: &How) -> Reduction {
     Reduction { combine, commutes: how.commutes, element: how.element.max(1), element_type, known: None }
 }
 
-/// A failure because an image of the team has stopped.
-pub fn stopped(image: usize) -> Failure {
-    Failure::new(code::STOPPED_IMAGE, format!("image {image} has stopped"))
+/// What images that have failed are to a statement that goes on without them: no failure.
+pub fn unless_failed(result: Result<(), Failure>) -> Result<(), Failure> {
+    result.or_else(|failure| if failure.code == code::FAILED_IMAGE { Ok(()) } else { Err(failure) })
 }

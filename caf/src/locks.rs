@@ -14,13 +14,17 @@
 //! A lock that nobody waits for costs one atomic operation to take and one to give back. `critical` is a lock
 //! on image 1 of the initial team, in whatever team it is executed: it excludes all images.
 
+#![expect(unsafe_code, reason = "looks at tokens by their addresses")]
+
 use crate::cells::Word;
 use crate::coarray::{Coarray, CoarrayKind};
-use crate::image::Image;
-use crate::peers::{GRANTED, NEXT};
+use crate::image::{Image, lock};
+use crate::memory::CELL_BYTES;
+use crate::peers::{GRANTED, Gone, NEXT};
 use crate::stat::{Failure, code};
 use gasnet::RankId;
 use gasnet::atomics::Function;
+use std::collections::HashSet;
 
 /// Attempts to take a lock out of turn (see [`Image::barge`]).
 const MAX_BARGING_ATTEMPTS: u32 = 200;
@@ -131,7 +135,7 @@ impl Image {
             if self.read_word(granted) != 0 {
                 return true;
             }
-            if self.some_stopped() {
+            if self.some_gone() {
                 holder = self.check_holder(Line::of(self.read_word(at)));
             }
             holder.is_err()
@@ -139,10 +143,10 @@ impl Image {
         holder.map(|()| true)
     }
 
-    /// A lock whose holder has stopped never becomes free.
+    /// A lock whose holder has stopped never becomes free. One that fails gives back what it holds before.
     fn check_holder(&self, line: Line) -> Result<(), Failure> {
         match line.holder.checked_sub(1) {
-            Some(holder) if self.has_stopped(RankId(holder)) => Err(Failure::new(
+            Some(holder) if self.gone(RankId(holder)) == Some(Gone::Stopped) => Err(Failure::new(
                 code::STOPPED_IMAGE,
                 format!("image {} of the initial team, which holds the lock, has stopped", holder + 1),
             )),
@@ -180,6 +184,36 @@ impl Image {
                 code::LOCKED_OTHER_IMAGE,
                 format!("unlock: the lock is held by image {holder} of the initial team"),
             )),
+        }
+    }
+
+    /// Gives back all locks that this image holds.
+    #[cold]
+    pub fn give_all_locks(&self) {
+        let mut level = Some(self.level());
+        let mut in_teams = HashSet::new();
+        let mut places: Vec<(usize, &[u32])> = Vec::new();
+        while let Some(here) = level {
+            let tokens = lock(&here.coarrays);
+            places.extend(tokens.iter().map(|token| (*token, &here.ranks[..])));
+            in_teams.extend(tokens.iter().copied());
+            level = here.outer;
+        }
+        let statics: Vec<usize> = lock(&self.tables).coarrays.difference(&in_teams).copied().collect();
+        places.extend(statics.into_iter().map(|token| (token, &self.initial().ranks[..])));
+        for (token, ranks) in places {
+            // SAFETY: tokens that are listed are there until they are deregistered, on this thread.
+            let coarray = unsafe { &*std::ptr::with_exposed_provenance::<Coarray>(token) };
+            let ranks = match coarray.kind {
+                CoarrayKind::Locks => ranks,
+                CoarrayKind::Critical => &[0],
+                _ => continue,
+            };
+            for (rank, index) in ranks.iter().flat_map(|rank| (0..coarray.count).map(move |i| (*rank, i))) {
+                let at = Word { rank: RankId(rank), offset: coarray.offset + index * CELL_BYTES };
+                // Most are not held by this image.
+                let _ = self.give_lock(at);
+            }
         }
     }
 

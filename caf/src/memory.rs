@@ -11,7 +11,7 @@
 use crate::coarray::{Coarray, CoarrayKind};
 use crate::descriptor::{Class, DIMENSION_BYTES, Descriptor, Dimension, HEAD_BYTES, MAX_RANK, Section};
 use crate::image::{Block, Image, Level, Tables, lock};
-use crate::joint::{ALLOCATE, How};
+use crate::joint::{ALLOCATE, How, unless_failed};
 use crate::stat::{Failure, code};
 use gasnet::RankId;
 use gasnet::atomics::{Function, Operation, WordType};
@@ -279,7 +279,7 @@ impl Image {
         Ok(at)
     }
 
-    /// A place that all images of the current team have free.
+    /// A place that all images of the current team have free but those that have failed.
     fn agree(&self, n: u64, bytes: u64) -> Result<u64, Failure> {
         let max = Operation { function: Function::Max, word: WordType::U64 };
         let how =
@@ -287,9 +287,14 @@ impl Image {
         let mut from = 0;
         loop {
             let mine = lock(&self.heap).find(bytes, from).unwrap_or(u64::MAX);
-            // The highest and, as complements, the lowest of the proposals and of the sizes.
+            // The highest and, as complements, the lowest of the proposals and of the sizes. The zeros of images
+            // that have failed do not count among them.
             let mut said = [mine, !mine, n, !n].map(u64::to_ne_bytes);
-            self.combine(self.level(), None, said.as_flattened_mut(), &how)?;
+            if let Err(failure) = self.combine(self.level(), None, said.as_flattened_mut(), &how) {
+                unless_failed(Err(failure))?;
+                // Compiled code does not set the bounds of what it is told this of.
+                self.peers.told.store(true, Relaxed);
+            }
             let said = said.map(u64::from_ne_bytes);
             if said[2] != !said[3] {
                 return Err(self.different_sizes(n)?);
@@ -336,7 +341,8 @@ impl Image {
             return Ok(());
         }
         // The others may still use it.
-        self.meet(self.level())?;
+        // Compiled code does so at the end of a procedure, too, where there is no `stat=`.
+        unless_failed(self.meet(self.level()))?;
         // SAFETY: it is among the coarrays.
         unsafe { self.release(old.addr()) };
         // SAFETY: (1).

@@ -8,10 +8,11 @@
 //!   16  pairs      for each image, how often it has executed `sync images` with this one
 //! ```
 
+use crate::stat::{Failure, code};
 use gasnet::atomics::Operation;
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 
 /// Place of an own word.
 pub const NEXT: u64 = 0;
@@ -27,6 +28,30 @@ pub fn control_bytes(images: u32) -> u64 {
 /// Place of the word that counts what an image, by its rank, has done together with the owner.
 pub fn pair(from: u32) -> u64 {
     PAIRS + u64::from(from) * 8
+}
+
+/// How an image has left the program before the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gone {
+    /// By normal termination.
+    Stopped = 1,
+    /// By `fail image`.
+    Failed = 2,
+}
+
+impl Gone {
+    /// Of its number; `None` for an image that goes on.
+    pub fn of(number: u32) -> Option<Gone> {
+        [Gone::Stopped, Gone::Failed].into_iter().find(|gone| *gone as u32 == number)
+    }
+
+    /// Why a statement fails in which an image takes part that is gone.
+    pub fn failure(self, image: usize) -> Failure {
+        match self {
+            Gone::Stopped => Failure::new(code::STOPPED_IMAGE, format!("image {image} has stopped")),
+            Gone::Failed => Failure::new(code::FAILED_IMAGE, format!("image {image} has failed")),
+        }
+    }
 }
 
 /// A collective operation, as far as an image has to know it to take part.
@@ -152,21 +177,21 @@ pub struct Doing {
 pub struct Peers {
     /// The operation that this image is in.
     pub doing: Doing,
-    /// The images that have stopped, by rank.
-    pub stopped: Box<[AtomicBool]>,
-    /// How many of the others those are.
+    /// What has become of each image, by rank: 0, or the number of a [`Gone`].
+    pub gone: Box<[AtomicU8]>,
+    /// How many of the others are gone.
     pub count: AtomicU32,
-    /// Operations of teams that stopped images had begun: by team and rank.
+    /// Operations of teams that images had begun which are gone: by team and rank.
     pub begun: Mutex<HashMap<(u32, u32), u32>>,
-    /// Images that have answered that this one stops.
+    /// Images that have answered that this one leaves.
     pub answers: AtomicU32,
-    /// Operations in which this image, which has stopped, is asked to take part.
+    /// Operations in which this image, which is gone, is asked to take part.
     pub asked: Mutex<Vec<Asked>>,
     /// The answer of the image that was asked for its current operation, with its rank.
     pub heard: Mutex<Option<(u32, Option<Asked>)>>,
     /// How often this image has executed `sync images` with each other one, by rank.
     pub pairs: Box<[AtomicU64]>,
-    /// An `allocate` with `stat=` has said that an image has stopped. The compiler has a `sync all` without
+    /// An `allocate` knows that an image is gone, and has said so or goes on. The compiler has a `sync all` without
     /// one follow.
     pub told: AtomicBool,
     /// A word that is the same on all images of a job, and different in each job.
@@ -182,7 +207,7 @@ impl Peers {
     pub fn new(images: u32, job: u64, crowded: bool) -> Peers {
         Peers {
             doing: Doing::default(),
-            stopped: (0..images).map(|_| AtomicBool::new(false)).collect(),
+            gone: (0..images).map(|_| AtomicU8::new(0)).collect(),
             count: AtomicU32::new(0),
             begun: Mutex::default(),
             answers: AtomicU32::new(0),

@@ -44,6 +44,11 @@ impl Failure {
         Failure { code, text: text.into(), shared: false }
     }
 
+    /// Whether it is that an image has stopped or failed.
+    pub fn is_of_gone(&self) -> bool {
+        [code::STOPPED_IMAGE, code::FAILED_IMAGE].contains(&self.code)
+    }
+
     /// Of a collective statement that fails on all images of the current team.
     pub fn shared(self) -> Failure {
         Failure { shared: true, ..self }

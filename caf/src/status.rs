@@ -1,6 +1,7 @@
 //! `image_status`, `stopped_images` and `failed_images`.
 
 use crate::image::Image;
+use crate::peers::Gone;
 use crate::stat::{Failure, code};
 use gasnet::RankId;
 
@@ -13,14 +14,27 @@ impl Image {
         let rank = self.rank_of(image)?;
         // Programs ask in loops.
         self.rank.poll();
-        Ok(if self.has_stopped(rank) { code::STOPPED_IMAGE } else { 0 })
+        Ok(match self.gone(rank) {
+            None => 0,
+            Some(Gone::Stopped) => code::STOPPED_IMAGE,
+            Some(Gone::Failed) => code::FAILED_IMAGE,
+        })
     }
 
-    /// `stopped_images`: those of the current team, in ascending order.
-    pub fn stopped_images(&self) -> Vec<i32> {
+    /// `stopped_images` or `failed_images`: those of the current team, in ascending order.
+    pub fn images_gone(&self, how: Gone) -> Vec<i32> {
         self.rank.poll();
-        let level = self.level();
-        let stopped = |(rank, image): (&u32, i32)| self.has_stopped(RankId(*rank)).then_some(image);
-        level.ranks.iter().zip(1..).filter_map(stopped).collect()
+        let ranks = self.level().ranks.iter();
+        ranks.zip(1..).filter(|(rank, _)| self.gone(RankId(**rank)) == Some(how)).map(|(_, i)| i).collect()
+    }
+
+    /// That an image of the current team has failed, for accesses that ask: without `stat=` it is no error, and
+    /// they find what the image has left.
+    ///
+    /// # Errors
+    /// It has failed.
+    pub fn check_failed(&self, image: i32) -> Result<(), Failure> {
+        let gone = self.level().rank_of(image).and_then(|rank| self.gone(rank));
+        gone.filter(|gone| *gone == Gone::Failed).map_or(Ok(()), |gone| Err(gone.failure(image as usize)))
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::cells::Word;
 use crate::image::{Image, lock};
-use crate::joint::{Watch, stopped};
+use crate::joint::Watch;
 use crate::peers::pair;
 use crate::stat::{Failure, code};
 use gasnet::atomics::{Function, Operation, WordType};
@@ -41,7 +41,7 @@ impl Image {
     /// Over the current team.
     ///
     /// # Errors
-    /// An image of the team has stopped.
+    /// An image of the team is gone.
     pub fn sync_all(&self) -> Result<(), Failure> {
         self.sync_memory();
         let result = self.meet(self.level());
@@ -53,7 +53,7 @@ impl Image {
     /// `sync images` with these images of the current team, or with all (`*`).
     ///
     /// # Errors
-    /// An image does not exist, is named twice, or has stopped. With the first two nothing is waited for.
+    /// An image does not exist, is named twice, or is gone. With the first two nothing is waited for.
     pub fn sync_images(&self, images: Option<&[i32]>) -> Result<(), Failure> {
         let level = self.level();
         if let Some(images) = images {
@@ -70,7 +70,7 @@ impl Image {
             let count = self.peers.pairs[other.0 as usize].fetch_add(1, Relaxed) + 1;
             self.start_set(Word::own(other, pair(me.0)), count);
         }
-        let mut gone = None;
+        let mut missing = None;
         for other in partners() {
             let word = Word::own(me, pair(other.0));
             let count = self.peers.pairs[other.0 as usize].load(Relaxed);
@@ -78,17 +78,19 @@ impl Image {
             let mut watch = Watch::default();
             self.rank.waits().wait_for("sync images", Some(other), || {
                 self.watch(other, &mut watch);
-                here() || self.has_stopped(other)
+                here() || self.gone(other).is_some()
             });
-            // It may have come here before it stopped.
-            if !here() {
-                gone = gone.or(level.team.member(other));
+            // It may have come here before it left.
+            if let Some(gone) = self.gone(other).filter(|_| !here())
+                && missing.is_none_or(|(first, _)| gone < first)
+            {
+                missing = Some((gone, other));
             }
         }
         self.rank.implicit().wait(Categories::PUTS);
         // ORDER: SeqCst; as in `sync_memory`.
         fence(SeqCst);
-        gone.map_or(Ok(()), |member| Err(stopped(member + 1)))
+        missing.map_or(Ok(()), |(gone, other)| Err(gone.failure(level.image(other))))
     }
 
     /// Starts to set a word of another image; done at the latest when the implicit puts are.

@@ -2,8 +2,13 @@
 //!
 //! A variable of type `team_type` is the address of a [`Level`], which lives as long as the program: compiled
 //! code copies such variables and never says that it has done with a team.
+//!
+//! gfortran 8 to 15 gives these statements no `stat=`, and does not set the bounds of an `allocate` whose
+//! `stat=` is not 0. So all these go on without images that have failed: `form team` is how a program gets a
+//! team of those that are left.
 
 use crate::image::{Image, Level, lock};
+use crate::joint::unless_failed;
 use crate::stat::Failure;
 
 impl Image {
@@ -50,7 +55,7 @@ impl Image {
             return Err(Failure::other("change team to a team that was not formed by the current team"));
         }
         self.set_level(level);
-        self.sync_all()
+        unless_failed(self.sync_all())
     }
 
     /// `end team`: what was allocated since `change team` is deallocated.
@@ -65,7 +70,7 @@ impl Image {
         let Some(outer) = level.outer else {
             return Err(Failure::other("end team without change team"));
         };
-        let result = self.sync_all();
+        let result = unless_failed(self.sync_all());
         self.release_all(level);
         self.set_level(outer);
         result
@@ -81,7 +86,7 @@ impl Image {
     pub fn sync_team(&self, variable: usize) -> Result<(), Failure> {
         let level = self.team_of("sync team", variable)?;
         self.sync_memory();
-        let result = self.meet(level);
+        let result = unless_failed(self.meet(level));
         self.sync_memory();
         result
     }

@@ -1,7 +1,7 @@
 //! Reads and writes of coarrays.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
-use super::{image, report, succeed};
+use super::{finish, image, report, succeed};
 use crate::access::{Local, Remote, as_bytes};
 use crate::descriptor::{Class, Descriptor, Subscripts};
 use crate::image::Image;
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn _gfortran_caf_get(
         // SAFETY: see above.
         unsafe {
             image.load_mapped(to.base(), from, bytes);
-            succeed(stat);
+            succeed(image, index, stat);
         }
         return;
     }
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn _gfortran_caf_get(
         // SAFETY: see above.
         unsafe {
             image.get_bytes(to.base(), location, bytes);
-            succeed(stat);
+            succeed(image, index, stat);
         }
         return;
     }
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn _gfortran_caf_get(
         let to = Local::of(to, kind);
         let elements = there.elements(image, &to.section.extents());
         let result = elements.and_then(|from| image.get_section(to, &from, overlap));
-        report(stat, std::ptr::null_mut(), 0).finish(image, result);
+        finish(image, index, result, stat);
     }
 }
 
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn _gfortran_caf_send(
         // SAFETY: see above.
         unsafe {
             gasnet_wire::bytes::store(to, source.base(), bytes);
-            succeed(stat);
+            succeed(image, index, stat);
         }
         return;
     }
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn _gfortran_caf_send(
         // SAFETY: see above.
         unsafe {
             image.put_bytes(location, source.base(), bytes);
-            succeed(stat);
+            succeed(image, index, stat);
         }
         return;
     }
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn _gfortran_caf_send(
         let source = Local::of(source, source_kind);
         let elements = there.elements(image, &source.section.extents());
         let result = elements.and_then(|to| image.put_section(&to, source, overlap));
-        report(stat, std::ptr::null_mut(), 0).finish(image, result);
+        finish(image, index, result, stat);
     }
 }
 

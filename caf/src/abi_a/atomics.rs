@@ -1,7 +1,7 @@
 //! Atomic subroutines.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
-use super::{image, report};
+use super::{finish, image};
 use crate::atomics::{Atom, function};
 use crate::memory::coarray as known;
 use crate::stat::Failure;
@@ -22,14 +22,14 @@ unsafe fn operate(
     stat: *mut c_int,
     kind: (c_int, c_int),
 ) -> Option<u32> {
-    // SAFETY: (1).
-    let (report, token) = unsafe { (report(stat, std::ptr::null_mut(), 0), known(token)) };
     let image = image();
-    let result = token.and_then(|coarray| {
+    // SAFETY: (1).
+    let result = unsafe { known(token) }.and_then(|coarray| {
         image.operate(Atom { coarray, offset, image: on, kind }, function?, operands[0], operands[1])
     });
     let old = result.as_ref().ok().copied();
-    report.finish(image, result.map(|_| ()));
+    // SAFETY: (1).
+    unsafe { finish(image, on, result.map(|_| ()), stat) };
     old
 }
 

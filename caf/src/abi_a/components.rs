@@ -1,7 +1,7 @@
 //! Reads and writes through references.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
-use super::{image, report};
+use super::{finish, image, report};
 use crate::access::Local;
 use crate::components::{Destination, Path};
 use crate::descriptor::{Class, Descriptor};
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn _gfortran_caf_get_by_ref(
         }
     });
     // SAFETY: see above.
-    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+    unsafe { finish(image, index, result, stat) };
 }
 
 /// Writes `source` to the object that `references` lead to on an image. An allocated object is not
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn _gfortran_caf_send_by_ref(
         }
     });
     // SAFETY: see above.
-    unsafe { report(stat, std::ptr::null_mut(), 0) }.finish(image, result);
+    unsafe { finish(image, index, result, stat) };
 }
 
 /// Assigns what references lead to on an image to what others lead to on an image.

@@ -3,6 +3,8 @@
 
 use super::image;
 use crate::image as images;
+use crate::peers::Gone;
+use gasnet::RankId;
 use std::ffi::{c_char, c_int, c_void};
 use std::io::Write;
 use std::sync::Once;
@@ -68,11 +70,17 @@ pub extern "C" fn _gfortran_caf_this_image(distance: c_int) -> c_int {
     around(distance).this_image()
 }
 
-/// The number of images in the current team, or in the one `distance` teams around it.
+/// The number of images in the current team, or in the one `distance` teams around it: all (`failed` -1),
+/// those that have failed (1), or the others (0).
 #[unsafe(no_mangle)]
 pub extern "C" fn _gfortran_caf_num_images(distance: c_int, failed: c_int) -> c_int {
-    // No image of a job that goes on has failed.
-    if failed == 1 { 0 } else { around(distance).size() as c_int }
+    let level = around(distance);
+    let gone = |how| level.ranks.iter().filter(|rank| image().gone(RankId(**rank)) == Some(how)).count();
+    (match failed {
+        1 => gone(Gone::Failed),
+        0 => level.size() - gone(Gone::Failed),
+        _ => level.size(),
+    }) as c_int
 }
 
 fn around(distance: c_int) -> &'static images::Level {
@@ -147,6 +155,15 @@ fn stop(code: c_int) -> ! {
     image().end(code);
     // SAFETY: a plain call; the compiler's library then writes out what its units hold.
     unsafe { libc::exit(code) }
+}
+
+/// `fail image`. The process stays until all images have left the program, and serves them.
+#[unsafe(no_mangle)]
+pub extern "C" fn _gfortran_caf_fail_image() -> ! {
+    flush_units();
+    image().fail_image();
+    // SAFETY: a plain call. Nothing of the program runs any more.
+    unsafe { libc::_exit(0) }
 }
 
 fn error_stop(code: c_int) -> ! {

@@ -5,7 +5,6 @@ use super::control::quiet;
 use super::{image, report};
 use crate::memory::coarray as known;
 use crate::report::Report;
-use crate::stat::{Failure, code};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,7 +49,7 @@ pub unsafe extern "C" fn _gfortran_caf_sync_all(stat: *mut c_int, message: *mut 
     quiet();
     let told = image.peers.told.swap(false, Relaxed) && report.stat.is_none();
     match image.sync_all() {
-        Err(failure) if told && failure.code == code::STOPPED_IMAGE => {}
+        Err(failure) if told && failure.is_of_gone() => {}
         result => report.finish(image, result),
     }
 }
@@ -194,13 +193,6 @@ pub unsafe extern "C" fn _gfortran_caf_event_query(
         unsafe { count.write(found) };
     });
     report.finish(image, result);
-}
-
-/// `fail image`.
-#[unsafe(no_mangle)]
-pub extern "C" fn _gfortran_caf_fail_image() -> ! {
-    let failure = Failure::other("fail image: the job ends, since it cannot go on without an image yet");
-    image().fail(&failure)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::image;
 use crate::descriptor::Descriptor;
+use crate::peers::Gone;
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
 
@@ -87,18 +88,26 @@ pub extern "C" fn _gfortran_caf_image_status(index: c_int, _team: *const c_void)
 /// `to` is a descriptor with one dimension; `kind` is null or a variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_caf_stopped_images(to: *mut u8, _team: *const c_void, kind: *const c_int) {
-    let images = image().stopped_images();
     // SAFETY: owed by the caller.
-    unsafe { Descriptor::at(to).allocate_integers(&images, kind.as_ref().copied().unwrap_or(4)) };
+    unsafe { hand_over(to, kind, Gone::Stopped) };
 }
 
-/// `failed_images`: as `_gfortran_caf_stopped_images`. The failure of an image ends the job, so there are
-/// none.
+/// `failed_images`: as `_gfortran_caf_stopped_images`.
 ///
 /// # Safety
 /// As of `_gfortran_caf_stopped_images`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_caf_failed_images(to: *mut u8, _team: *const c_void, kind: *const c_int) {
     // SAFETY: owed by the caller.
-    unsafe { Descriptor::at(to).allocate_integers(&[], kind.as_ref().copied().unwrap_or(4)) };
+    unsafe { hand_over(to, kind, Gone::Failed) };
+}
+
+/// # Safety
+/// `to` is a descriptor with one dimension; `kind` is null or a variable (owed by the caller).
+unsafe fn hand_over(to: *mut u8, kind: *const c_int, how: Gone) {
+    // SAFETY: owed by the caller.
+    unsafe {
+        let kind = kind.as_ref().copied().unwrap_or(4);
+        Descriptor::at(to).allocate_integers(&image().images_gone(how), kind);
+    }
 }
