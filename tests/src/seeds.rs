@@ -88,7 +88,8 @@ impl Seeds {
         if failed == 0 && crashed * 2 <= done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
-    /// Seeds together, and each alone if that does not pass: how many are wrong, and how many crash the compiler.
+    /// Seeds together, and each half of them if that does not pass: how many are wrong, and how many crash the
+    /// compiler.
     fn attempt_all(&self, options: &Options, seeds: Range<u64>) -> (u64, u64) {
         let alone = seeds.end - seeds.start == 1;
         match (self.attempt)(options, seeds.clone()) {
@@ -99,11 +100,13 @@ impl Seeds {
                 (1, 0)
             }
             together => {
-                let each = seeds.clone().map(|seed| self.attempt_all(options, seed..seed + 1));
-                let (failed, crashed) = each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+                let middle = seeds.start.midpoint(seeds.end);
+                let halves =
+                    [seeds.start..middle, middle..seeds.end].map(|half| self.attempt_all(options, half));
+                let [failed, crashed] = [halves[0].0 + halves[1].0, halves[0].1 + halves[1].1];
                 match together {
                     Err(report) if failed == 0 => {
-                        println!("FAILED seeds {seeds:?}, each of which passes alone\n{report}");
+                        println!("FAILED seeds {seeds:?}, each half of which passes\n{report}");
                         (1, crashed)
                     }
                     _ => (failed, crashed),
