@@ -13,8 +13,9 @@
 
 use crate::upc_random::Random;
 use std::fmt::Write;
-use std::ops::Range;
 
+/// How the procedure of a seed begins: its number follows.
+pub const PROCEDURE: &str = "subroutine seed_";
 /// Images that a program runs on.
 pub const IMAGES: u32 = 3;
 /// Statements of a program.
@@ -131,13 +132,13 @@ struct Program {
 }
 
 /// The program of these seeds: it calls the procedure of each, and prints which one differs from its oracle.
-pub fn program(seeds: Range<u64>) -> String {
+pub fn program(seeds: &[u64]) -> String {
     let mut text = String::from("program random\n implicit none\n");
-    for seed in seeds.clone() {
+    for seed in seeds {
         let _ = writeln!(text, " call seed_{seed}");
     }
     text.push_str(" sync all\n if (this_image() == 1) print '(a)', 'passed'\nend program\n");
-    seeds.for_each(|seed| text.push_str(&procedure(seed)));
+    seeds.iter().for_each(|seed| text.push_str(&procedure(*seed)));
     text
 }
 
@@ -283,7 +284,7 @@ impl Program {
     }
 
     fn written(self, seed: u64, coarrays: &[Array], locals: &[Array]) -> String {
-        let mut text = format!("subroutine seed_{seed}\n implicit none\n");
+        let mut text = format!("{PROCEDURE}{seed}\n implicit none\n");
         let t = &mut text;
         for a in coarrays {
             let (name, declared, bounds, colons) = (&a.name, a.declared(), a.bounds(), a.colons());

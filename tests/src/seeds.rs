@@ -1,6 +1,5 @@
 //! The common parts of programs that try random programs: options, the loop over seeds, and the report.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -20,15 +19,6 @@ pub struct Options {
     print: bool,
 }
 
-/// How a program fared that did nothing wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It ran, and agreed with its oracle.
-    Passed,
-    /// The compiler ended with an error of its own.
-    NotCompiled,
-}
-
 /// Programs of one language.
 #[derive(Debug)]
 pub struct Seeds {
@@ -37,9 +27,10 @@ pub struct Seeds {
     /// How many seeds make a program, where one program can be that of several.
     pub together: u64,
     /// The program of these seeds.
-    pub program: fn(Range<u64>) -> String,
-    /// Compiles and runs it. An error is the report of what went wrong.
-    pub attempt: fn(&Options, Range<u64>) -> Result<Fate, String>,
+    pub program: fn(&[u64]) -> String,
+    /// Compiles and runs it; returns how many seeds are left out because the compiler crashes on them. An error
+    /// is the report of what went wrong.
+    pub attempt: fn(&Options, &[u64]) -> Result<u64, String>,
 }
 
 impl Seeds {
@@ -53,7 +44,7 @@ impl Seeds {
             }
         };
         if options.print {
-            print!("{}", (self.program)(options.seed..options.seed + 1));
+            print!("{}", (self.program)(&[options.seed]));
             return ExitCode::SUCCESS;
         }
         if let Err(problem) = std::fs::create_dir_all(&options.scratch) {
@@ -78,7 +69,7 @@ impl Seeds {
             }
             next = seeds.end;
             done += seeds.end - seeds.start;
-            let (wrong, not_compiled) = self.attempt_all(&options, seeds);
+            let (wrong, not_compiled) = self.attempt_all(&options, &seeds.collect::<Vec<_>>());
             failed += wrong;
             crashed += not_compiled;
         }
@@ -90,29 +81,23 @@ impl Seeds {
 
     /// Seeds together, and each half of them if that does not pass: how many are wrong, and how many crash the
     /// compiler.
-    fn attempt_all(&self, options: &Options, seeds: Range<u64>) -> (u64, u64) {
-        let alone = seeds.end - seeds.start == 1;
-        match (self.attempt)(options, seeds.clone()) {
-            Ok(Fate::Passed) => (0, 0),
-            Ok(Fate::NotCompiled) if alone => (0, 1),
-            Err(report) if alone => {
-                println!("FAILED seed {}\n{report}", seeds.start);
-                (1, 0)
-            }
-            together => {
-                let middle = seeds.start.midpoint(seeds.end);
-                let halves =
-                    [seeds.start..middle, middle..seeds.end].map(|half| self.attempt_all(options, half));
-                let [failed, crashed] = [halves[0].0 + halves[1].0, halves[0].1 + halves[1].1];
-                match together {
-                    Err(report) if failed == 0 => {
-                        println!("FAILED seeds {seeds:?}, each half of which passes\n{report}");
-                        (1, crashed)
-                    }
-                    _ => (failed, crashed),
-                }
-            }
+    fn attempt_all(&self, options: &Options, seeds: &[u64]) -> (u64, u64) {
+        let report = match (self.attempt)(options, seeds) {
+            Ok(crashed) => return (0, crashed),
+            Err(report) => report,
+        };
+        if let [seed] = seeds {
+            println!("FAILED seed {seed}\n{report}");
+            return (1, 0);
         }
+        let (first, second) = seeds.split_at(seeds.len() / 2);
+        let [first, second] = [first, second].map(|half| self.attempt_all(options, half));
+        let (failed, crashed) = (first.0 + second.0, first.1 + second.1);
+        if failed > 0 {
+            return (failed, crashed);
+        }
+        println!("FAILED seeds {seeds:?}, each half of which passes\n{report}");
+        (1, crashed)
     }
 
     fn usage(&self) -> String {

@@ -1,10 +1,9 @@
 //! Compiles and runs random Fortran programs with coarrays; each compares itself with a serial oracle.
 
-use std::ops::Range;
 use std::process::{Command, ExitCode};
 
-use gasnet_tests::fortran_random::{IMAGES, program};
-use gasnet_tests::seeds::{Fate, Options, Seeds, finish};
+use gasnet_tests::fortran_random::{IMAGES, PROCEDURE, program};
+use gasnet_tests::seeds::{Options, Seeds, finish};
 
 /// Whether the images of a run share memory: all, in pairs, none.
 const WAYS: [&[(&str, &str)]; 3] =
@@ -27,20 +26,26 @@ fn level(seed: u64) -> &'static str {
     }
 }
 
-fn attempt(options: &Options, seeds: Range<u64>) -> Result<Fate, String> {
-    let source = options.scratch.join(format!("random-{}-{}.f90", seeds.start, seeds.end - seeds.start));
-    std::fs::write(&source, program(seeds.clone())).map_err(|error| error.to_string())?;
+fn attempt(options: &Options, seeds: &[u64]) -> Result<u64, String> {
+    let source = options.scratch.join(format!("random-{}-{}.f90", seeds[0], seeds.len()));
     let binary = source.with_extension("");
-    let level = level(seeds.start);
-    let mut compile = Command::new(options.prefix.join("bin/caf"));
-    compile.args([level, "-g", "-w"]).arg(&source).arg("-o").arg(&binary);
-    let outcome = finish(compile)?;
-    if outcome.stderr.contains("internal compiler error") {
-        drop(std::fs::remove_file(source));
-        return Ok(Fate::NotCompiled);
-    }
-    if outcome.status != Some(0) {
-        return Err(format!("{level}\n{}", outcome.report()));
+    let level = level(seeds[0]);
+    let mut left = seeds.to_vec();
+    loop {
+        let text = program(&left);
+        std::fs::write(&source, &text).map_err(|error| error.to_string())?;
+        let mut compile = Command::new(options.prefix.join("bin/caf"));
+        compile.args([level, "-g", "-w"]).arg(&source).arg("-o").arg(&binary);
+        let outcome = finish(compile)?;
+        if outcome.status == Some(0) {
+            break;
+        }
+        let crash =
+            crash(&text, &outcome.stderr).filter(|_| outcome.stderr.contains("internal compiler error"));
+        match crash {
+            Some(seed) => left.retain(|other| *other != seed),
+            None => return Err(format!("{level}\n{}", outcome.report())),
+        }
     }
     for environment in WAYS {
         let mut job = Command::new(options.prefix.join("bin/cafrun"));
@@ -54,5 +59,13 @@ fn attempt(options: &Options, seeds: Range<u64>) -> Result<Fate, String> {
     for file in [source, binary] {
         drop(std::fs::remove_file(file));
     }
-    Ok(Fate::Passed)
+    Ok((seeds.len() - left.len()) as u64)
+}
+
+/// The seed whose procedure the compiler names: `FILE:LINE:COLUMN:`.
+fn crash(text: &str, said: &str) -> Option<u64> {
+    let line: usize =
+        said.lines().find_map(|line| line.split(".f90:").nth(1)?.split(':').next()?.parse().ok())?;
+    let begin = text.lines().take(line).filter_map(|line| line.strip_prefix(PROCEDURE)).last()?;
+    begin.parse().ok()
 }
