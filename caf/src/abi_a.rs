@@ -15,6 +15,8 @@ mod random;
 mod sync;
 mod teams;
 
+pub(crate) use control::quiet;
+
 use crate::collect::in_words;
 use crate::image::{self, Image};
 use crate::report::Report;

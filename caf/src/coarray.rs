@@ -17,6 +17,8 @@ pub enum CoarrayKind {
     Events,
     /// The lock of a `critical` construct.
     Critical,
+    /// The memory of another one, under a name of `change team`.
+    Alias,
 }
 
 /// A coarray, as compiled code knows it: a token is the address of one of these.

@@ -226,6 +226,11 @@ impl Level {
         Level { team, number, ranks, bases, outer, coarrays: Mutex::default(), begun: AtomicU32::new(0) }
     }
 
+    /// What a variable of type `team_type` holds.
+    pub fn handle(&'static self) -> usize {
+        std::ptr::from_ref(self).expose_provenance()
+    }
+
     /// Images in the team.
     #[inline]
     pub fn size(&self) -> usize {

@@ -81,6 +81,9 @@ pub struct How {
     pub commutes: bool,
 }
 
+/// A team, and whether images have failed that would belong to one.
+pub type Divided = (Option<Team>, Result<(), Failure>);
+
 /// The handlers of this module's messages.
 pub fn handlers() -> Vec<(u8, Handler)> {
     // Nothing is sent before all images have started.
@@ -120,13 +123,14 @@ impl Image {
     }
 
     /// Makes teams of the images with the same `color`, each ordered by `key`; those that have failed belong
-    /// to none.
+    /// to none. Returns this image's team, and whether an image has failed.
     ///
     /// # Errors
     /// An image has stopped.
-    pub fn divide(&self, level: &Level, color: u32, key: u32) -> Result<Option<Team>, Failure> {
+    pub fn divide(&self, level: &Level, color: u32, key: u32) -> Result<Divided, Failure> {
         let (team, missing) = self.perform(level, What::Split, |team| team.split(Some(color), key));
-        unless_failed(missing).map(|()| team)
+        unless_failed(missing.clone())?;
+        Ok((team, missing))
     }
 
     /// All images get the bytes of member `from`.

@@ -7,8 +7,8 @@
 //!
 //! Layers, top to bottom:
 //! - `abi_a`: the C functions, as gfortran 8 to 14 calls them. They turn pointers to types, and call below.
-//! - `abi_b`: the C functions that gfortran 15 calls instead for accesses; `accessors`: functions of the
-//!   program, which the owner of elements calls.
+//! - `abi_b`: the C functions that gfortran 15 calls instead for accesses; `abi_c`: those that gfortran 16
+//!   calls instead for teams; `accessors`: functions of the program, which the owner of elements calls.
 //! - `access`: reads and writes of coarrays; `collect`, `teams`: collective subroutines, and teams.
 //! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines; `status`,
 //!   `seeds`: inquiry about images, and `random_init`.
@@ -29,6 +29,7 @@
 
 mod abi_a;
 mod abi_b;
+mod abi_c;
 mod access;
 mod accessors;
 mod assign;

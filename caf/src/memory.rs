@@ -49,6 +49,8 @@ pub enum Request {
     Component,
     /// Memory of a component.
     Block(usize),
+    /// Another name for a coarray, or for a part of it that ends with it.
+    Alias,
 }
 
 /// The token behind a handle of compiled code.
@@ -157,8 +159,7 @@ impl Image {
         locate(level, coarray, offset, image)
     }
 
-    /// As [`Image::locate`], for byte 0, on an image of the team with a number: the initial one, the current
-    /// one or one beside that, if this image knows it.
+    /// As [`Image::locate`], for byte 0, on an image of the team with a number ([`Image::level_numbered`]).
     ///
     /// # Errors
     /// There is no such image, or no such team.
@@ -169,14 +170,7 @@ impl Image {
         coarray: &Coarray,
         image: i32,
     ) -> Result<Location, Failure> {
-        let (current, initial) = (self.level(), self.initial());
-        let level = [current, initial].into_iter().find(|level| level.number == number);
-        let level = level.ok_or_else(|| {
-            Failure::other(format!(
-                "team_number={number} is the number of another team than this image's own"
-            ))
-        })?;
-        locate(level, coarray, 0, image)
+        locate(self.level_numbered(number)?, coarray, 0, image)
     }
 
     /// Registers memory: sets `token`, and the base of `descriptor`.
@@ -210,6 +204,14 @@ impl Image {
                 ))
             }
             Request::Block(bytes) => self.register_block(bytes, home, descriptor),
+            Request::Alias => {
+                // SAFETY: (1); the variable holds the token of the coarray itself.
+                unsafe {
+                    let token = self.register_alias(coarray(home.read())?, home.cast(), descriptor)?;
+                    home.write(std::ptr::from_ref(token).cast_mut().cast());
+                }
+                Ok(())
+            }
             // Compiled code registers memory of components as coarrays, too: one image alone may do so.
             Request::Coarray(CoarrayKind::Allocated, bytes)
                 if !is_coarray(home, descriptor) || self.is_in_coarray(home.addr()) =>
@@ -268,6 +270,39 @@ impl Image {
             // SAFETY: just allocated, in the own segment.
             unsafe { self.rank.memset(self.rank.id(), offset, 0, bytes as usize) };
         }
+        Ok(token)
+    }
+
+    /// Another token for the memory of a coarray from the address in the descriptor on, until the end of the
+    /// current team.
+    fn register_alias(
+        &self,
+        of: &Coarray,
+        home: *mut u8,
+        descriptor: Descriptor,
+    ) -> Result<&'static Coarray, Failure> {
+        let own = self.rank.table().get(self.rank.id()).map_or(0, |e| e.local.addr());
+        let offset = descriptor.base().addr().wrapping_sub(own) as u64;
+        let skipped = offset.wrapping_sub(of.offset);
+        if skipped > of.bytes {
+            return Err(Failure::other(
+                "an association with memory that is not in the coarray that it names",
+            ));
+        }
+        let token: &'static Coarray = Box::leak(Box::new(Coarray {
+            offset,
+            bytes: of.bytes - skipped,
+            kind: CoarrayKind::Alias,
+            count: 0,
+            is_bare: of.is_bare,
+            has_components: AtomicBool::new(of.has_components.load(Relaxed)),
+            shape: OnceLock::new(),
+            descriptor: AtomicPtr::new(descriptor.address()),
+            home: AtomicPtr::new(home),
+        }));
+        let address = std::ptr::from_ref(token).expose_provenance();
+        lock(&self.tables).coarrays.insert(address);
+        lock(&self.level().coarrays).insert(address);
         Ok(token)
     }
 
@@ -340,6 +375,15 @@ impl Image {
             unsafe { self.deregister_block(home, keep) };
             return Ok(());
         }
+        // SAFETY: it is among the coarrays.
+        if unsafe { coarray(old) }?.kind == CoarrayKind::Alias {
+            // SAFETY: see above; (1).
+            unsafe {
+                self.release(old.addr());
+                home.write(std::ptr::null_mut());
+            }
+            return Ok(());
+        }
         // The others may still use it.
         // Compiled code does so at the end of a procedure, too, where there is no `stat=`.
         unless_failed(self.meet(self.level()))?;
@@ -378,6 +422,9 @@ impl Image {
         }
         // SAFETY: (1); made by `register_coarray`, and in no table any more.
         let token = unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Coarray>(address)) };
+        if token.kind == CoarrayKind::Alias {
+            return;
+        }
         tables.places.remove(&token.offset);
         let own = self.rank.table().get(self.rank.id()).map_or(0, |e| e.local.addr());
         let start = own + token.offset as usize;

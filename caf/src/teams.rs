@@ -3,29 +3,32 @@
 //! A variable of type `team_type` is the address of a [`Level`], which lives as long as the program: compiled
 //! code copies such variables and never says that it has done with a team.
 //!
-//! gfortran 8 to 15 gives these statements no `stat=`, and does not set the bounds of an `allocate` whose
-//! `stat=` is not 0. So all these go on without images that have failed: `form team` is how a program gets a
-//! team of those that are left.
+//! All are done where images have failed, too, whatever they report: `form team` is how a program gets a team
+//! of those that are left.
 
 use crate::image::{Image, Level, lock};
-use crate::joint::unless_failed;
 use crate::stat::Failure;
 
 impl Image {
     /// `form team`: the images of the current team that give the same number form a team, in the order of
-    /// `new_index`, or in their order here. Returns the address for the team variable.
+    /// `new_index`, or in their order here. Returns the address for the team variable, and whether images have
+    /// failed.
     ///
     /// # Collective
     /// Over the current team.
     ///
     /// # Errors
     /// The number is not positive, the indices are not those of the team's images, or an image has stopped.
-    pub fn form_team(&self, number: i32, new_index: Option<i32>) -> Result<usize, Failure> {
+    pub fn form_team(
+        &self,
+        number: i32,
+        new_index: Option<i32>,
+    ) -> Result<(usize, Result<(), Failure>), Failure> {
         let level = self.level();
         self.sync_memory();
         let key = new_index.map_or(level.team.me() as u32, |index| index.wrapping_sub(1) as u32);
         // The others wait for this image, whatever its number is.
-        let team = self.divide(level, number as u32, key)?;
+        let (team, missing) = self.divide(level, number as u32, key)?;
         let Some(team) = team.filter(|_| number > 0) else {
             return Err(Failure::other(format!("form team with the number {number}, which is not positive")));
         };
@@ -37,9 +40,9 @@ impl Image {
         }
         let ranks = (0..team.size()).filter_map(|member| Some(team.rank_of(member)?.0)).collect();
         let formed: &'static Level = Box::leak(Box::new(Level::new(team, number, ranks, Some(level))));
-        let address = std::ptr::from_ref(formed).expose_provenance();
+        let address = formed.handle();
         lock(&self.tables).teams.insert(address, formed);
-        Ok(address)
+        Ok((address, missing))
     }
 
     /// `change team`.
@@ -55,7 +58,7 @@ impl Image {
             return Err(Failure::other("change team to a team that was not formed by the current team"));
         }
         self.set_level(level);
-        unless_failed(self.sync_all())
+        self.sync_all()
     }
 
     /// `end team`: what was allocated since `change team` is deallocated.
@@ -70,7 +73,7 @@ impl Image {
         let Some(outer) = level.outer else {
             return Err(Failure::other("end team without change team"));
         };
-        let result = unless_failed(self.sync_all());
+        let result = self.sync_all();
         self.release_all(level);
         self.set_level(outer);
         result
@@ -86,7 +89,7 @@ impl Image {
     pub fn sync_team(&self, variable: usize) -> Result<(), Failure> {
         let level = self.team_of("sync team", variable)?;
         self.sync_memory();
-        let result = unless_failed(self.meet(level));
+        let result = self.meet(level);
         self.sync_memory();
         result
     }
@@ -100,11 +103,31 @@ impl Image {
         Ok(level.number)
     }
 
+    /// The team with a number: the current one, one around it, or one that this image has formed.
+    ///
+    /// # Errors
+    /// It is another team than this image's own.
+    #[cold]
+    pub fn level_numbered(&self, number: i32) -> Result<&'static Level, Failure> {
+        let around = std::iter::successors(Some(self.level()), |level| level.outer);
+        let mut formed: Vec<_> = lock(&self.tables).teams.values().copied().collect();
+        formed.retain(|level| level.outer.is_some_and(|outer| std::ptr::eq(outer, self.level())));
+        around.chain(formed).find(|level| level.number == number).ok_or_else(|| {
+            Failure::other(format!(
+                "team_number={number} is the number of another team than this image's own"
+            ))
+        })
+    }
+
     /// The team of a variable.
     ///
     /// # Errors
     /// It is none.
     pub fn team_of(&self, what: &str, variable: usize) -> Result<&'static Level, Failure> {
+        let initial = self.initial();
+        if variable == initial.handle() {
+            return Ok(initial);
+        }
         let found = lock(&self.tables).teams.get(&variable).copied();
         found
             .ok_or_else(|| Failure::other(format!("{what} of a variable that is no team: form team sets it")))

@@ -143,10 +143,10 @@ impl Seeds {
     }
 }
 
-/// Runs a command of an attempt to its end.
+/// Runs a command of an attempt with so many seeds to its end.
 ///
 /// # Errors
 /// It cannot be run, or takes too long.
-pub fn finish(command: Command) -> Result<Outcome, String> {
-    run(command, "", Duration::from_secs(120)).map_err(|error| error.to_string())
+pub fn finish(command: Command, seeds: usize) -> Result<Outcome, String> {
+    run(command, "", Duration::from_secs(100 + 20 * seeds as u64)).map_err(|error| error.to_string())
 }

@@ -24,7 +24,7 @@ pub(super) fn arm() {
 /// Undoes what the start of the compiler's library, which comes after [`_gfortran_caf_init`], does to the
 /// signal by which a job ends: each image would print a backtrace. Called by the first image control
 /// statement or inquiry.
-pub(super) fn quiet() {
+pub(crate) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: plain calls. The default action of a signal is no code of this process.

@@ -38,6 +38,7 @@ pub unsafe extern "C" fn _gfortran_caf_register(
         5 | 6 => Ok(Request::Coarray(CoarrayKind::Events, n as u64)),
         7 => Ok(Request::Component),
         8 => Ok(Request::Block(n)),
+        9 => Ok(Request::Alias),
         kind => {
             Err(Failure::other(format!("the compiler registers memory of kind {kind}, which is not known")))
         }

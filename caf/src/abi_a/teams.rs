@@ -1,8 +1,10 @@
-//! Teams, and inquiry about images.
+//! Teams, and inquiry about images. gfortran 8 to 15 gives the statements no `stat=`, so they go on without
+//! images that have failed.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use super::image;
 use crate::descriptor::Descriptor;
+use crate::joint::unless_failed;
 use crate::peers::Gone;
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
@@ -30,7 +32,8 @@ unsafe fn value(team: *const *const c_void) -> usize {
 /// `team` is a variable of type `team_type`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_caf_form_team(number: c_int, team: *mut *const c_void, _new_index: c_int) {
-    let formed = finish(image().form_team(number, None));
+    let (formed, missing) = finish(image().form_team(number, None));
+    finish(unless_failed(missing));
     // SAFETY: owed by the caller.
     unsafe { team.write(std::ptr::with_exposed_provenance(formed)) };
 }
@@ -45,7 +48,7 @@ pub unsafe extern "C" fn _gfortran_caf_form_team(number: c_int, team: *mut *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_caf_change_team(team: *const *const c_void, _unused: c_int) {
     // SAFETY: owed by the caller.
-    finish(image().change_team(unsafe { value(team) }));
+    finish(unless_failed(image().change_team(unsafe { value(team) })));
 }
 
 /// `end team`.
@@ -54,7 +57,7 @@ pub unsafe extern "C" fn _gfortran_caf_change_team(team: *const *const c_void, _
 /// Over the current team.
 #[unsafe(no_mangle)]
 pub extern "C" fn _gfortran_caf_end_team(_unused: *const c_void) {
-    finish(image().end_team());
+    finish(unless_failed(image().end_team()));
 }
 
 /// `sync team`.
@@ -67,7 +70,7 @@ pub extern "C" fn _gfortran_caf_end_team(_unused: *const c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _gfortran_caf_sync_team(team: *const *const c_void, _unused: c_int) {
     // SAFETY: owed by the caller.
-    finish(image().sync_team(unsafe { value(team) }));
+    finish(unless_failed(image().sync_team(unsafe { value(team) })));
 }
 
 /// The number of a team, or of the current one if it is null.

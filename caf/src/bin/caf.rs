@@ -40,7 +40,7 @@ const COMMAND: CommandTable<CafOption> = CommandTable {
     notes: "\
 All other options and files are passed to gfortran, with -fcoarray=lib before them, and after them, where a program or
 shared library is linked, the library libcaf_gasnet. All files of a program that share derived types must be compiled by
-caf. Compilers: gfortran 8 to 15.
+caf. Compilers: gfortran 8 to 16.
 
 Run the program by cafrun.",
     style: Style::Compiler,
@@ -84,6 +84,10 @@ const CALLED_WITH_THREADS: [&str; 7] = [
     "pthread_once",
     "pthread_key_create",
 ];
+
+/// Functions of the library that gfortran 16 calls with other arguments than older ones.
+const CHANGED_BY_16: [&str; 6] =
+    ["this_image", "num_images", "form_team", "change_team", "end_team", "sync_team"];
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
@@ -135,7 +139,7 @@ fn run() -> Result<(), String> {
         println!("caf (gasnet-rs) {}, over", env!("CARGO_PKG_VERSION"));
         return Err(failed(Command::new(&compiler).arg("--version").exec(), &compiler));
     }
-    check_version(&compiler)?;
+    let version = check_version(&compiler)?;
     let mut command = Command::new(&compiler);
     if !all_in_c(&request.words) {
         command.arg("-fcoarray=lib");
@@ -143,6 +147,7 @@ fn run() -> Result<(), String> {
     command.args(&request.words);
     if links(&request.words) {
         command.args(libraries(prefix, request.words.iter().any(|word| word == "-static")));
+        command.args(wraps(version));
     }
     if request.show {
         println!("{command:?}");
@@ -230,6 +235,13 @@ fn libraries(prefix: &Path, archive: bool) -> Vec<OsString> {
     words
 }
 
+/// Options with which the linker takes the functions of gfortran 16 for names that older ones call with other
+/// arguments.
+fn wraps(version: u32) -> Vec<OsString> {
+    let names = if version < 16 { &[][..] } else { &CHANGED_BY_16 };
+    names.iter().map(|name| format!("-Wl,--wrap=_gfortran_caf_{name}").into()).collect()
+}
+
 /// The compiler: the first that is named, on the search path unless it is a path; never `caf` itself, which
 /// builds put into `FC`.
 fn find(wanted: Option<&OsStr>, own: &Path) -> Result<PathBuf, String> {
@@ -268,16 +280,16 @@ fn which(name: &OsStr, own: &Path) -> Option<PathBuf> {
     other.or_else(|| files.next())
 }
 
-/// Refuses compilers that call another library than this one.
-fn check_version(compiler: &Path) -> Result<(), String> {
+/// The major version of the compiler; refuses those that call another library than this one.
+fn check_version(compiler: &Path) -> Result<u32, String> {
     let asked = Command::new(compiler).arg("--version").env("LC_ALL", "C").output();
     let asked = asked.map_err(|error| failed(error, compiler))?;
     let said = String::from_utf8_lossy(&asked.stdout);
     let line = said.lines().next().unwrap_or_default();
     match major(line) {
-        Some(8..=15) => Ok(()),
+        Some(version @ 8..=16) => Ok(version),
         Some(other) => Err(format!(
-            "{}: gfortran {other} calls the functions of another library interface; gfortran 8 to 15 are known",
+            "{}: gfortran {other} calls the functions of another library interface; gfortran 8 to 16 are known",
             compiler.display()
         )),
         None => Err(format!("{} is no gfortran: it says '{line}'", compiler.display())),
@@ -351,6 +363,7 @@ mod tests {
     #[test]
     fn installations_in_the_system_need_no_paths() {
         assert_eq!(libraries(Path::new("/usr"), false), words("-lcaf_gasnet"));
+        assert_eq!((wraps(15).len(), wraps(16).len()), (0, CHANGED_BY_16.len()));
         let moved = libraries(Path::new("/opt/x"), false);
         assert_eq!(moved, words("-L/opt/x/lib -Wl,-rpath,/opt/x/lib -lcaf_gasnet"));
     }

@@ -36,7 +36,7 @@ fn attempt(options: &Options, seeds: &[u64]) -> Result<u64, String> {
         std::fs::write(&source, &text).map_err(|error| error.to_string())?;
         let mut compile = Command::new(options.prefix.join("bin/caf"));
         compile.args([level, "-g", "-w"]).arg(&source).arg("-o").arg(&binary);
-        let outcome = finish(compile)?;
+        let outcome = finish(compile, left.len())?;
         if outcome.status == Some(0) {
             break;
         }
@@ -51,7 +51,7 @@ fn attempt(options: &Options, seeds: &[u64]) -> Result<u64, String> {
         let mut job = Command::new(options.prefix.join("bin/cafrun"));
         job.envs(environment.iter().copied());
         job.arg("-n").arg(IMAGES.to_string()).arg(&binary);
-        let outcome = finish(job)?;
+        let outcome = finish(job, left.len())?;
         if outcome.status != Some(0) || !outcome.stdout.contains("passed") {
             return Err(format!("{level}, {environment:?}\n{}", outcome.report()));
         }

@@ -74,7 +74,7 @@ fn attempt(options: &Options, seeds: &[u64]) -> Result<u64, String> {
         let way = Way::draw(&mut random, fixed);
         let mut compile = Command::new(options.prefix.join("bin/upcc"));
         compile.args(&way.flags).arg(&source).arg("-o").arg(&binary);
-        let outcome = finish(compile)?;
+        let outcome = finish(compile, 1)?;
         if outcome.status != Some(0) || !outcome.stderr.is_empty() {
             return Err(format!("{}\n{}", way.flags.join(" "), outcome.report()));
         }
@@ -82,7 +82,7 @@ fn attempt(options: &Options, seeds: &[u64]) -> Result<u64, String> {
             let mut job = Command::new(options.prefix.join("bin/upcrun"));
             job.envs(way.environment.iter().copied());
             job.arg("-n").arg(count.to_string()).arg(&binary);
-            let outcome = finish(job)?;
+            let outcome = finish(job, 1)?;
             if outcome.status != Some(0) || !outcome.stdout.contains("passed") {
                 let (flags, environment) = (way.flags.join(" "), way.environment);
                 return Err(format!("{flags}, -n {count}, {environment:?}\n{}", outcome.report()));
