@@ -137,12 +137,19 @@ unsafe fn copy_in_blocks(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// Whether [`load`] of so many bytes may go in blocks, which depends on the places besides. If not, it is
+/// [`copy`].
+#[inline]
+pub fn loads_in_blocks(len: usize) -> bool {
+    IN_BLOCKS.contains(&len)
+}
+
 /// Whether a copy is made in blocks: of such a length, to where no store of a register crosses a cache line,
 /// and not onto bytes that are still to be read.
 #[inline]
 fn in_blocks(to: *mut u8, from: *const u8, len: usize) -> bool {
     !cfg!(miri)
-        && IN_BLOCKS.contains(&len)
+        && loads_in_blocks(len)
         && to.addr().is_multiple_of(32)
         && to.addr().wrapping_sub(from.addr()) >= len
         && has_blocks()

@@ -146,6 +146,22 @@ mod wide {
         }
     }
 
+    /// Copies 65 to 128 bytes, by blocks that may overlap; all are read before any is written.
+    ///
+    /// # Safety
+    /// As [`copy_32`], of `len` bytes. 3. `len` is 64 or more (owed by the caller).
+    #[inline(always)]
+    pub(super) unsafe fn copy_to_128(to: *mut u8, from: *const u8, len: usize) {
+        // SAFETY: (1), (2), (3).
+        unsafe {
+            asm!("vmovdqu ymm0, [{from}]", "vmovdqu ymm1, [{from} + 32]", "vmovdqu ymm2, [{from} + {len} - 64]",
+                "vmovdqu ymm3, [{from} + {len} - 32]", "vmovdqu [{to}], ymm0", "vmovdqu [{to} + 32], ymm1",
+                "vmovdqu [{to} + {len} - 64], ymm2", "vmovdqu [{to} + {len} - 32], ymm3", to = in(reg) to,
+                from = in(reg) from, len = in(reg) len, out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                options(nostack, preserves_flags));
+        }
+    }
+
     /// Has the processor forget the upper halves, which slow down instructions that know nothing of them.
     ///
     /// # Safety
@@ -233,8 +249,24 @@ unsafe fn each<const N: usize, const WIDE: bool>(
     // SAFETY: owed by the caller, all.
     unsafe {
         if N == 0 {
-            for i in 0..count {
-                run_of(len, to.at(i), from.at(i), get);
+            match len {
+                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                65..=128 if bytes::has_blocks() => {
+                    for i in 0..count {
+                        wide::copy_to_128(to.at(i), from.at(i), len);
+                    }
+                    wide::over();
+                }
+                65.. if !(get && bytes::loads_in_blocks(len)) => {
+                    for i in 0..count {
+                        bytes::copy(to.at(i), from.at(i), len);
+                    }
+                }
+                _ => {
+                    for i in 0..count {
+                        run_of(len, to.at(i), from.at(i), get);
+                    }
+                }
             }
             return;
         }
