@@ -51,7 +51,7 @@ extern gex_Event_t gex_NBI_EndAccessRegion(gex_Flags_t flags);
 GASNETT_INLINE(gasneti_ex_maps)
 int gasneti_ex_maps(gex_TM_t tm, gex_Rank_t rank, const void *p, char **at) {
   if (GASNETT_PREDICT_TRUE(tm == gasneti_abi.mapped)) {
-    *at = (char *)((uintptr_t)p + (uintptr_t)gasneti_abi.delta[rank]);
+    *at = (char *)((uintptr_t)p + (uintptr_t)gasneti_deltas.of[rank]);
     return 1;
   }
   if (tm == gasneti_abi.tm) return gasneti_maps_known(rank, p, at);

@@ -29,7 +29,7 @@ int gasneti_near(gasnet_node_t node, const void *p, size_t nbytes, char **at) {
  * asked: under the rule checks inline code knows no nodes, and the library asks. */
 GASNETT_INLINE(gasneti_maps_known)
 int gasneti_maps_known(gasnet_node_t node, const void *p, char **at) {
-  const intptr_t delta = gasneti_abi.delta[node];
+  const gasneti_fixed_t delta = gasneti_deltas.of[node];
   *at = (char *)((uintptr_t)p + (uintptr_t)delta);
   return GASNETT_PREDICT_TRUE(!(delta & GASNETI_NOT_MAPPED));
 }
@@ -48,15 +48,24 @@ void gasneti_copy(void *dest, const void *src, size_t nbytes) {
   } else {
     /* The compiler forgets whose memory this is: it would warn of lengths that a caller's small object never meets. */
     __asm__("" : "+r"(dest), "+r"(src));
-    if (GASNETT_PREDICT_TRUE(nbytes > 32)) {
+    /* A call of the library would take longer than the copy of few bytes: they go by blocks, which may overlap. */
+    struct { uint64_t word[2]; } a, b, c, d;
+    if (GASNETT_PREDICT_TRUE(nbytes > 64)) {
       memcpy(dest, src, nbytes);
+    } else if (nbytes > 32) {
+      memcpy(&a, src, 16);
+      memcpy(&b, (const char *)src + 16, 16);
+      memcpy(&c, (const char *)src + nbytes - 32, 16);
+      memcpy(&d, (const char *)src + nbytes - 16, 16);
+      memcpy(dest, &a, 16);
+      memcpy((char *)dest + 16, &b, 16);
+      memcpy((char *)dest + nbytes - 32, &c, 16);
+      memcpy((char *)dest + nbytes - 16, &d, 16);
     } else if (nbytes >= 16) {
-      /* Two halves, which may overlap: a call of the library would take longer than the copy. */
-      struct { uint64_t word[2]; } head, tail;
-      memcpy(&head, src, 16);
-      memcpy(&tail, (const char *)src + nbytes - 16, 16);
-      memcpy(dest, &head, 16);
-      memcpy((char *)dest + nbytes - 16, &tail, 16);
+      memcpy(&a, src, 16);
+      memcpy(&d, (const char *)src + nbytes - 16, 16);
+      memcpy(dest, &a, 16);
+      memcpy((char *)dest + nbytes - 16, &d, 16);
     } else switch (nbytes) {
       /* A word is stored once, where the library's memcpy may store it twice: its owner may have seen the first and
        * written something else. */

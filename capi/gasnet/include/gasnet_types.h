@@ -143,12 +143,24 @@ typedef struct {
 GASNETT_BEGIN_EXTERNC
 
 /* ---- what inline code reads ------------------------------------------------------------- */
+/* The numbers are of a type that no result of an operation has: a compiler then knows that storing one changes none of
+ * them, and reads them once for a loop. */
+typedef unsigned long long gasneti_fixed_t;
 typedef struct {
-  uintptr_t base;  /* where the owner sees its segment */
-  uintptr_t near;  /* bytes this process may touch directly; 0 when it has no mapping */
-  intptr_t delta;  /* owner's address + delta = our address, when near != 0 */
+  gasneti_fixed_t base;  /* where the owner sees its segment */
+  gasneti_fixed_t near;  /* bytes this process may touch directly; 0 when it has no mapping */
+  gasneti_fixed_t delta; /* owner's address + delta = our address, when near != 0 */
 } gasneti_peer_t;
-/* set in the distance of a segment that inline code may not touch */
+
+/* The same distances alone, at a fixed place: one load leads from a rank to an address. Jobs of more ranks, and those under
+ * the rule checks, have every call go to the library. */
+#define GASNETI_MAX_RANKS 65536
+typedef struct {
+  uint64_t apart[280];  /* as in gasneti_abi_t */
+  gasneti_fixed_t of[GASNETI_MAX_RANKS];
+} gasneti_deltas_t;
+extern gasneti_deltas_t gasneti_deltas;
+/* the distance of a segment that inline code may not touch; those of others are even */
 #define GASNETI_NOT_MAPPED 1
 
 typedef struct {
@@ -157,10 +169,11 @@ typedef struct {
   const gasneti_peer_t *peer; /* size entries, filled when the segments are attached */
   uint32_t check;             /* not 0: calls go through the library's rule checks */
   uint32_t interface_version;
-  gex_TM_t tm;                /* the primordial team, of all ranks; no team under the rule checks */
+  gex_TM_t tm;                /* the primordial team, of all ranks; no team if every call goes to the library */
   uint32_t far;               /* not 0: some ranks share no memory with this one */
-  uint32_t known;             /* size, or 0 under the rule checks */
-  const intptr_t *delta;      /* the same distance as in peer, one for each rank, or GASNETI_NOT_MAPPED */
+  uint32_t known;             /* size, or 0 if every call goes to the library */
+  uint32_t wide;              /* not 0: the processor has registers of 32 bytes (AVX) */
+  uint32_t padding;
   gex_TM_t mapped;            /* tm once this process maps the segments of all ranks; no team before, or if it does not */
 } gasneti_abi_t;
 

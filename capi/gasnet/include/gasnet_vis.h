@@ -36,18 +36,16 @@ extern int gasneti_vis_armed;
 
 /* The segment of a node, if this process maps it, else NULL. As with a single put, where in the segment the pieces are is not
  * asked here; the library asks. */
-GASNETT_INLINE(gasneti_vis_known)
-const gasneti_peer_t *gasneti_vis_known(gasnet_node_t node) {
-  const gasneti_peer_t *peer = &gasneti_abi.peer[node];
-  return GASNETT_PREDICT_TRUE(peer->near != 0 && !gasneti_vis_armed) ? peer : NULL;
-}
 GASNETT_INLINE(gasneti_vis_peer)
 const gasneti_peer_t *gasneti_vis_peer(gasnet_node_t node) {
-  return GASNETT_PREDICT_TRUE(node < gasneti_abi.known) ? gasneti_vis_known(node) : NULL;
+  const gasneti_peer_t *peer;
+  if (GASNETT_PREDICT_FALSE(node >= gasneti_abi.known)) return NULL;
+  peer = &gasneti_abi.peer[node];
+  return GASNETT_PREDICT_TRUE(peer->near != 0 && !gasneti_vis_armed) ? peer : NULL;
 }
 GASNETT_INLINE(gasneti_ex_vis_peer)
 const gasneti_peer_t *gasneti_ex_vis_peer(gex_TM_t tm, gex_Rank_t rank) {
-  if (GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm)) return gasneti_vis_known(rank);
+  if (GASNETT_PREDICT_TRUE(tm == gasneti_abi.tm)) return gasneti_vis_peer(rank);
   return (uintptr_t)tm == 1 ? gasneti_vis_peer(rank) : NULL;
 }
 
@@ -60,27 +58,59 @@ int gasneti_vis_one(int get, const gasneti_peer_t *peer, const void *remote, con
   return 1;
 }
 
-/* So few runs are copied without a call of the library. */
+/* So few runs are copied without a call of the library, and any number of long ones, which it could not copy faster: it
+ * would look at all places first, one by one. */
 #define GASNETI_VIS_FEW 64
+#define GASNETI_VIS_LONG 64
+#define GASNETI_VIS_HERE(count, nbytes) ((count) - 1 < GASNETI_VIS_FEW || ((nbytes) > GASNETI_VIS_LONG && (count) != 0))
 /* A loop of the header: one copy of it for each source file, and none where it is not used. */
 #define GASNETI_VIS_FUNCTION __attribute__((__noinline__, __unused__)) static
+
+/* Runs of 33 to 128 bytes travel through registers of 32 bytes, if the processor has them: half the instructions of those
+ * of 16, which compilers use unless they are told more. Registers that are wide slow down other code until they are over. */
+#if defined(__x86_64__)
+  #define GASNETI_VIS_WIDE(nbytes) ((nbytes) > 32 && (nbytes) <= 128 && gasneti_abi.wide)
+  GASNETT_INLINE(gasneti_vis_copy_wide)
+  void gasneti_vis_copy_wide(void *to, const void *from, size_t nbytes) {
+    const char *const last = (const char *)from + nbytes - 32;
+    char *const to_last = (char *)to + nbytes - 32;
+    if (nbytes <= 64) {
+      __asm__ __volatile__("vmovdqu (%0), %%ymm0\n\tvmovdqu (%1), %%ymm1\n\tvmovdqu %%ymm0, (%2)\n\tvmovdqu %%ymm1, (%3)"
+                           : : "r"(from), "r"(last), "r"(to), "r"(to_last) : "xmm0", "xmm1", "memory");
+    } else {
+      __asm__ __volatile__("vmovdqu (%0), %%ymm0\n\tvmovdqu 32(%0), %%ymm1\n\tvmovdqu -32(%1), %%ymm2\n\tvmovdqu (%1), %%ymm3\n\t"
+                           "vmovdqu %%ymm0, (%2)\n\tvmovdqu %%ymm1, 32(%2)\n\tvmovdqu %%ymm2, -32(%3)\n\tvmovdqu %%ymm3, (%3)"
+                           : : "r"(from), "r"(last), "r"(to), "r"(to_last) : "xmm0", "xmm1", "xmm2", "xmm3", "memory");
+    }
+  }
+  GASNETT_INLINE(gasneti_vis_wide_over)
+  void gasneti_vis_wide_over(void) {
+    __asm__ __volatile__("vzeroupper" : : : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                         "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory");
+  }
+#else
+  #define GASNETI_VIS_WIDE(nbytes) 0
+  #define gasneti_vis_copy_wide memcpy
+  #define gasneti_vis_wide_over() ((void)0)
+#endif
 
 /* Copies run i for i from 0 on, from and to addresses that these expressions give; common lengths by a loop of their own. */
 #define GASNETI_VIS_RUNS(count, to, from, nbytes)                     \
   do {                                                                \
     size_t i;                                                         \
     gasnett_compiler_fence();                                         \
-    switch (nbytes) {                                                 \
+    if (GASNETI_VIS_WIDE(nbytes)) {                                   \
+      if ((nbytes) == 64) for (i = 0; i < (count); i++) gasneti_vis_copy_wide(to, from, 64); \
+      else for (i = 0; i < (count); i++) gasneti_vis_copy_wide(to, from, nbytes);            \
+      gasneti_vis_wide_over();                                        \
+    } else switch (nbytes) {                                          \
       case 4: for (i = 0; i < (count); i++) memcpy(to, from, 4); break;   \
       case 8: for (i = 0; i < (count); i++) memcpy(to, from, 8); break;   \
       case 16: for (i = 0; i < (count); i++) memcpy(to, from, 16); break; \
       case 32: for (i = 0; i < (count); i++) memcpy(to, from, 32); break; \
-      case 64: for (i = 0; i < (count); i++) memcpy(to, from, 64); break; \
       default:                                                        \
-        for (i = 0; i < (count); i++) {                               \
-          if (GASNETT_PREDICT_TRUE((nbytes) > 8)) memcpy(to, from, nbytes);  \
-          else gasneti_copy(to, from, nbytes);                        \
-        }                                                             \
+        if (GASNETT_PREDICT_TRUE((nbytes) > 8)) for (i = 0; i < (count); i++) memcpy(to, from, nbytes); \
+        else for (i = 0; i < (count); i++) gasneti_copy(to, from, nbytes); \
     }                                                                 \
     gasnett_compiler_fence();                                         \
   } while (0)
@@ -96,7 +126,7 @@ int gasneti_vis_row(int get, const gasneti_peer_t *peer, const void *remote, ptr
   return 1;
 }
 
-/* Few runs at listed places. */
+/* Runs at listed places. */
 GASNETI_VIS_FUNCTION
 int gasneti_vis_few(int get, const gasneti_peer_t *peer, void *const *remote, void *const *local, size_t nbytes,
                     size_t count) {
@@ -112,12 +142,13 @@ int gasneti_vis_pairs(int get, const gasneti_peer_t *peer, const gex_Memvec_t *r
   const uintptr_t delta = (uintptr_t)peer->delta;
   const size_t nbytes = r->gex_len;
   size_t other = 0, n;
-  for (n = 0; n < count; n++) other |= (r[n].gex_len ^ nbytes) | (l[n].gex_len ^ nbytes);
-  if (other) {
+  for (n = 0; n < count && nbytes <= 2 * GASNETI_VIS_LONG; n++) other |= (r[n].gex_len ^ nbytes) | (l[n].gex_len ^ nbytes);
+  if (other || nbytes > 2 * GASNETI_VIS_LONG) {
+    /* If a pair differs, the library begins again: what was copied is copied once more. */
     for (n = 0; n < count; n++) {
-      if (r[n].gex_len != l[n].gex_len) return 0;
+      if (GASNETT_PREDICT_FALSE(r[n].gex_len != l[n].gex_len)) return 0;
+      (void)gasneti_vis_one(get, peer, r[n].gex_addr, l[n].gex_addr, r[n].gex_len);
     }
-    for (n = 0; n < count; n++) (void)gasneti_vis_one(get, peer, r[n].gex_addr, l[n].gex_addr, r[n].gex_len);
     return 1;
   }
   if (get) GASNETI_VIS_RUNS(count, l[i].gex_addr, (char *)((uintptr_t)r[i].gex_addr + delta), nbytes);
@@ -135,7 +166,8 @@ int gasneti_vis_v_done(int get, const gasneti_peer_t *peer, size_t remotes, cons
   if (remotes == 1 && locals == 1 && r->gex_len == l->gex_len) {
     return gasneti_vis_one(get, peer, r->gex_addr, l->gex_addr, r->gex_len);
   }
-  if (remotes == locals && remotes - 1 < GASNETI_VIS_FEW && gasneti_vis_pairs(get, peer, r, l, locals)) return 1;
+  if (remotes == locals && remotes != 0 && GASNETI_VIS_HERE(remotes, r->gex_len) &&
+      gasneti_vis_pairs(get, peer, r, l, locals)) return 1;
   return gasneti_vis_near_v(get, peer, remotes, remote, locals, local);
 }
 GASNETT_INLINE(gasneti_vis_i_done)
@@ -145,7 +177,7 @@ int gasneti_vis_i_done(int get, const gasneti_peer_t *peer, size_t remotes, void
   if (remotes == 1 && locals == 1 && remote_len == local_len) {
     return gasneti_vis_one(get, peer, *remote, *local, remote_len);
   }
-  if (remotes == locals && remote_len == local_len && remotes <= GASNETI_VIS_FEW) {
+  if (remotes == locals && remote_len == local_len && GASNETI_VIS_HERE(remotes, local_len)) {
     return gasneti_vis_few(get, peer, remote, local, local_len, locals);
   }
   return gasneti_vis_near_i(get, peer, remotes, remote, remote_len, locals, local, local_len);

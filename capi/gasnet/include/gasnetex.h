@@ -52,7 +52,7 @@ int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, cons
   GASNETI_KEEP_IDENT("$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $");
   GASNETI_KEEP_IDENT("$GASNetThreadModel: GASNET_" GASNETI_THREAD_MODEL_STR " $");
   GASNETI_KEEP_IDENT("$GASNetSegment: GASNET_SEGMENT_" GASNETI_STR(GASNETI_SEGMENT_NAME) " $");
-  client.interface_version = 5;
+  client.interface_version = 6;
   client.size = (uint32_t)sizeof(client);
   client.modes = __start_gasneti_modes;
   client.modes_end = __stop_gasneti_modes;

@@ -38,7 +38,8 @@ pub struct Abi {
     team: *const c_void,
     far: u32,
     known: u32,
-    delta: *const isize,
+    wide: u32,
+    padding: u32,
     mapped: *const c_void,
 }
 
@@ -54,7 +55,7 @@ pub struct AbiCell {
 unsafe impl Sync for AbiCell {}
 
 /// Version of the contract between the headers and this library.
-pub const INTERFACE_VERSION: u32 = 5;
+pub const INTERFACE_VERSION: u32 = 6;
 
 /// The table itself.
 #[unsafe(no_mangle)]
@@ -69,13 +70,42 @@ pub static gasneti_abi: AbiCell = AbiCell {
         team: NO_TEAM,
         far: 0,
         known: 0,
-        delta: &raw const NOWHERE,
+        wide: 0,
+        padding: 0,
         mapped: NO_TEAM,
     }),
 };
 
-/// The distances outside a job.
-static NOWHERE: isize = NOT_MAPPED;
+/// `GASNETI_MAX_RANKS`: jobs of more have every call go to the library.
+const MAX_RANKS: usize = 1 << 16;
+
+/// The distances of segments, in pages of zeroes until a rank's is written. They are at a fixed place, so that
+/// one load leads from a rank to an address: an operation by a locked instruction waits for all loads after
+/// the one before it.
+#[repr(C, align(4096))]
+pub struct DeltaCell {
+    apart: [u64; 280],
+    of: [UnsafeCell<isize>; MAX_RANKS],
+}
+
+// SAFETY: written only during gasnet_init and gasnet_attach, while no other thread may use the library.
+unsafe impl Sync for DeltaCell {}
+
+/// The distances themselves.
+#[unsafe(no_mangle)]
+pub static gasneti_deltas: DeltaCell =
+    DeltaCell { apart: [0; 280], of: [const { UnsafeCell::new(0) }; MAX_RANKS] };
+
+/// Writes the distances of the first ranks. Those of others are not read.
+///
+/// # Safety
+/// 1. No other thread uses the table (owed by the caller).
+unsafe fn set_deltas(deltas: impl Iterator<Item = isize>) {
+    for (cell, delta) in gasneti_deltas.of.iter().zip(deltas) {
+        // SAFETY: (1).
+        unsafe { *cell.get() = delta };
+    }
+}
 
 fn abi() -> Abi {
     // SAFETY: only `publish` writes, and it runs while no other thread may be in the library.
@@ -101,7 +131,7 @@ pub fn check() -> bool {
 /// start unreachable until [`set_peers`].
 pub fn publish(rank: u32, size: u32, check: bool, far: bool) {
     let peers: &'static mut [Peer] = vec![Peer::default(); size as usize].leak();
-    let deltas: &'static mut [isize] = vec![NOT_MAPPED; size as usize].leak();
+    let inline = !check && size as usize <= MAX_RANKS;
     // SAFETY: gasnet_init runs once, and no other thread may use the library before it returns.
     unsafe {
         *gasneti_abi.words.get() = Abi {
@@ -112,17 +142,24 @@ pub fn publish(rank: u32, size: u32, check: bool, far: bool) {
             interface_version: INTERFACE_VERSION,
             team: NO_TEAM,
             far: far.into(),
-            known: if check { 0 } else { size },
-            delta: deltas.as_ptr(),
+            known: if inline { size } else { 0 },
+            wide: gasnet_wire::bytes::has_blocks().into(),
+            padding: 0,
             mapped: NO_TEAM,
         };
+        set_deltas((0..size).map(|_| NOT_MAPPED));
     }
 }
 
-/// Tells inline code the handle of the primordial team, still during `gasnet_init`. Under the rule checks it
-/// knows none.
+/// Whether inline code does anything itself.
+pub fn is_inline() -> bool {
+    abi().known != 0
+}
+
+/// Tells inline code the handle of the primordial team, still during `gasnet_init`. If every call goes to the
+/// library it knows none.
 pub fn set_team(team: *const c_void) {
-    if check() {
+    if !is_inline() {
         return;
     }
     // SAFETY: as in `publish`.
@@ -136,13 +173,12 @@ pub fn set_peers(peers: &[Peer]) {
     assert_eq!(peers.len(), table.size as usize);
     for (rank, peer) in peers.iter().enumerate() {
         // SAFETY: the table has `size` entries that nobody reads before gasnet_attach returns.
-        unsafe {
-            table.peer.cast_mut().add(rank).write(*peer);
-            table.delta.cast_mut().add(rank).write(if peer.near > 0 { peer.delta } else { NOT_MAPPED });
-        }
+        unsafe { table.peer.cast_mut().add(rank).write(*peer) };
     }
+    // SAFETY: nobody reads them before gasnet_attach returns.
+    unsafe { set_deltas(peers.iter().map(|peer| if peer.near > 0 { peer.delta } else { NOT_MAPPED })) };
     if peers.iter().all(|peer| peer.near > 0) {
-        // SAFETY: as in `publish`. Under the rule checks there is no team here either.
+        // SAFETY: as in `publish`. If every call goes to the library there is no team here either.
         unsafe { (*gasneti_abi.words.get()).mapped = table.team };
     }
 }

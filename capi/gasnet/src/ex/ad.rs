@@ -10,13 +10,13 @@ use std::ffi::c_void;
 use gasnet::RankId;
 use gasnet::domain::{Domain, Functions};
 
-use crate::context;
 use crate::ex::client::team;
 use crate::ex::types::{self, IMMEDIATE, NOT_DONE, Name};
 use crate::ex_kind;
 use crate::fatal::die;
 use crate::objects::{Object, Team, object, resolve};
 use crate::state::{self, ClientJob};
+use crate::{abi, context};
 
 const AD_MY_RANK: u32 = 1 << 11;
 const AD_MY_NBRHD: u32 = 1 << 12;
@@ -28,10 +28,12 @@ const RANK_IS_JOBRANK: u32 = 1 << 13;
 pub struct Ad {
     /// The type in the low half, the operations in the high one.
     kind: u64,
-    size: u32,
-    padding: u32,
-    /// The address of the members' ranks in the job, or 0 if each equals the rank in the team.
-    jobranks: usize,
+    /// The number of ranks, if each is the same rank of the job and inline code knows them, else 0.
+    same: u32,
+    /// The number of ranks, if some are other ranks of the job and inline code knows them, else 0.
+    other: u32,
+    /// The ranks of the job that the team's are.
+    jobranks: *const u32,
     /// The memory that `jobranks` points to.
     ranks: Box<[u32]>,
     domain: Domain,
@@ -50,6 +52,10 @@ impl Ad {
         (self.kind >> 32) as u32
     }
 }
+// SAFETY: the pointer leads to memory of the domain, which nobody changes.
+unsafe impl Send for Ad {}
+// SAFETY: as above.
+unsafe impl Sync for Ad {}
 ex_kind!(Ad, "atomic domain", "GEX_AD_INVALID", b"atdo", gex_AD_SetCData, gex_AD_QueryCData);
 
 /// Makes a domain for the words of a type and these operations.
@@ -93,12 +99,12 @@ pub unsafe extern "C" fn gex_AD_Create(
     let ranks: Box<[u32]> =
         (0..of.size).map(|member| of.team.rank_of(member as usize).map_or(u32::MAX, |rank| rank.0)).collect();
     let same = ranks.iter().zip(0..).all(|(rank, member)| *rank == member);
-    let jobranks = if same { 0 } else { ranks.as_ptr() as usize };
+    let known = if abi::is_inline() { of.size } else { 0 };
     let made = Object::make(Ad {
         kind: u64::from(ops) << 32 | u64::from(dt),
-        size: of.size,
-        padding: 0,
-        jobranks,
+        same: if same { known } else { 0 },
+        other: if same { 0 } else { known },
+        jobranks: ranks.as_ptr(),
         ranks,
         domain,
         tm,
