@@ -204,6 +204,54 @@ static void round_of(int round) {
   }
 }
 
+/* Lists of equal pieces, of every length that has a way of its own, few and many; of vectors also the last two of other lengths. */
+static void lists(void) {
+  static const size_t counts[] = { 1, 2, 3, 64, 65, 130 }, lengths[] = { 1, 8, 16, 31, 32, 33, 47, 63, 64, 65, 96, 127, 128, 129, 250 };
+  const gex_Rank_t to = (me + 1) % size;
+  char *const remote = segments[to] + me * ROOM;
+  size_t c, l, i, b;
+  int kind;
+  for (c = 0; c < sizeof(counts) / sizeof(*counts); c++)
+    for (l = 0; l < sizeof(lengths) / sizeof(*lengths); l++)
+      for (kind = 0; kind < 6; kind++) {
+        const size_t n = counts[c], len = lengths[l], gap = len + 3;
+        const int put = kind & 1, uneven = kind >= 4 && n > 1;
+        void *far[130], *near[130];
+        gex_Memvec_t far_v[130], near_v[130];
+        for (i = 0; i < ROOM; i++) mine[i] = (char)(i * 7 + l), image[i] = (char)(i * 13 + c + 1);
+        memcpy(expected, put ? image : mine, ROOM);
+        gex_Event_Wait(gex_RMA_PutNB(world, to, remote, image, ROOM, GEX_EVENT_DEFER, 0));
+        for (i = 0; i < n; i++) {
+          /* there in the other order */
+          far_v[i].gex_addr = far[i] = remote + (n - 1 - i) * gap;
+          near_v[i].gex_addr = near[i] = mine + 1 + i * (gap + i % 2);
+          far_v[i].gex_len = near_v[i].gex_len = len;
+        }
+        if (uneven) far_v[n - 2].gex_len++, near_v[n - 1].gex_len++;
+        if (kind < 2) {
+          if (put) gex_VIS_IndexedPutBlocking(world, to, n, far, len, n, near, len, 0);
+          else gex_VIS_IndexedGetBlocking(world, n, near, len, to, n, far, len, 0);
+        } else if (put) gex_VIS_VectorPutBlocking(world, to, n, far_v, n, near_v, 0);
+        else gex_VIS_VectorGetBlocking(world, n, near_v, to, n, far_v, 0);
+        {
+          size_t x = 0, y = 0, j = 0;
+          for (i = 0; i < n; i++)
+            for (b = 0; b < far_v[i].gex_len; b++) {
+              const size_t at = (size_t)((char *)far_v[i].gex_addr - remote) + b;
+              while (y == near_v[j].gex_len) j++, y = 0;
+              x = (size_t)((char *)near_v[j].gex_addr - mine) + y++;
+              if (put) expected[at] = mine[x];
+              else expected[x] = image[at];
+            }
+        }
+        gex_Event_Wait(gex_RMA_GetNB(world, seen, to, remote, ROOM, 0));
+        if (memcmp(put ? seen : mine, expected, ROOM) != 0) {
+          check_failures++;
+          printf("ERROR: rank %d: lists of kind %d, %d pieces of %d bytes\n", (int)me, kind, (int)n, (int)len);
+        }
+      }
+}
+
 /* A put to the right neighbour whose completion is told there. */
 static void peer_completion(void) {
   const gex_Rank_t to = (me + 1) % size;
@@ -273,6 +321,8 @@ int main(int argc, char **argv) {
   if (me == 0) printf("seed %s\n", argc > 1 ? argv[1] : "1");
   (void)gex_TM_Split(&tm, world, 0, -(int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
   for (round = 0; round < 250; round++) round_of(round);
+  gex_Event_Wait(gex_Coll_BarrierNB(world, 0));
+  lists();
   gex_Event_Wait(gex_Coll_BarrierNB(world, 0));
   peer_completion();
   finish();
