@@ -20,8 +20,11 @@ pub use settings::{settings, unknown_settings, wanted};
 
 use gasnet::{Config, Error, Rank, Threading};
 use gasnet_sys::limits;
+use gasnet_sys::mutex::lock;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
+use gasnet_vessel::{PLAN, Seat};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Boots this process as a rank of its job: forks the ranks if the program was started directly, and opens
@@ -48,11 +51,15 @@ pub fn init_with(
     threading: Threading,
     change: impl FnOnce(Config) -> Config,
 ) -> Result<&'static Rank, Error> {
-    if std::env::var_os(SIMULATED).is_some() {
-        let text = "--simulate runs programs whose `main` calls `run` (of pgas or gasnet_conduits); this one starts its rank by itself";
+    if std::env::var_os(PLAN).is_some() {
+        let text = "--vessel closure runs programs whose `main` calls `run` (of pgas or gasnet_conduits) first; this one starts its rank by \
+                    itself: use --vessel process";
         return Err(Error::job(text));
     }
     let config = Config::from_env().map(change);
+    if let Some(seat) = Seat::given()? {
+        return start_simulated(&seat, config?, threading);
+    }
     if let Some(table) = embed::given() {
         return embed::start(table, config?, threading);
     }
@@ -71,6 +78,21 @@ pub fn init_with(
         name_rank_in_panics(rank);
     }
     Ok(rank)
+}
+
+/// Starts a rank of a job that is simulated, in a process of its own.
+fn start_simulated(seat: &Seat, config: Config, threading: Threading) -> Result<&'static Rank, Error> {
+    if config.progress_thread {
+        return Err(Error::job(
+            "GASNET_PROGRESS: --simulate gives turns to ranks of one thread only, so none can serve messages beside the program",
+        ));
+    }
+    let conduit = Mutex::new(Some(seat.conduit()));
+    #[expect(unsafe_code, reason = "vouches for the seat")]
+    // SAFETY: the files are fresh and this rank's alone; a process has one seat.
+    unsafe {
+        Rank::start(seat.boot()?, config, threading, &|_| Ok(lock(&conduit).take()))
+    }
 }
 
 /// Lets the message of every panic in this process begin with the rank, whatever thread it is in.
@@ -106,9 +128,6 @@ pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
 pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(Threading::Parallel, true, body))
 }
-
-/// Says to a program that it is to simulate its ranks.
-const SIMULATED: &str = "GASNETI_SIMULATE";
 
 /// Says to the ranks of a test's job that they are these. Like the boot's variable it is no setting.
 const TESTED: &str = "GASNETI_TESTED";
@@ -174,7 +193,7 @@ fn run_with(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
         "`run` in a test: it ends the process with its own status, and the harness with it, so that a test which fails looks \
          like one that has passed. Use `pgas::testing::run`, which starts ranks in processes of their own"
     );
-    if std::env::var_os(SIMULATED).is_some() {
+    if std::env::var_os(PLAN).is_some() {
         return simulate(body);
     }
     run_once(threading, keep, body)

@@ -64,7 +64,7 @@ impl Bare {
         let shared = self.cluster.world();
         shared.world().device = Some(Box::new(Holder::new(device)));
         let results: Vec<RefCell<Option<T>>> = (0..self.cluster.ranks).map(|_| RefCell::new(None)).collect();
-        let report = self.cluster.drive(&shared, &|r| {
+        let report = self.cluster.drive(&shared, &|r: u32| -> Result<(), String> {
             let value = program(&Machine { shared: &shared, program: r, _device: PhantomData });
             *results[r as usize].borrow_mut() = Some(value);
             Ok(())

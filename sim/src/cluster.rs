@@ -57,6 +57,34 @@ pub struct Cluster {
     pub(crate) longest_turn: Option<Duration>,
 }
 
+/// Where ranks live: what the coroutine of a rank runs.
+pub(crate) trait Vessel {
+    /// The life of a rank, in which it may give its turn back at any time.
+    ///
+    /// # Errors
+    /// It cannot start.
+    fn live(&self, rank: u32) -> Result<(), String>;
+
+    /// Where in its program a rank waits, if the vessel knows that better than the rank's stack.
+    fn place(&self, rank: u32) -> Option<String> {
+        let _ = rank;
+        None
+    }
+
+    /// Whether the job is over, though ranks are left; they are stuck or not.
+    fn is_over(&self, stuck: bool) -> bool {
+        let _ = stuck;
+        false
+    }
+}
+
+/// The closure vessel: the stack is all that a rank has of its own.
+impl<F: Fn(u32) -> Result<(), String>> Vessel for F {
+    fn live(&self, rank: u32) -> Result<(), String> {
+        self(rank)
+    }
+}
+
 /// The result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Report<T> {
@@ -74,6 +102,18 @@ pub struct Report<T> {
     pub stalls: u32,
     /// The chooser, if there was one.
     pub chooser: Option<Chooser>,
+}
+
+impl<T> Report<T> {
+    /// The same with nothing for each rank.
+    pub fn without_results(self) -> Report<()> {
+        self.map(|results| results.iter().map(|_| ()).collect())
+    }
+
+    pub(crate) fn map<U>(self, of: impl FnOnce(Vec<T>) -> Vec<U>) -> Report<U> {
+        let Report { results, time, stats, trace, wall, stalls, chooser } = self;
+        Report { results: of(results), time, stats, trace, wall, stalls, chooser }
+    }
 }
 
 impl Cluster {
@@ -223,15 +263,7 @@ impl Cluster {
             }
         }
         let values = results.into_iter().filter_map(RefCell::into_inner).collect();
-        Ok(Report {
-            results: values,
-            time: report.time,
-            stats: report.stats,
-            trace: report.trace,
-            wall: report.wall,
-            stalls: report.stalls,
-            chooser: report.chooser,
-        })
+        Ok(report.map(|_| values))
     }
 
     pub(crate) fn world(&self) -> Arc<Simulation> {
@@ -249,27 +281,28 @@ impl Cluster {
         SimConduit { at: Caller { shared: shared.clone(), rank, costs: self.model.host }, nic }
     }
 
+    /// A failure at the present time of the world.
+    pub(crate) fn failure(&self, shared: &Simulation, what: What) -> Failure {
+        let w = shared.world();
+        let (time, events, trace) = (w.now, w.stats.events, w.trace);
+        Failure { seed: self.seed, time, what, events, trace, chooser: w.chooser.clone() }
+    }
+
     /// Gives turns until all ranks have ended.
-    pub(crate) fn drive(
-        &self,
-        shared: &Arc<Simulation>,
-        body: &dyn Fn(u32) -> Result<(), String>,
-    ) -> Result<Report<()>, Failure> {
+    pub(crate) fn drive(&self, shared: &Arc<Simulation>, vessel: &dyn Vessel) -> Result<Report<()>, Failure> {
         let began = Instant::now();
-        let fail = |what| {
-            let w = shared.world();
-            let (time, events, trace) = (w.now, w.stats.events, w.trace);
-            Failure { seed: self.seed, time, what, events, trace, chooser: w.chooser.clone() }
-        };
+        let fail = |what| self.failure(shared, what);
         let outcome: RefCell<Option<What>> = RefCell::new(None);
         let mut turns = Vec::with_capacity(self.ranks as usize);
         for r in 0..self.ranks {
             let outcome = &outcome;
             let turn = Turn::new(self.stack, move || {
-                let what = match catch_unwind(AssertUnwindSafe(|| body(r))) {
+                let what = match catch_unwind(AssertUnwindSafe(|| vessel.live(r))) {
                     Ok(Ok(())) => None,
                     Ok(Err(text)) => Some(What::Start(format!("rank {r}: {text}"))),
-                    Err(panic) => Some(What::Panic { rank: r, text: panic_text(&*panic) }),
+                    Err(panic) => {
+                        Some(What::Panic { rank: r, text: panic_text(&*panic), place: String::new() })
+                    }
                 };
                 if let Some(what) = what {
                     outcome.borrow_mut().get_or_insert(what);
@@ -286,7 +319,7 @@ impl Cluster {
         let _watched = CrashWatch::begin();
         let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed, self.longest_turn);
         let mut over = 0;
-        while over < self.ranks {
+        while over < self.ranks && !vessel.is_over(false) {
             let step = {
                 let mut w = shared.world();
                 if w.stats.events >= self.most_events {
@@ -322,12 +355,18 @@ impl Cluster {
                     if let Some(left) = w.happen(event) {
                         w.nic(left);
                     }
+                    if let Some(rank) = w.without_memory.take() {
+                        drop(w);
+                        return Err(fail(What::no_memory(rank)));
+                    }
                 }
+                None if vessel.is_over(true) => break,
                 None => {
                     let mut waiting = w.waiting();
                     drop(w);
                     for one in waiting.iter_mut().take(MOST_PLACES) {
-                        one.place = turns[one.rank as usize].place();
+                        one.place =
+                            vessel.place(one.rank).unwrap_or_else(|| turns[one.rank as usize].place());
                     }
                     return Err(fail(What::Deadlock(waiting)));
                 }

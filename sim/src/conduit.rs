@@ -140,7 +140,7 @@ impl SimConduit {
         }
     }
 
-    fn start(&self, start: Start) -> bool {
+    pub(crate) fn start(&self, start: Start) -> bool {
         self.at.shared.alive();
         self.nic.start(&self.at, start)
     }

@@ -281,7 +281,12 @@ impl World {
             WorldEvent::Fetch(index) => {
                 let op = self.ops.get(index as usize)?;
                 let (from, to, token, offset, len) = (op.from, op.to, op.token, op.offset, op.len);
-                let bytes = Bytes::new(&crate::memory::load(op.local, len));
+                let local = op.local;
+                let Ok(bytes) = self.ranks[from as usize].segment.home().load(local, len) else {
+                    self.without_memory = Some(from);
+                    return None;
+                };
+                let bytes = Bytes::new(&bytes);
                 self.record(12, u64::from(from), len as u64);
                 self.ranks[from as usize].done.push_back((token, Completion::Local));
                 self.send(from, to, HEADER_BYTES + len, Body::Put { op: index, offset, bytes });
@@ -345,8 +350,11 @@ impl World {
                     self.refused(op, refusal);
                     return None;
                 }
-                if let Some(o) = self.ops.get_mut(op as usize) {
-                    crate::memory::store(o.local, bytes.as_slice());
+                if let Some(o) = self.ops.get(op as usize) {
+                    let home = self.ranks[o.from as usize].segment.home();
+                    if home.store(o.local, bytes.as_slice()).is_err() {
+                        self.without_memory = Some(o.from);
+                    }
                 }
                 let now = self.now;
                 self.at(now, WorldEvent::Done(op));

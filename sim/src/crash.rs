@@ -8,10 +8,10 @@
 #![expect(unsafe_code, reason = "handlers of signals, and a stack for them")]
 
 use crate::failure::What;
-use crate::place::place;
 use crate::shared::current_if_known;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
+use gasnet_vessel::place;
 use std::cell::Cell;
 use std::sync::Once;
 use std::time::Duration;
@@ -130,7 +130,7 @@ extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
 }
 
 /// `Segmentation fault`
-fn name(signal: c_int) -> String {
+pub(crate) fn name(signal: c_int) -> String {
     // SAFETY: the C library's own text, or null.
     unsafe {
         let text = libc::strsignal(signal);

@@ -32,6 +32,8 @@ pub enum What {
         rank: u32,
         /// The message of the panic.
         text: String,
+        /// Where in the program, if the rank has said so: a file and a line.
+        place: String,
     },
     /// A rank ended the job.
     Ended {
@@ -83,6 +85,14 @@ pub struct Waiting {
     pub place: String,
 }
 
+impl What {
+    /// A rank gave its NIC an address where it has no memory.
+    pub(crate) fn no_memory(rank: u32) -> What {
+        let text = "nothing is at an address that it gave to a put or a get".into();
+        What::Crash { rank, signal: libc::SIGSEGV, text, place: String::new() }
+    }
+}
+
 impl Failure {
     pub(crate) fn before_start(seed: u64, what: What) -> Failure {
         Failure { seed, time: Time::ZERO, what, events: 0, trace: 0, chooser: None }
@@ -105,7 +115,7 @@ impl fmt::Display for Failure {
                 }
                 Ok(())
             }
-            What::Panic { rank, text } => write!(f, "rank {rank} panicked: {text}"),
+            What::Panic { rank, text, place } => write!(f, "rank {rank} panicked: {text}{}", at(place)),
             What::Ended { rank, code, text } => write!(f, "rank {rank} ended the job with {code}: {text}"),
             What::Crash { rank, signal, text, place } => {
                 write!(f, "rank {rank} crashed: {text} (signal {signal}){}", at(place))

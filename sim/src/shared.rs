@@ -21,6 +21,8 @@ pub(crate) struct Simulation {
     pub(crate) progress: Arc<Progress>,
     gathers: Mutex<HashMap<u64, Gather>>,
     codes: Mutex<Vec<i32>>,
+    /// Names of waits that ranks of other processes have sent.
+    names: Mutex<HashMap<String, &'static str>>,
     /// The first end of the job that was not an ordinary one.
     pub(crate) ended: Mutex<Option<What>>,
 }
@@ -89,6 +91,7 @@ impl Simulation {
             progress: Arc::default(),
             gathers: Mutex::default(),
             codes: Mutex::new(vec![0; size as usize]),
+            names: Mutex::default(),
             ended: Mutex::default(),
         }
     }
@@ -125,6 +128,15 @@ impl Simulation {
             }
         }
         turn::give_back();
+    }
+
+    /// A rank has ended before its program began; the others need not wait for it.
+    pub(crate) fn never_begins(&self) {
+        let mut w = self.world();
+        w.starting -= 1;
+        if w.starting == 0 && w.chooser.is_some() {
+            (0..self.size).for_each(|r| w.tell(r));
+        }
     }
 
     /// The rank works for this long.
@@ -186,11 +198,27 @@ impl Simulation {
 
     /// Ends a rank whose program does not return. Does not return.
     pub(crate) fn finish(&self, rank: u32, code: i32) -> ! {
-        self.codes.lock().unwrap_or_else(PoisonError::into_inner)[rank as usize] = code;
+        self.set_code(rank, code);
         self.world().set(rank, Activity::Over);
         loop {
             assert!(turn::give_back(), "a simulated rank ended outside of its simulation");
         }
+    }
+
+    /// Notes the exit code of a rank.
+    pub(crate) fn set_code(&self, rank: u32, code: i32) {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner)[rank as usize] = code;
+    }
+
+    /// The name of a wait, kept for good: there are few.
+    pub(crate) fn name(&self, text: &str) -> &'static str {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(name) = names.get(text) {
+            return name;
+        }
+        let name = text.to_string().leak();
+        names.insert(text.into(), name);
+        name
     }
 
     /// The exit codes of the ranks.

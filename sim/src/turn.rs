@@ -73,7 +73,7 @@ pub(crate) fn give_back() -> bool {
     // ends.
     unsafe { yielder.as_ref() }.suspend(());
     while ASKED.with_borrow(Option::is_some) {
-        ASKED.set(Some(crate::place::place()));
+        ASKED.set(Some(gasnet_vessel::place()));
         // SAFETY: as above.
         unsafe { yielder.as_ref() }.suspend(());
     }

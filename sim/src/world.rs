@@ -133,6 +133,8 @@ pub(crate) struct World {
     /// they have, there are no choices.
     pub(crate) chooser: Option<Box<Chooser>>,
     pub(crate) starting: u32,
+    /// A rank whose NIC has found nothing at an address that it was given.
+    pub(crate) without_memory: Option<u32>,
     pub(crate) chains: Chains,
     pub(crate) hardships: Hardships,
     /// Time from the arrival of a put's bytes until its initiator can know of it: the way back.
@@ -191,6 +193,7 @@ impl World {
             put_back,
             chooser: None,
             starting: ranks,
+            without_memory: None,
             chains: Chains::new(ranks),
             hardships: Hardships::default(),
             cards: (0..n).map(|_| None).collect(),

@@ -20,6 +20,17 @@ pub fn processor_time() -> Duration {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+/// Processor time of another process, if it exists.
+pub fn processor_time_of(pid: u32) -> Option<Duration> {
+    let mut clock = 0;
+    // SAFETY: the destination is valid.
+    let known = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) } == 0;
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills in the structure.
+    let read = known && unsafe { libc::clock_gettime(clock, &raw mut t) } == 0;
+    read.then(|| Duration::new(t.tv_sec as u64, t.tv_nsec as u32))
+}
+
 /// Processor time of the children that have been waited for, and of theirs that they waited for.
 pub fn processor_time_of_children() -> Duration {
     // SAFETY: numbers only, of which any is a value.

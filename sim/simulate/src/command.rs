@@ -3,9 +3,12 @@
 
 use crate::faults::Faults;
 use crate::plan::SimulationPlan;
-use crate::vessel::PLAN;
+use crate::program::{Vessel, vessel};
+use crate::run::Program;
+use crate::serve::simulate;
 use gasnet_options::{Argument, Arguments, CommandTable, Style, opt};
-use gasnet_sim::Explore;
+use gasnet_sim::{Executable, Explore};
+use gasnet_vessel::PLAN;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -23,15 +26,17 @@ enum SimulateOption {
     For,
     Turn,
     Explore,
+    Vessel,
     Again,
     Gdb,
+    Verbose,
     Help,
 }
 
 const COMMAND: CommandTable<SimulateOption> = CommandTable {
     name: "gasnetrun --simulate",
     brief: "run a PGAS program on simulated ranks",
-    about: "Runs a program on N simulated ranks, in one process and in virtual time.",
+    about: "Runs a program on N simulated ranks, one at a time and in virtual time.",
     usage: &[
         "gasnetrun --simulate -n N [options] PROGRAM [arguments]",
         "gasnetrun --simulate --again FILE [--gdb] PROGRAM [arguments]",
@@ -61,12 +66,18 @@ const COMMAND: CommandTable<SimulateOption> = CommandTable {
             "--explore HOW",
             "order of events: time (default for one run), mixed (default for several), random, pos, pct:D, pctcp:D, delay:D",
         ),
+        opt(
+            SimulateOption::Vessel,
+            "--vessel WHERE",
+            "where ranks live: closure (in one process) or process (each in its own); default what the program needs",
+        ),
         opt(SimulateOption::Again, "--again FILE", "repeat the run that the file describes"),
-        opt(SimulateOption::Gdb, "--gdb", "run under gdb"),
+        opt(SimulateOption::Gdb, "--gdb", "run under gdb; of ranks that are processes, the one that has failed, or rank 0"),
+        opt(SimulateOption::Verbose, "-v, --verbose", "say where ranks live, and why"),
         opt(SimulateOption::Help, "-h, --help", "print this text"),
     ],
     notes: "\
-The program must be one whose main calls gasnet_conduits::run or pgas::run.
+The program is any executable in Rust, C, UPC or Fortran that is linked with this version of the runtime.
 
 A run that fails is made small, and a file NAME-SEED.sim is written that repeats it. The exit status is that of the
 failure: 101 after a panic, 125 after a deadlock, 124 if it does not end, 128 + S after signal S.",
@@ -82,7 +93,21 @@ const SEGMENT_BYTES: usize = 64 << 20;
 #[derive(Debug, PartialEq)]
 enum Asked {
     Print(String),
-    Run { plan: Box<SimulationPlan>, picks: String, gdb: bool, program: OsString, arguments: Vec<OsString> },
+    Run(Box<Asking>),
+}
+
+/// What is to be run.
+#[derive(Debug, PartialEq)]
+struct Asking {
+    plan: SimulationPlan,
+    picks: String,
+    vessel: Option<Vessel>,
+    gdb: bool,
+    verbose: bool,
+    /// The rank that has failed in the run that is repeated.
+    failed: u32,
+    program: OsString,
+    arguments: Vec<OsString>,
 }
 
 /// Does what the arguments of `gasnetrun` behind `--simulate` ask for; returns the exit status, unless it
@@ -98,24 +123,36 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
             print!("{text}");
             0
         }
-        Ok(Asked::Run { plan, picks, gdb, program, arguments }) => {
-            if !is_known(Path::new(&path(&program))) {
-                return fail(format!(
-                    "{}: not a program with this runtime in it; what can be simulated is an executable in Rust whose main calls \
-                     gasnet_conduits::run or pgas::run",
-                    program.display()
-                ));
+        Ok(Asked::Run(asking)) => asking.run().unwrap_or_else(fail),
+    }
+}
+
+impl Asking {
+    /// Runs it; returns the exit status, unless this process becomes the program.
+    fn run(self) -> Result<i32, String> {
+        let program = path(&self.program);
+        let (vessel, why) = vessel(Path::new(&program), self.vessel)?;
+        // SAFETY: a number; the program that follows finds the same addresses in every run.
+        unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+        if vessel == Vessel::Process {
+            if self.verbose {
+                eprintln!("gasnetrun: each rank is a process: {why}");
             }
-            let mut command = if gdb { Command::new("gdb") } else { Command::new(path(&program)) };
-            if gdb {
-                command.arg("--args").arg(path(&program));
-            }
-            command.args(arguments).env(PLAN, plan.text() + &picks);
-            // SAFETY: a number; the program that follows finds the same addresses in every run.
-            unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
-            let why = command.exec();
-            fail(format!("{}: {why}", program.display()))
+            let plan = SimulationPlan::read(&(self.plan.text() + &self.picks))?;
+            let debugged = self.gdb.then_some(self.failed.min(plan.ranks - 1));
+            let executable = Executable { program: program.into(), arguments: self.arguments, debugged };
+            return Ok(simulate(&plan, Program::Executable(&executable)));
         }
+        if self.verbose {
+            eprintln!("gasnetrun: all ranks are in one process: {why}");
+        }
+        let mut command = if self.gdb { Command::new("gdb") } else { Command::new(&program) };
+        if self.gdb {
+            command.arg("--args").arg(&program);
+        }
+        command.args(self.arguments).env(PLAN, self.plan.text() + &self.picks);
+        let why = command.exec();
+        Err(format!("{}: {why}", self.program.display()))
     }
 }
 
@@ -125,17 +162,11 @@ fn path(program: &OsString) -> OsString {
     if plain && Path::new(program).is_file() { Path::new(".").join(program).into() } else { program.clone() }
 }
 
-/// Whether a program looks for a plan, as far as its file tells: any other would run as it is, and a run that
-/// simulated nothing would count as a good one.
-fn is_known(program: &Path) -> bool {
-    let Ok(bytes) = std::fs::read(program) else { return true };
-    bytes.windows(PLAN.len()).any(|part| part == PLAN.as_bytes())
-}
-
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
     let mut words = Arguments::new(&COMMAND, arguments);
     let mut plan = SimulationPlan { ranks: 0, segment: SEGMENT_BYTES, ..SimulationPlan::default() };
-    let (mut again, mut gdb, mut program) = (None, false, None);
+    let (mut again, mut gdb, mut verbose, mut program) = (None, false, false, None);
+    let (mut vessel, mut failed) = (None, 0);
     while let Some(argument) = words.next_argument()? {
         let found = match argument {
             Argument::Option(found) => found,
@@ -167,7 +198,15 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
                 })?);
             }
             SimulateOption::Again => again = Some(value),
+            SimulateOption::Vessel => {
+                vessel = Some(match value.as_str() {
+                    "closure" => Vessel::Closure,
+                    "process" => Vessel::Process,
+                    _ => return Err(format!("--vessel {value}: closure or process is needed")),
+                });
+            }
             SimulateOption::Gdb => gdb = true,
+            SimulateOption::Verbose => verbose = true,
             SimulateOption::Help => return Ok(Asked::Print(COMMAND.help())),
         }
     }
@@ -179,12 +218,21 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
         plan = SimulationPlan::read(&read).map_err(|why| format!("{file}: {why}"))?;
         let lines = read.lines().filter(|line| line.starts_with("trace ") || line.starts_with("pick "));
         lines.for_each(|line| picks += &format!("{line}\n"));
+        failed = rank_of(&read).unwrap_or(0);
     } else if plan.ranks == 0 {
         return Err("--simulate: how many ranks? Say -n N".into());
     }
     let stem = Path::new(&program).file_stem().unwrap_or_default();
     plan.name = stem.to_string_lossy().into_owned();
-    Ok(Asked::Run { plan: Box::new(plan), picks, gdb, program, arguments: rest })
+    let asking = Asking { plan, picks, vessel, gdb, verbose, failed, program, arguments: rest };
+    Ok(Asked::Run(Box::new(asking)))
+}
+
+/// The rank that has failed, as the file of a run tells it.
+fn rank_of(file: &str) -> Option<u32> {
+    let said = file.lines().find_map(|line| line.strip_prefix("ended "))?;
+    let rank = said.split("rank ").nth(1)?;
+    rank[..rank.find(|c: char| !c.is_ascii_digit())?].parse().ok()
 }
 
 /// `30s`, `10m`, `2h`
@@ -209,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn programs_without_the_runtime_are_known() {
-        assert!(!is_known(Path::new("/bin/sh")));
-        assert!(is_known(&std::env::current_exe().unwrap()));
+    fn the_rank_that_has_failed_is_known() {
+        assert_eq!(rank_of("seed 7\nended 139 rank 12 crashed: Segmentation fault\n"), Some(12));
+        assert_eq!(rank_of("seed 7\nended 124 it is not over\n"), None);
     }
 
     #[test]
@@ -222,9 +270,8 @@ mod tests {
     #[test]
     fn lines_are_read() {
         let line = "-n 64 --seed 7 --machine modern-ib/1 --faults slow=3@10x,delay=1% --runs 20 --for 10m --explore pct:3 ./heat -n 8";
-        let Ok(Asked::Run { plan, program, arguments, .. }) = asked(line) else {
-            panic!("{:?}", asked(line))
-        };
+        let Ok(Asked::Run(asking)) = asked(line) else { panic!("{:?}", asked(line)) };
+        let Asking { plan, program, arguments, .. } = *asking;
         assert_eq!((plan.ranks, plan.seed, plan.runs, plan.how()), (64, 7, 20, Explore::Pct(3)));
         assert_eq!((plan.time, plan.name.as_str()), (Some(Duration::from_secs(600)), "heat"));
         assert_eq!((program, arguments), ("./heat".into(), vec!["-n".into(), "8".into()]));
@@ -236,6 +283,7 @@ mod tests {
             ("-n 4 --machine fast a", "no machine 'fast'"),
             ("-n 4 --faults often a", "'often' is no fault"),
             ("-n 4 --explore luck a", "--explore luck"),
+            ("-n 4 --vessel boat a", "closure or process is needed"),
             ("-n 4 --for ever a", "--for ever"),
             ("--again /no/such/file a", "/no/such/file"),
             ("-n 4 --fualts x a", "did you mean '--faults'?"),

@@ -23,19 +23,20 @@
 mod command;
 mod faults;
 mod plan;
+mod program;
 mod run;
+mod serve;
 mod shrink;
-mod vessel;
 
 pub use command::main;
 pub use faults::Faults;
 pub use gasnet_sim::Explore;
-pub use vessel::serve;
+pub use serve::serve;
 
 use gasnet::Rank;
 use gasnet_sim::Chooser;
 use plan::SimulationPlan;
-use run::{Ended, run};
+use run::{Ended, Program, run};
 use shrink::Repetition;
 use std::time::{Duration, Instant};
 
@@ -116,10 +117,11 @@ impl Simulation {
     pub fn try_run(mut self, program: impl Fn(&'static Rank)) -> Result<(), String> {
         self.plan.read_environment()?;
         let began = Instant::now();
+        let program = Program::Closure(&program);
         // By the costs, to learn how long a run is.
         let costs = self.plan.how() == Explore::Time;
         let first = (!costs)
-            .then(|| run(&self.plan, self.plan.seed, Some(Chooser::again(Vec::new(), false)), &program));
+            .then(|| run(&self.plan, self.plan.seed, Some(Chooser::again(Vec::new(), false)), program));
         if let Some(first) = first.as_ref().filter(|first| first.ended == Ended::Well) {
             self.plan.length = first.choices.max(1);
         }
@@ -127,12 +129,12 @@ impl Simulation {
         for seed in plan.seeds() {
             let outcome = match &first {
                 Some(first) if first.ended != Ended::Well => first.clone(),
-                _ => run(plan, seed, plan.chooser(seed, plan.length), &program),
+                _ => run(plan, seed, plan.chooser(seed, plan.length), program),
             };
             if outcome.ended == Ended::Well {
                 continue;
             }
-            let mut again = |order: Repetition<'_>| run(plan, seed, Some(order.chooser()), &program);
+            let mut again = |order: Repetition<'_>| run(plan, seed, Some(order.chooser()), program);
             let small = shrink::shrink(&outcome, &mut again);
             let how = format!("GASNET_SIM_SEED={seed} and the same test");
             return Err(shrink::report(plan, seed, &outcome, &small, &how, began.elapsed()));

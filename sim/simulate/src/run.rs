@@ -3,7 +3,7 @@
 use crate::faults::Faults;
 use crate::plan::{SimulationPlan, pick_line, read_pick};
 use gasnet::Rank;
-use gasnet_sim::{Chooser, Cluster, CostModel, Failure, HeldStep, Pick, Report, Time, What};
+use gasnet_sim::{Chooser, Cluster, CostModel, Executable, Failure, HeldStep, Pick, Report, Time, What};
 use std::cell::RefCell;
 use std::sync::Once;
 
@@ -171,12 +171,21 @@ fn note_panics() {
     });
 }
 
+/// What the ranks run, and in which vessel.
+#[derive(Clone, Copy)]
+pub(crate) enum Program<'a> {
+    /// A closure, for coroutines of this process.
+    Closure(&'a dyn Fn(&'static Rank)),
+    /// An executable, for processes.
+    Executable(&'a Executable),
+}
+
 /// Runs a program on all ranks of a plan.
 pub(crate) fn run(
     plan: &SimulationPlan,
     seed: u64,
     chooser: Option<Chooser>,
-    program: &dyn Fn(&'static Rank),
+    program: Program<'_>,
 ) -> RunOutcome {
     note_panics();
     PLACE.take();
@@ -185,7 +194,7 @@ pub(crate) fn run(
     };
     // Thousands of endless runs are no use.
     let most = if chooser.is_some() { (plan.length * 200).max(1_000_000) } else { MOST_EVENTS };
-    let result = Cluster::new(plan.ranks, model.clone())
+    let cluster = Cluster::new(plan.ranks, model.clone())
         // Equal courses have equal traces, unless faults are drawn.
         .seed(if plan.faults == Faults::default() { 1 } else { seed })
         .network(plan.faults.network(&model))
@@ -194,8 +203,11 @@ pub(crate) fn run(
         .segment(plan.segment)
         .stack(if plan.ranks > 1024 { STACK_BYTES_OF_MANY } else { STACK_BYTES })
         .most_events(most)
-        .longest_turn(Some(plan.longest_turn))
-        .run_for_good(program);
+        .longest_turn(Some(plan.longest_turn));
+    let result = match program {
+        Program::Closure(program) => cluster.run_for_good(program),
+        Program::Executable(executable) => cluster.run_executable(executable).map(Report::without_results),
+    };
     let (ended, text, place, time, events, trace, chooser) = match result {
         Ok(Report { time, stats, trace, chooser, .. }) => {
             (Ended::Well, String::new(), String::new(), time, stats.events, trace, chooser)
@@ -205,6 +217,7 @@ pub(crate) fn run(
             let (ended, text) = say(&what, plan, time);
             let place = match what {
                 What::Crash { place, .. } | What::Endless { place, .. } => place,
+                What::Panic { place, .. } if !place.is_empty() => place,
                 _ => PLACE.take(),
             };
             (ended, text, place, time, events, trace, chooser.map(|chooser| *chooser))
@@ -227,7 +240,7 @@ pub(crate) fn run(
 /// How it ended, and a sentence about it.
 fn say(what: &What, plan: &SimulationPlan, time: Time) -> (Ended, String) {
     match what {
-        What::Panic { rank, text } => (Ended::Panic, format!("rank {rank} panicked: {text}")),
+        What::Panic { rank, text, .. } => (Ended::Panic, format!("rank {rank} panicked: {text}")),
         What::Ended { rank, code, text } if text.is_empty() => {
             (Ended::Exit(*code), format!("rank {rank} ended the job with {code}"))
         }

@@ -2,19 +2,19 @@
 #![expect(unsafe_code, reason = "copies a closure of no bytes; forks")]
 
 use crate::plan::{SimulationPlan, pick_line};
-use crate::run::{Ended, RunOutcome, run};
+use crate::program::TAKES_CLOSURE;
+use crate::run::{Ended, Program, RunOutcome, run};
 use crate::shrink::{self, Repetition, thousands};
 use core::mem::{ManuallyDrop, needs_drop, size_of};
 use gasnet::Rank;
-use gasnet_sim::Chooser;
+use gasnet_sim::{Chooser, Executable};
+use gasnet_vessel::PLAN;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Says to a program what is to be simulated. Like the boot's variable it is no setting.
-pub(crate) const PLAN: &str = "GASNETI_SIMULATE";
 /// Longest time of one run among many.
 const LONGEST_RUN: Duration = Duration::from_secs(120);
 
@@ -35,18 +35,26 @@ fn for_all_ranks<F: FnOnce(&'static Rank)>(body: F) -> Option<impl Fn(&'static R
 
 /// Simulates this program as asked; returns the exit status.
 pub fn serve<F: FnOnce(&'static Rank)>(body: F) -> i32 {
+    core::hint::black_box(TAKES_CLOSURE);
     let text = std::env::var(PLAN).unwrap_or_default();
     let plan = match SimulationPlan::read(&text) {
         Ok(plan) => plan,
         Err(why) => return refuse(&format!("what is to be simulated: {why}")),
     };
-    let Some(program) = for_all_ranks(body) else {
-        return refuse(
-            "--simulate runs a program for all ranks in one process, and can copy it only if the closure that is given to `run` captures nothing: \
-             let it compute what it needs, from arguments for example, itself",
-        );
-    };
-    if plan.again.is_some() || plan.runs == 1 { once(&plan, &program) } else { explore(&plan, &program) }
+    match for_all_ranks(body) {
+        Some(program) => simulate(&plan, Program::Closure(&program)),
+        // It holds what it has captured, so it cannot be called for each rank. Processes each make their own.
+        None => {
+            let program = std::env::current_exe().unwrap_or_default();
+            let arguments = std::env::args_os().skip(1).collect();
+            simulate(&plan, Program::Executable(&Executable { program, arguments, debugged: None }))
+        }
+    }
+}
+
+/// Simulates a program as asked; returns the exit status.
+pub(crate) fn simulate(plan: &SimulationPlan, program: Program<'_>) -> i32 {
+    if plan.again.is_some() || plan.runs == 1 { once(plan, program) } else { explore(plan, program) }
 }
 
 fn refuse(why: &str) -> i32 {
@@ -55,7 +63,7 @@ fn refuse(why: &str) -> i32 {
 }
 
 /// One run, in this process, with its output.
-fn once(plan: &SimulationPlan, program: &dyn Fn(&'static Rank)) -> i32 {
+fn once(plan: &SimulationPlan, program: Program<'_>) -> i32 {
     let chooser = plan.chooser(plan.seed, plan.length);
     let outcome = run(plan, plan.seed, chooser, program);
     drop(std::io::stdout().flush());
@@ -91,7 +99,7 @@ fn once(plan: &SimulationPlan, program: &dyn Fn(&'static Rank)) -> i32 {
 }
 
 /// Many runs, each in a process of its own, until one fails.
-fn explore(plan: &SimulationPlan, program: &dyn Fn(&'static Rank)) -> i32 {
+fn explore(plan: &SimulationPlan, program: Program<'_>) -> i32 {
     let began = Instant::now();
     let mut plan = plan.clone();
     let mut traces = HashSet::new();
@@ -134,7 +142,7 @@ fn found(
     plan: &SimulationPlan,
     seed: u64,
     outcome: &RunOutcome,
-    program: &dyn Fn(&'static Rank),
+    program: Program<'_>,
     took: Duration,
 ) -> i32 {
     let mut again = |order: Repetition<'_>| apart(&|| run(plan, seed, Some(order.chooser()), program));
@@ -148,7 +156,10 @@ fn found(
     let text = file(plan, seed, outcome, &small);
     let how = match std::fs::write(&name, text) {
         Ok(()) => {
-            let program = std::env::args_os().next().unwrap_or_default();
+            let program = match program {
+                Program::Closure(_) => std::env::args_os().next().unwrap_or_default(),
+                Program::Executable(executable) => executable.program.clone().into(),
+            };
             format!("gasnetrun --simulate --again {name} {}", program.display())
         }
         Err(why) => {

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 /// Where in its program the caller is: a file and a line, if debug information tells them, else a function.
-pub(crate) fn place() -> String {
+pub fn place() -> String {
     let mut search = Search::default();
     // The search ends it as soon as it has found what it looks for.
     let _ = write!(search, "{}", std::backtrace::Backtrace::force_capture());
@@ -26,6 +26,8 @@ struct Search {
 
 /// What is no part of a program that is simulated.
 const OTHERS: [&str; 8] = ["core", "std", "alloc", "corosensei", "pgas", "rpc", "__rustc", "test"];
+/// How names begin that the runtime has for programs in C, UPC and Fortran.
+const RUNTIME: [&str; 4] = ["gex_", "upc", "bupc_", "_gfortran_caf_"];
 
 impl Search {
     fn end_line(&mut self) {
@@ -59,6 +61,7 @@ fn is_of_c(function: &str) -> bool {
     function.starts_with("__")
         || function.starts_with("_start")
         || ["abort", "raise", "gsignal"].contains(&function)
+        || RUNTIME.iter().any(|part| function.starts_with(part))
 }
 
 impl Write for Search {

@@ -1,0 +1,355 @@
+//! The memory that a rank shares with the simulator.
+//!
+//! A call, in either direction, is a kind, some words and some bytes. The word `turn` says who may touch the
+//! rest, and is what the other one sleeps on.
+#![expect(unsafe_code, reason = "memory that two processes share")]
+
+use core::ptr::NonNull;
+use gasnet_sys::futex;
+use gasnet_sys::memory::Mapping;
+use gasnet_wire::conduit::MIN_FRAME;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a rank asks; the words of each are behind it.
+pub mod ask {
+    /// Room for a frame: to, channel, bytes. Answer: `YES` and the slot, or `NO`.
+    pub const RESERVE: u32 = 1;
+    /// The frame is in the bytes: slot.
+    pub const COMMIT: u32 = 2;
+    /// The room is not needed: slot.
+    pub const CANCEL: u32 = 3;
+    /// channel, budget. Answer: `YES` and the number of frames, after `FRAME` for each of them.
+    pub const POLL: u32 = 4;
+    /// The handler of a `FRAME` has returned.
+    pub const HANDLED: u32 = 5;
+    /// The segment: address, bytes.
+    pub const ATTACH: u32 = 6;
+    /// to, offset, address, number of bytes, token. Short sources are in the bytes. Answer: `YES` or `NO`.
+    pub const PUT: u32 = 7;
+    /// from, offset, address, number of bytes, token. Answer: `YES` or `NO`.
+    pub const GET: u32 = 8;
+    /// budget. Answer: `YES` and their number; in the bytes a token and 1, 2 or 3 for each (locally,
+    /// remotely, both).
+    pub const COMPLETIONS: u32 = 9;
+    /// The rank waits; the bytes say for what.
+    pub const IDLE: u32 = 10;
+    /// An exchange between all ranks, to which the rank gives the bytes. Answer: `YES` and the number of
+    /// bytes of the result.
+    pub const GATHER: u32 = 11;
+    /// The part of the result that begins at this byte. Answer: `YES`, and the bytes.
+    pub const PART: u32 = 12;
+    /// The rank says to its overseer what is in the bytes.
+    pub const SAID: u32 = 13;
+    /// The answer to `WHERE`: a place in the program.
+    pub const PLACE: u32 = 14;
+}
+
+/// What the simulator answers.
+pub mod answer {
+    /// Done.
+    pub const YES: u32 = 1;
+    /// It would block.
+    pub const NO: u32 = 2;
+    /// A frame to be handled: from, channel; the bytes are the frame.
+    pub const FRAME: u32 = 3;
+    /// The job ends: the bytes say why.
+    pub const FAILED: u32 = 4;
+    /// No answer but a question: where in its program the rank is.
+    pub const WHERE: u32 = 5;
+}
+
+/// Who has the turn.
+const RANK: u32 = 1;
+const SIMULATOR: u32 = 2;
+
+/// Bytes of the largest call: a frame, or as much of anything else.
+pub const PART_BYTES: usize = MIN_FRAME.next_multiple_of(4096);
+/// Bytes of the last words.
+const LAST_BYTES: usize = 1024;
+/// Bytes of a mailbox, whole pages.
+pub const BYTES: usize = HEAD_BYTES + PART_BYTES;
+const HEAD_BYTES: usize = 4096;
+/// Words of a call.
+const WORDS: usize = 5;
+
+/// The first page.
+#[repr(C)]
+struct Head {
+    turn: AtomicU32,
+    pid: AtomicU32,
+    kind: AtomicU32,
+    bytes: AtomicU32,
+    words: [AtomicU64; WORDS],
+    picoseconds: AtomicU64,
+    found: AtomicU32,
+    looks: AtomicU32,
+    empty_polls: AtomicU32,
+    /// The numbers of the job: see [`Mailbox::found`].
+    facts: [AtomicU64; 4],
+    last_bytes: [AtomicU32; 2],
+    last: [[u8; LAST_BYTES]; 2],
+}
+
+const _: () = assert!(size_of::<Head>() <= HEAD_BYTES);
+
+/// A question or an answer; its bytes are in the mailbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// One of [`ask`] or [`answer`].
+    pub kind: u32,
+    /// Its numbers.
+    pub words: [u64; WORDS],
+    /// Number of its bytes.
+    pub bytes: usize,
+    /// Of a question: polls of requests since the last one that the rank has answered to itself.
+    pub looks: u32,
+}
+
+/// An answer, and its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// One of [`answer`].
+    pub kind: u32,
+    /// Its numbers; those that are missing are 0.
+    pub words: &'a [u64],
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// What a rank knows of the world while it has the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct View {
+    /// Virtual time, in picoseconds.
+    pub picoseconds: u64,
+    /// Frames of each channel that a poll would deliver.
+    pub frames: [bool; 2],
+    /// Operations have ended.
+    pub completions: bool,
+    /// A poll would change what the next wait does.
+    pub news: bool,
+    /// Number of polls in a row that have found nothing.
+    pub empty_polls: u32,
+}
+
+/// The numbers of a job that a rank needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// This rank.
+    pub rank: u32,
+    /// Number of ranks.
+    pub size: u32,
+    /// Something other than the costs chooses the order.
+    pub explores: bool,
+    /// A put of more bytes may read its source later, where something chooses the order.
+    pub inline: u64,
+}
+
+/// A mailbox: one side of it.
+#[derive(Debug)]
+pub struct Mailbox {
+    mapping: Mapping,
+}
+
+impl Mailbox {
+    /// Maps the mailbox number `number` of a file of mailboxes.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn map(file: BorrowedFd<'_>, number: u32) -> io::Result<Mailbox> {
+        Ok(Mailbox { mapping: Mapping::shared(file, u64::from(number) * BYTES as u64, BYTES)? })
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: the mapping is as long, begins at a page, and lives as long as this value; all bytes are
+        // values of `Head`, whose only part without atomics (`last`) is reached by address.
+        unsafe { &*self.mapping.base().cast::<Head>() }
+    }
+
+    fn data(&self) -> NonNull<u8> {
+        // SAFETY: inside the mapping, which is not at address 0.
+        unsafe { NonNull::new_unchecked(self.mapping.base().add(HEAD_BYTES)) }
+    }
+
+    /// The bytes of the call that was taken last. They change with the next one.
+    pub fn bytes(&self) -> &[u8] {
+        let len = (self.head().bytes.load(Ordering::Relaxed) as usize).min(PART_BYTES);
+        // SAFETY: inside the mapping. Whoever has the turn is the only one to write there; a rank that does
+        // not keep to it (3) spoils the bytes, which are checked as any others from outside.
+        unsafe { core::slice::from_raw_parts(self.data().as_ptr(), len) }
+    }
+
+    /// Writes a call and gives the turn away.
+    fn write(&self, kind: u32, words: &[u64], bytes: &[u8], to: u32) {
+        let head = self.head();
+        let len = bytes.len().min(PART_BYTES);
+        // SAFETY: room for as many bytes; ours, since we have the turn. The source may overlap: it may be
+        // what `bytes` has lent.
+        unsafe { core::ptr::copy(bytes.as_ptr(), self.data().as_ptr(), len) };
+        head.kind.store(kind, Ordering::Relaxed);
+        head.bytes.store(len as u32, Ordering::Relaxed);
+        for (i, word) in head.words.iter().enumerate() {
+            word.store(words.get(i).copied().unwrap_or(0), Ordering::Relaxed);
+        }
+        // ORDER: Release; pairs with Acquire in has_turn: the call.
+        head.turn.store(to, Ordering::Release);
+        futex::wake_one(&head.turn);
+    }
+
+    fn has_turn(&self, who: u32) -> bool {
+        // ORDER: Acquire; pairs with Release in write: the call.
+        self.head().turn.load(Ordering::Acquire) == who
+    }
+
+    fn read(&self) -> Call {
+        let head = self.head();
+        let words = core::array::from_fn(|i| head.words[i].load(Ordering::Relaxed));
+        let looks = head.looks.load(Ordering::Relaxed);
+        Call { kind: head.kind.load(Ordering::Relaxed), words, bytes: self.bytes().len(), looks }
+    }
+
+    /// Rank: asks, and sleeps until the answer is there.
+    pub fn ask(&self, kind: u32, words: &[u64], bytes: &[u8], looks: u32) -> Call {
+        self.head().looks.store(looks, Ordering::Relaxed);
+        self.write(kind, words, bytes, SIMULATOR);
+        while !self.has_turn(RANK) {
+            futex::sleep_while(&self.head().turn, SIMULATOR, Duration::from_secs(3600));
+        }
+        self.read()
+    }
+
+    /// Simulator: prepares the mailbox for a rank that is about to start, and has the turn.
+    pub fn prepare(&self, facts: Facts) {
+        let head = self.head();
+        let numbers = [facts.rank.into(), facts.size.into(), facts.explores.into(), facts.inline];
+        head.facts.iter().zip(numbers).for_each(|(fact, number)| fact.store(number, Ordering::Relaxed));
+        // ORDER: Release; pairs with Acquire in has_turn of the rank, which comes by starting the process.
+        head.turn.store(RANK, Ordering::Release);
+    }
+
+    /// Rank: the numbers of its job.
+    pub fn facts(&self) -> Facts {
+        let [rank, size, explores, inline] =
+            core::array::from_fn(|i| self.head().facts[i].load(Ordering::Relaxed));
+        Facts { rank: rank as u32, size: size as u32, explores: explores != 0, inline }
+    }
+
+    /// Rank: the process that it is.
+    pub fn come(&self, pid: u32) {
+        self.head().pid.store(pid, Ordering::Relaxed);
+    }
+
+    /// Simulator: the rank's process, once it has come.
+    pub fn pid(&self) -> Option<u32> {
+        Some(self.head().pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0)
+    }
+
+    /// Simulator: answers.
+    pub fn answer(&self, answer: Answer<'_>, view: View) {
+        let head = self.head();
+        head.picoseconds.store(view.picoseconds, Ordering::Relaxed);
+        let bits = [view.frames[0], view.frames[1], view.completions, view.news];
+        let bits = bits.iter().enumerate().map(|(i, set)| u32::from(*set) << i).sum();
+        head.found.store(bits, Ordering::Relaxed);
+        head.empty_polls.store(view.empty_polls, Ordering::Relaxed);
+        self.write(answer.kind, answer.words, answer.bytes, RANK);
+    }
+
+    /// Rank: what it knows of the world.
+    pub fn view(&self) -> View {
+        let head = self.head();
+        let bits = head.found.load(Ordering::Relaxed);
+        View {
+            picoseconds: head.picoseconds.load(Ordering::Relaxed),
+            frames: [bits & 1 != 0, bits & 2 != 0],
+            completions: bits & 4 != 0,
+            news: bits & 8 != 0,
+            empty_polls: head.empty_polls.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Simulator: the rank's question, if it comes within this time.
+    pub fn next(&self, longest: Duration) -> Option<Call> {
+        if !self.has_turn(SIMULATOR) {
+            futex::sleep_while(&self.head().turn, RANK, longest);
+        }
+        self.has_turn(SIMULATOR).then(|| self.read())
+    }
+
+    /// Rank: leaves a text and a place that explain its end. The first ones count.
+    pub fn last_words(&self, text: &str, place: &str) {
+        let head = self.head();
+        for (i, words) in [text, place].into_iter().enumerate() {
+            let len = words.len().min(LAST_BYTES);
+            if head.last_bytes[i].load(Ordering::Relaxed) != 0 || len == 0 {
+                continue;
+            }
+            // SAFETY: room for as many bytes, which nobody else writes, and nobody reads before the end of
+            // this process.
+            unsafe {
+                let to = (&raw const head.last[i]).cast_mut().cast::<u8>();
+                core::ptr::copy_nonoverlapping(words.as_ptr(), to, len);
+            }
+            head.last_bytes[i].store(len as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// Simulator: the last words of a rank that has ended: a text and a place, empty if it left none.
+    pub fn read_last_words(&self) -> [String; 2] {
+        let head = self.head();
+        core::array::from_fn(|i| {
+            let len = (head.last_bytes[i].load(Ordering::Relaxed) as usize).min(LAST_BYTES);
+            // SAFETY: inside the mapping; the rank's process has ended.
+            let bytes = unsafe { core::slice::from_raw_parts((&raw const head.last[i]).cast::<u8>(), len) };
+            String::from_utf8_lossy(bytes).into_owned()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn questions_are_answered_and_bytes_go_both_ways() {
+        let file = gasnet_sys::fd::memory_file("mailboxes").unwrap();
+        gasnet_sys::fd::grow(file.as_fd(), 3 * BYTES as u64).unwrap();
+        let facts = Facts { rank: 2, size: 3, explores: true, inline: 64 };
+        let here = Mailbox::map(file.as_fd(), 2).unwrap();
+        here.prepare(facts);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                let there = Mailbox::map(file.as_fd(), 2).unwrap();
+                assert_eq!(there.facts(), facts);
+                let answer = there.ask(ask::PUT, &[7, u64::MAX], &[5; PART_BYTES + 1], 2);
+                assert_eq!((answer.kind, answer.words), (answer::NO, [0, 9, 0, 0, 0]));
+                assert_eq!(there.bytes(), b"why");
+                assert_eq!((there.view().frames, there.view().empty_polls), ([false, true], 3));
+                there.last_words("text", "");
+                there.last_words("other", "place");
+                there.ask(ask::SAID, &[], &[], 0);
+            });
+            let next = || {
+                loop {
+                    if let Some(call) = here.next(Duration::from_millis(50)) {
+                        return call;
+                    }
+                }
+            };
+            let asked = next();
+            assert_eq!(
+                asked,
+                Call { kind: ask::PUT, words: [7, u64::MAX, 0, 0, 0], bytes: PART_BYTES, looks: 2 }
+            );
+            assert!(here.bytes().iter().all(|byte| *byte == 5));
+            let view = View { frames: [false, true], empty_polls: 3, ..View::default() };
+            here.answer(Answer { kind: answer::NO, words: &[0, 9], bytes: b"why" }, view);
+            assert_eq!(next().kind, ask::SAID);
+            here.answer(Answer { kind: answer::YES, words: &[], bytes: &[] }, View::default());
+        });
+        assert_eq!(here.read_last_words(), ["text", "place"]);
+    }
+}

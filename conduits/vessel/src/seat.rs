@@ -1,0 +1,367 @@
+//! The rank's side: a boot, a conduit and an overseer that ask the simulator.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use crate::mailbox::{Call, Facts, Mailbox, PART_BYTES, View, answer, ask};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use gasnet_sys::signals::{self, Fault};
+use gasnet_sys::{fd, process, thread};
+use gasnet_wire::boot::{Boot, Exchange, Overseer, ToMonitor};
+use gasnet_wire::conduit::{
+    Channel, Completion, Conduit, Frame, FrameLine, RawSlot, RemoteAddr, Rma, SegmentDesc,
+};
+use gasnet_wire::{Error, RankId};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Tells a process that it is a rank of a simulated job: the version of the protocol, the descriptor of the
+/// mailboxes, and its rank, with colons between. Like the boot's variable it is no setting.
+pub const SEAT: &str = "GASNETI_SIMULATED_RANK";
+/// Tells a program that it is to become the simulator of all ranks, in the closure vessel, and what is to be
+/// simulated. Like the boot's variable it is no setting.
+pub const PLAN: &str = "GASNETI_SIMULATE";
+/// Changes with the protocol.
+pub(crate) const VERSION: u32 = 1;
+/// Longest source of a put that goes with the question. The simulator fetches others.
+const SHORT_BYTES: usize = 512;
+/// A handler of a fault that takes longer is caught by a lock that the fault has left behind.
+const LONGEST_HANDLER_SECONDS: u32 = 10;
+
+/// A rank's place in a simulated job.
+pub struct Seat {
+    link: Arc<Link>,
+}
+
+impl Seat {
+    /// The value of [`SEAT`] for a rank whose mailboxes are under this descriptor.
+    pub fn text(file: i32, rank: u32) -> String {
+        format!("{VERSION}:{file}:{rank}")
+    }
+
+    /// This process's seat, if it is a rank of a simulated job.
+    ///
+    /// # Errors
+    /// The simulator is of another version, or the system refuses its memory.
+    pub fn given() -> Result<Option<Seat>, Error> {
+        let Ok(text) = std::env::var(SEAT) else { return Ok(None) };
+        let numbers: Vec<u32> = text.split(':').filter_map(|number| number.parse().ok()).collect();
+        let [VERSION, file, rank] = numbers[..] else {
+            return Err(Error::job(format!(
+                "gasnetrun --simulate and this program are of different versions ({SEAT}={text}, and {VERSION} is known here): \
+                 link it again, with the library that came with this gasnetrun"
+            )));
+        };
+        let no_memory =
+            |why| Error::job(format!("the memory that is shared with gasnetrun --simulate: {why}"));
+        // SAFETY: the simulator has left the descriptor to this process, which comes here once: the
+        // variable is taken away.
+        let file = unsafe { fd::adopt(file as i32) }.map_err(no_memory)?;
+        // SAFETY: the program's threads read the environment after this, if it has any: it is starting its
+        // runtime.
+        unsafe { std::env::remove_var(SEAT) };
+        let mailbox = Mailbox::map(std::os::fd::AsFd::as_fd(&file), rank).map_err(no_memory)?;
+        let facts = mailbox.facts();
+        if facts.rank != rank {
+            return Err(Error::job(format!("{SEAT}={text}: no simulator has a mailbox for this rank there")));
+        }
+        process::allow_access();
+        mailbox.come(std::process::id());
+        let owner = (std::process::id(), thread::number());
+        let link = Arc::new(Link { mailbox, facts, owner, looks: AtomicU32::new(0), pool: Mutex::default() });
+        link.explain_end();
+        Ok(Some(Seat { link }))
+    }
+
+    /// What the core needs to start the rank.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn boot(&self) -> Result<Boot, Error> {
+        let file = |name| fd::memory_file(name).map_err(|why| Error::job(format!("a memory file: {why}")));
+        let Facts { rank, size, .. } = self.link.facts;
+        Ok(Boot {
+            rank,
+            size,
+            host_ranks: vec![rank],
+            exchange: Some(Box::new(Asked(self.link.clone()))),
+            shm: file("gasnet")?.into(),
+            segments: file("gasnet-segments")?.into(),
+            link: None,
+            overseer: Some(Box::new(Asked(self.link.clone()))),
+            job_id: 1,
+        })
+    }
+
+    /// Its conduit.
+    pub fn conduit(&self) -> Box<dyn Conduit> {
+        Box::new(Asked(self.link.clone()))
+    }
+}
+
+/// The mailbox, as the one thread uses it that asks.
+struct Link {
+    mailbox: Mailbox,
+    facts: Facts,
+    /// The process and the thread that ask.
+    owner: (u32, u32),
+    /// Polls that were answered here since the last question.
+    looks: AtomicU32,
+    /// Buffers of frames, by size class.
+    pool: Mutex<[Vec<Box<[FrameLine]>>; 12]>,
+}
+
+/// The link of this process, for handlers of faults.
+static LINK: OnceLock<Arc<Link>> = OnceLock::new();
+
+/// Leaves the place of a fault to the simulator. SIGTRAP comes from the simulator, when a turn does not end.
+fn at_fault(_: &Fault) {
+    if let Some(link) = LINK.get() {
+        // SAFETY: asks for a signal that ends the process if the search below does not end.
+        unsafe { libc::alarm(LONGEST_HANDLER_SECONDS) };
+        link.mailbox.last_words("", &crate::place::place());
+    }
+}
+
+impl Link {
+    fn ask(&self, kind: u32, words: &[u64], bytes: &[u8]) -> Call {
+        let caller = (std::process::id(), thread::number());
+        if caller != self.owner {
+            self.refuse(caller);
+        }
+        let looks = self.looks.swap(0, Ordering::Relaxed);
+        let mut answer = self.mailbox.ask(kind, words, bytes, looks);
+        while answer.kind == answer::WHERE {
+            answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), 0);
+        }
+        if answer.kind == answer::FAILED {
+            gasnet_sys::stdio::say(&String::from_utf8_lossy(self.mailbox.bytes()));
+            process::exit_now(1);
+        }
+        answer
+    }
+
+    #[cold]
+    fn refuse(&self, (process, _): (u32, u32)) -> ! {
+        let rank = self.facts.rank;
+        let who = if process == self.owner.0 {
+            "a second thread of this rank calls the runtime"
+        } else {
+            "a process that this rank has forked calls the runtime"
+        };
+        let text = format!("rank {rank}: {who}: --simulate gives turns to ranks of one thread only");
+        gasnet_sys::stdio::say(&format!("gasnet: {text}"));
+        if process == self.owner.0 {
+            self.mailbox.last_words(&text, &crate::place::place());
+        }
+        process::exit_now(2)
+    }
+
+    fn view(&self) -> View {
+        self.mailbox.view()
+    }
+
+    /// Leaves to the simulator what explains the end of this process: the place of a fault, the message of a
+    /// panic.
+    fn explain_end(self: &Arc<Link>) {
+        if LINK.set(self.clone()).is_err() {
+            return;
+        }
+        signals::FAULTS.into_iter().for_each(|signal| signals::on_fault(signal, at_fault));
+        let before = std::panic::take_hook();
+        let link = self.clone();
+        std::panic::set_hook(Box::new(move |what| {
+            let text = what.payload_as_str().unwrap_or_default();
+            let place = what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
+            link.mailbox.last_words(text, &place);
+            before(what);
+        }));
+    }
+
+    fn buffer(&self, len: usize) -> Box<[FrameLine]> {
+        let class = class(len);
+        let free = self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].pop();
+        free.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into())
+    }
+
+    fn give_back(&self, buffer: Box<[FrameLine]>) {
+        let class = buffer.len().trailing_zeros() as usize;
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].push(buffer);
+    }
+}
+
+/// Size class of a frame: it has `1 << class` lines.
+fn class(len: usize) -> usize {
+    len.div_ceil(64).max(1).next_power_of_two().trailing_zeros() as usize
+}
+
+/// Asks the simulator.
+struct Asked(Arc<Link>);
+
+impl Asked {
+    /// The buffer of a slot.
+    ///
+    /// # Safety
+    /// 1. The slot is as `reserve` returned it, and comes back once (owed by the caller).
+    unsafe fn buffer_of(slot: &RawSlot) -> Box<[FrameLine]> {
+        let lines = core::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast(), 1 << class(slot.len));
+        // SAFETY: (1): `reserve` has leaked a box of as many lines.
+        unsafe { Box::from_raw(lines) }
+    }
+}
+
+// SAFETY: 1. A slot is a boxed slice of 64-byte lines, at least as long as asked for, that only the slot
+// knows. 2. A frame's buffer is taken from the pool for the delivery, and filled with as many bytes.
+unsafe impl Conduit for Asked {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn sends_before_attach(&self) -> bool {
+        false
+    }
+
+    fn reserve(
+        &self,
+        to: RankId,
+        channel: Channel,
+        len: usize,
+        _immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        let answer = self.0.ask(ask::RESERVE, &[to.0.into(), channel as u64, len as u64], &[]);
+        if answer.kind != answer::YES {
+            return Ok(None);
+        }
+        let lines = Box::into_raw(self.0.buffer(len));
+        let buf = NonNull::new(lines.cast::<u8>());
+        Ok(buf.map(|buf| RawSlot { buf, len, cookie: [answer.words[0], 0] }))
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        // SAFETY: the slot's bytes, which the caller has filled in.
+        let frame = unsafe { core::slice::from_raw_parts(slot.buf.as_ptr(), slot.len) };
+        self.0.ask(ask::COMMIT, &[slot.cookie[0]], frame);
+        // SAFETY: owed by the caller.
+        self.0.give_back(unsafe { Asked::buffer_of(&slot) });
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        self.0.ask(ask::CANCEL, &[slot.cookie[0]], &[]);
+        // SAFETY: owed by the caller.
+        self.0.give_back(unsafe { Asked::buffer_of(&slot) });
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        let view = self.0.view();
+        let looks = self.0.looks.load(Ordering::Relaxed);
+        // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
+        let empty = view.empty_polls + looks + u32::from(channel == Channel::Request);
+        if !view.frames[channel as usize] && !view.news && empty <= 1 {
+            self.0.looks.store(looks + u32::from(channel == Channel::Request), Ordering::Relaxed);
+            return Ok(0);
+        }
+        let mut answer = self.0.ask(ask::POLL, &[channel as u64, budget as u64], &[]);
+        while answer.kind == answer::FRAME {
+            let mut buffer = self.0.buffer(answer.bytes);
+            let len = answer.bytes;
+            let data = buffer.as_mut_ptr().cast::<u8>();
+            // SAFETY: the buffer has as many bytes, and is not the mailbox.
+            unsafe { core::ptr::copy_nonoverlapping(self.0.mailbox.bytes().as_ptr(), data, len) };
+            deliver(Frame { from: RankId(answer.words[0] as u32), channel, data, len });
+            self.0.give_back(buffer);
+            answer = self.0.ask(ask::HANDLED, &[], &[]);
+        }
+        Ok(answer.words[0] as usize)
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        self.0.ask(ask::ATTACH, &[segment.base.expose_provenance() as u64, segment.len as u64], &[]);
+        Ok(())
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        Some(self)
+    }
+
+    fn idle(&self, what: &'static str) -> bool {
+        self.0.ask(ask::IDLE, &[], what.as_bytes());
+        true
+    }
+
+    fn clock(&self) -> Option<Duration> {
+        Some(Duration::from_nanos(self.0.view().picoseconds / 1000))
+    }
+}
+
+// SAFETY: the simulator reports what its own conduit reports, which keeps the promise; it fetches sources, and
+// stores what was got, while this process sleeps.
+unsafe impl Rma for Asked {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        // SAFETY: owed by the caller.
+        let short = if len > SHORT_BYTES { &[] } else { unsafe { core::slice::from_raw_parts(src, len) } };
+        let words = [to.rank.0.into(), to.offset, src.expose_provenance() as u64, len as u64, token];
+        self.0.ask(ask::PUT, &words, short).kind == answer::YES
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        let words = [from.rank.0.into(), from.offset, dst.expose_provenance() as u64, len as u64, token];
+        self.0.ask(ask::GET, &words, &[]).kind == answer::YES
+    }
+
+    fn copies_source(&self, len: usize) -> bool {
+        !self.0.facts.explores || len as u64 <= self.0.facts.inline
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        if !self.0.view().completions {
+            return 0;
+        }
+        self.0.ask(ask::COMPLETIONS, &[budget as u64], &[]);
+        // `complete` calls nothing of the conduit, so the bytes stay.
+        let (records, _) = self.0.mailbox.bytes().as_chunks::<16>();
+        for record in records {
+            let word = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("8 bytes"));
+            let how = match word(8) {
+                1 => Completion::Local,
+                2 => Completion::Remote,
+                _ => Completion::Both,
+            };
+            complete(word(0), how);
+        }
+        records.len()
+    }
+}
+
+impl Exchange for Asked {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        if mine.len() > PART_BYTES {
+            return Err(Error::job("more than a part in an exchange between simulated ranks"));
+        }
+        let total = self.0.ask(ask::GATHER, &[], mine).words[0] as usize;
+        let mut all = Vec::with_capacity(total);
+        while all.len() < total {
+            let part = self.0.ask(ask::PART, &[all.len() as u64], &[]);
+            if part.bytes == 0 {
+                return Err(Error::job("the simulator has lost a part of an exchange"));
+            }
+            all.extend_from_slice(self.0.mailbox.bytes());
+        }
+        let (mut parts, mut rest) = (Vec::with_capacity(self.0.facts.size as usize), all.as_slice());
+        while let Some((len, behind)) = rest.split_first_chunk::<4>() {
+            let (part, behind) = behind
+                .split_at_checked(u32::from_le_bytes(*len) as usize)
+                .ok_or_else(|| Error::job("the simulator has lost the end of an exchange"))?;
+            parts.push(part.to_vec());
+            rest = behind;
+        }
+        Ok(parts)
+    }
+}
+
+impl Overseer for Asked {
+    fn hear(&self, said: &ToMonitor) {
+        use ToMonitor::{Abort, Attached, Done, GlobalExit, Leaves, Refused};
+        if matches!(said, Abort(..) | Attached | Done(_) | GlobalExit(_) | Leaves(_) | Refused(_)) {
+            self.0.ask(ask::SAID, &[], &said.encode());
+        }
+    }
+}

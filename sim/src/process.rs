@@ -1,0 +1,506 @@
+//! The process vessel: ranks that are processes of an executable, each in lock step with a coroutine here.
+//!
+//! The coroutine of a rank starts the rank's process, and then does with its own conduit what the process
+//! asks for (`gasnet-vessel` has the protocol). So a rank gives its turn back, waits and is woken as any
+//! other, and the rest of the cluster does not know in which vessel it lives.
+
+use crate::cluster::{Cluster, Report, Vessel};
+use crate::conduit::SimConduit;
+use crate::event::Start;
+use crate::failure::{Failure, What};
+use crate::memory::{Home, RankMemory};
+use crate::shared::Simulation;
+use gasnet::RankId;
+use gasnet_sys::process::{self, BeforeExec};
+use gasnet_sys::signals::SignalSet;
+use gasnet_sys::{clock, fd, limits};
+use gasnet_vessel::{Answer, Call, Facts, Mailbox, PART_BYTES, PLAN, SEAT, Seat, View, answer, ask};
+use gasnet_wire::boot::ToMonitor;
+use gasnet_wire::conduit::{Channel, Completion, Conduit, MIN_FRAME, RawSlot, Rma};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A program whose processes are ranks.
+#[derive(Debug, Clone)]
+pub struct Executable {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The rank that runs under gdb.
+    pub debugged: Option<u32>,
+}
+
+/// How long a rank runs before somebody looks whether it still does; and once it has said that it ends.
+const LOOK: Duration = Duration::from_millis(20);
+const LOOK_AT_END: Duration = Duration::from_micros(200);
+/// Longest that a rank may take to say where it is when its turn does not end.
+const LONGEST_ANSWER: Duration = Duration::from_secs(11);
+
+/// The ranks of a job.
+struct Crew<'a> {
+    cluster: &'a Cluster,
+    shared: &'a Arc<Simulation>,
+    executable: &'a Executable,
+    file: OwnedFd,
+    ranks: Vec<Member>,
+    /// A rank has ended the job, and all is well.
+    is_over: Cell<bool>,
+    /// A rank has left, and the job ends when the others have nothing to do.
+    has_left: Cell<bool>,
+}
+
+/// A rank.
+#[derive(Default)]
+struct Member {
+    mailbox: RefCell<Option<Mailbox>>,
+    child: RefCell<Option<Child>>,
+    /// Its runtime has started.
+    began: Cell<bool>,
+    /// What it has said about its end.
+    said: RefCell<Option<ToMonitor>>,
+    slots: RefCell<HashMap<u64, RawSlot>>,
+    exchanges: Cell<u64>,
+    /// The result of its last exchange.
+    gathered: RefCell<Vec<u8>>,
+}
+
+/// Why a service has ended.
+enum Served {
+    /// The frame that was delivered has been handled.
+    Handled,
+    /// The process has ended.
+    Ended(ExitStatus),
+}
+
+/// An answer that is not borrowed.
+struct Reply {
+    kind: u32,
+    word: u64,
+    bytes: Vec<u8>,
+}
+
+impl Reply {
+    fn yes(word: u64) -> Reply {
+        Reply { kind: answer::YES, word, bytes: Vec::new() }
+    }
+
+    fn of(done: bool) -> Reply {
+        Reply { kind: if done { answer::YES } else { answer::NO }, ..Reply::yes(0) }
+    }
+
+    fn with(bytes: Vec<u8>) -> Reply {
+        Reply { bytes, ..Reply::yes(0) }
+    }
+}
+
+impl Cluster {
+    /// Runs an executable of which each process is a rank, unmodified. The results are the exit codes of the
+    /// ranks, 0 all. The program attaches its own segment; its ranks end with this call.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); a program that cannot be started. A code other than 0 is [`What::Ended`].
+    pub fn run_executable(&self, executable: &Executable) -> Result<Report<i32>, Failure> {
+        let fail = |text: String| Failure::before_start(self.seed, What::Start(text));
+        let shared = self.world();
+        let file = fd::memory_file("mailboxes").map_err(|why| fail(why.to_string()))?;
+        let bytes = u64::from(self.ranks) * gasnet_vessel::BYTES as u64;
+        fd::grow(file.as_fd(), bytes).map_err(|why| fail(format!("mailboxes of the ranks: {why}")))?;
+        let crew = Crew {
+            cluster: self,
+            shared: &shared,
+            executable,
+            file,
+            ranks: (0..self.ranks).map(|_| Member::default()).collect(),
+            is_over: Cell::new(false),
+            has_left: Cell::new(false),
+        };
+        let report = self.drive(&shared, &crew)?;
+        let codes = shared.codes();
+        if let Some(rank) = codes.iter().position(|code| *code != 0) {
+            let what = What::Ended { rank: rank as u32, code: codes[rank], text: String::new() };
+            return Err(self.failure(&shared, what));
+        }
+        Ok(report.map(|_| codes))
+    }
+}
+
+impl Vessel for Crew<'_> {
+    fn live(&self, rank: u32) -> Result<(), String> {
+        self.start(rank)?;
+        let conduit = self.cluster.conduit(self.shared, rank);
+        loop {
+            if let Served::Ended(status) = self.serve(rank, &conduit) {
+                return self.end(rank, status);
+            }
+        }
+    }
+
+    fn place(&self, rank: u32) -> Option<String> {
+        self.with_mailbox(rank, |mailbox| {
+            mailbox.pid()?;
+            let question = Answer { kind: answer::WHERE, words: &[], bytes: &[] };
+            mailbox.answer(question, self.view(rank));
+            let call = self.next(rank).ok().filter(|call| call.kind == ask::PLACE);
+            call.map(|_| String::from_utf8_lossy(mailbox.bytes()).into_owned())
+        })
+    }
+
+    fn is_over(&self, stuck: bool) -> bool {
+        self.is_over.get() || stuck && self.has_left.get()
+    }
+}
+
+impl Crew<'_> {
+    fn member(&self, rank: u32) -> &Member {
+        &self.ranks[rank as usize]
+    }
+
+    fn with_mailbox<R>(&self, rank: u32, f: impl FnOnce(&Mailbox) -> Option<R>) -> Option<R> {
+        f(self.member(rank).mailbox.borrow().as_ref()?)
+    }
+
+    /// Starts a rank's process, which has the turn.
+    fn start(&self, rank: u32) -> Result<(), String> {
+        let mailbox = Mailbox::map(self.file.as_fd(), rank).map_err(|why| format!("a mailbox: {why}"))?;
+        let explores = self.shared.world().chooser.is_some();
+        let inline = self.cluster.model.inline as u64;
+        mailbox.prepare(Facts { rank, size: self.cluster.ranks, explores, inline });
+        let Executable { program, arguments, debugged } = self.executable;
+        let mut command = if *debugged == Some(rank) {
+            let mut gdb = Command::new("gdb");
+            gdb.arg("--args").arg(program);
+            gdb
+        } else {
+            Command::new(program)
+        };
+        command.args(arguments).env_remove(PLAN).env(SEAT, Seat::text(self.file.as_raw_fd(), rank));
+        let setup = BeforeExec {
+            parent: process::pid(),
+            mask: SignalSet::of(&[]),
+            files: limits::raise_file_limit(0),
+            cpus: None,
+        };
+        let child = process::spawn_with(command, &[self.file.as_fd()], setup)
+            .map_err(|why| format!("{}: {why}", program.display()))?;
+        *self.member(rank).mailbox.borrow_mut() = Some(mailbox);
+        *self.member(rank).child.borrow_mut() = Some(child);
+        Ok(())
+    }
+
+    /// A rank's next question, or the end of its process.
+    fn next(&self, rank: u32) -> Result<Call, ExitStatus> {
+        let member = self.member(rank);
+        let look = if member.said.borrow().is_some() { LOOK_AT_END } else { LOOK };
+        let mut used = None;
+        loop {
+            if let Some(call) = self.with_mailbox(rank, |mailbox| mailbox.next(look)) {
+                return Ok(call);
+            }
+            let now = {
+                let mut child = member.child.borrow_mut();
+                let Some(child) = child.as_mut() else { return Err(ExitStatus::default()) };
+                match child.try_wait() {
+                    Ok(None) => {}
+                    Ok(Some(status)) => return Err(status),
+                    Err(_) => return Err(ExitStatus::default()),
+                }
+                clock::processor_time_of(child.id()).unwrap_or_default()
+            };
+            let Some(most) = self.cluster.longest_turn else { continue };
+            if now >= *used.get_or_insert(now) + most && self.executable.debugged != Some(rank) {
+                self.interrupt(rank);
+            }
+        }
+    }
+
+    /// Has a rank whose turn does not end say where it is, and ends it.
+    fn interrupt(&self, rank: u32) -> ! {
+        // Taken out first: this coroutine never goes on, and would never give it back.
+        let child = self.member(rank).child.borrow_mut().take();
+        if let Some(mut child) = child {
+            process::kill(child.id() as process::Pid, libc::SIGTRAP);
+            let since = Instant::now();
+            while let Ok(None) = child.try_wait()
+                && since.elapsed() < LONGEST_ANSWER
+            {
+                std::thread::sleep(LOOK_AT_END);
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let [_, place] = self.last_words(rank);
+        self.shared.fall(rank, What::Endless { rank, place })
+    }
+
+    fn last_words(&self, rank: u32) -> [String; 2] {
+        self.with_mailbox(rank, |mailbox| Some(mailbox.read_last_words())).unwrap_or_default()
+    }
+
+    /// What a rank may know of the world while it has the turn.
+    fn view(&self, rank: u32) -> View {
+        let w = self.shared.world();
+        let r = &w.ranks[rank as usize];
+        View {
+            picoseconds: w.now.as_ps(),
+            frames: [!r.inbox[0].is_empty(), !r.inbox[1].is_empty()],
+            completions: !r.done.is_empty(),
+            news: w.chooser.is_none() && r.news != r.seen,
+            empty_polls: r.empty_polls,
+        }
+    }
+
+    fn answer(&self, rank: u32, kind: u32, words: &[u64], bytes: &[u8]) {
+        let view = self.view(rank);
+        self.with_mailbox(rank, |mailbox| {
+            mailbox.answer(Answer { kind, words, bytes }, view);
+            Some(())
+        });
+    }
+
+    /// Answers what a rank asks, until it has handled the frame that it was given, or ends.
+    fn serve(&self, rank: u32, conduit: &SimConduit) -> Served {
+        loop {
+            let call = match self.next(rank) {
+                Ok(call) => call,
+                Err(status) => return Served::Ended(status),
+            };
+            if call.looks > 0 {
+                let mut w = self.shared.world();
+                let r = &mut w.ranks[rank as usize];
+                r.empty_polls = r.empty_polls.saturating_add(call.looks);
+                r.looks = r.looks.saturating_add(call.looks);
+            }
+            let reply = match call.kind {
+                ask::HANDLED => return Served::Handled,
+                ask::POLL => match self.poll(rank, conduit, &call) {
+                    Ok(delivered) => Reply::yes(delivered),
+                    Err(status) => return Served::Ended(status),
+                },
+                _ => match self.reply(rank, conduit, &call) {
+                    Some(reply) => reply,
+                    None => {
+                        let text = format!("rank {rank} asks for what is no question: {call:?}");
+                        self.shared.fall(rank, What::Start(text))
+                    }
+                },
+            };
+            self.answer(rank, reply.kind, &[reply.word], &reply.bytes);
+        }
+    }
+
+    /// Polls for a rank, which handles each frame before the next one is taken.
+    fn poll(&self, rank: u32, conduit: &SimConduit, call: &Call) -> Result<u64, ExitStatus> {
+        let channel = if call.words[0] == 0 { Channel::Request } else { Channel::Reply };
+        let mut ended = None;
+        let mut deliver = |frame: gasnet_wire::conduit::Frame| {
+            if ended.is_some() {
+                return;
+            }
+            #[expect(unsafe_code, reason = "a frame's bytes are an address and a length")]
+            // SAFETY: valid and initialised during the delivery, by the promise of conduits.
+            let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
+            self.answer(rank, answer::FRAME, &[frame.from.0.into(), channel as u64], bytes);
+            if let Served::Ended(status) = self.serve(rank, conduit) {
+                ended = Some(status);
+            }
+        };
+        let delivered = Conduit::poll(conduit, channel, call.words[1] as usize, &mut deliver).unwrap_or(0);
+        ended.map_or(Ok(delivered as u64), Err)
+    }
+
+    /// The answer to a question; `None` if it is none.
+    fn reply(&self, rank: u32, conduit: &SimConduit, call: &Call) -> Option<Reply> {
+        let member = self.member(rank);
+        let [a, b, c, d, token] = call.words;
+        let peer = |number: u64| u32::try_from(number).ok().filter(|peer| *peer < self.cluster.ranks);
+        let bytes = || self.with_mailbox(rank, |mailbox| Some(mailbox.bytes().to_vec())).unwrap_or_default();
+        Some(match call.kind {
+            ask::RESERVE => {
+                let channel = if b == 0 { Channel::Request } else { Channel::Reply };
+                let len = usize::try_from(c).ok().filter(|len| *len <= MIN_FRAME)?;
+                match conduit.reserve(RankId(peer(a)?), channel, len, false) {
+                    Ok(Some(slot)) => {
+                        let number = slot.cookie[0];
+                        member.slots.borrow_mut().insert(number, slot);
+                        Reply::yes(number)
+                    }
+                    _ => Reply::of(false),
+                }
+            }
+            ask::COMMIT => {
+                let slot = member.slots.borrow_mut().remove(&a)?;
+                let frame = bytes();
+                let len = frame.len().min(slot.len);
+                #[expect(unsafe_code, reason = "fills in a slot")]
+                // SAFETY: the slot has as many bytes, is ours since `reserve`, and goes back once.
+                unsafe {
+                    core::ptr::copy_nonoverlapping(frame.as_ptr(), slot.buf.as_ptr(), len);
+                    conduit.commit(slot);
+                }
+                Reply::yes(0)
+            }
+            ask::CANCEL => {
+                let slot = member.slots.borrow_mut().remove(&a)?;
+                #[expect(unsafe_code, reason = "gives a slot back")]
+                // SAFETY: it goes back once.
+                unsafe {
+                    conduit.cancel(slot);
+                }
+                Reply::yes(0)
+            }
+            ask::ATTACH => {
+                let Home::Process(process) = self.home(rank)? else { return None };
+                let segment = RankMemory::of(process, a as usize, b as usize);
+                self.shared.world().ranks[rank as usize].segment = segment;
+                Reply::yes(0)
+            }
+            ask::PUT => {
+                let len = d as usize;
+                let mut source = bytes();
+                if source.len() != len {
+                    source = self.home(rank)?.load(c as usize, len).unwrap_or_else(|_| self.no_memory(rank));
+                }
+                let start = Start::put(peer(a)?, b, c as usize, &source, token);
+                Reply::of(self.is_inside(a, b, len).then(|| conduit.start(start))?)
+            }
+            ask::GET => {
+                let start = Start::get(peer(a)?, b, c as usize, d as usize, token);
+                Reply::of(self.is_inside(a, b, d as usize).then(|| conduit.start(start))?)
+            }
+            ask::COMPLETIONS => {
+                let mut records = Vec::new();
+                let budget = (a as usize).min(PART_BYTES / 16);
+                Rma::poll(conduit, budget, &mut |token, how| {
+                    let how: u64 = match how {
+                        Completion::Local => 1,
+                        Completion::Remote => 2,
+                        _ => 3,
+                    };
+                    records.extend_from_slice(&token.to_le_bytes());
+                    records.extend_from_slice(&how.to_le_bytes());
+                });
+                Reply::with(records)
+            }
+            ask::IDLE => {
+                let why = self.shared.name(&String::from_utf8_lossy(&bytes()));
+                conduit.idle(why);
+                Reply::yes(0)
+            }
+            ask::GATHER => {
+                let round = member.exchanges.get();
+                member.exchanges.set(round + 1);
+                let gathered = self.shared.gather(rank, round, &bytes()).ok()?;
+                let mut all = Vec::new();
+                for part in gathered.parts() {
+                    all.extend_from_slice(&(part.len() as u32).to_le_bytes());
+                    all.extend_from_slice(part);
+                }
+                let total = all.len() as u64;
+                *member.gathered.borrow_mut() = all;
+                Reply::yes(total)
+            }
+            ask::PART => {
+                let all = member.gathered.borrow();
+                let rest = all.get(usize::try_from(a).ok()?..)?;
+                Reply::with(rest[..rest.len().min(PART_BYTES)].to_vec())
+            }
+            ask::SAID => {
+                match ToMonitor::decode(&bytes())? {
+                    ToMonitor::Attached if !member.began.replace(true) => self.shared.begin(rank),
+                    ToMonitor::Attached => {}
+                    said => *member.said.borrow_mut() = Some(said),
+                }
+                Reply::yes(0)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether an access is inside of its target's segment: the runtime of the rank has checked that, if it
+    /// is sound.
+    fn is_inside(&self, rank: u64, offset: u64, len: usize) -> bool {
+        self.shared.world().ranks[rank as usize].segment.has(offset, len)
+    }
+
+    fn home(&self, rank: u32) -> Option<Home> {
+        self.with_mailbox(rank, |mailbox| mailbox.pid()).map(|pid| Home::Process(pid as process::Pid))
+    }
+
+    /// The end of a rank that gives its NIC an address where nothing is.
+    fn no_memory(&self, rank: u32) -> ! {
+        self.shared.fall(rank, What::no_memory(rank))
+    }
+
+    /// A rank's process has ended: ends the rank, or the job.
+    fn end(&self, rank: u32, status: ExitStatus) -> Result<(), String> {
+        let member = self.member(rank);
+        let came = self.home(rank).is_some();
+        let [text, place] = self.last_words(rank);
+        *member.child.borrow_mut() = None;
+        if !member.began.replace(true) {
+            self.shared.never_begins();
+        }
+        let said = member.said.borrow_mut().take();
+        let code = status.code().unwrap_or_default();
+        if let (Some(signal), None | Some(ToMonitor::Done(_))) = (status.signal(), &said) {
+            let text = if text.is_empty() { crate::crash::name(signal) } else { text };
+            self.shared.fall(rank, What::Crash { rank, signal, text, place });
+        }
+        let code = match said {
+            Some(ToMonitor::Refused(text)) => self.shared.fall(rank, What::Start(text)),
+            Some(ToMonitor::Abort(code, text)) => self.shared.fall(rank, What::Ended { rank, code, text }),
+            Some(ToMonitor::GlobalExit(101)) if !text.is_empty() => {
+                self.shared.fall(rank, What::Panic { rank, text, place })
+            }
+            Some(ToMonitor::GlobalExit(0)) => {
+                self.is_over.set(true);
+                0
+            }
+            Some(ToMonitor::Leaves(0)) => {
+                self.has_left.set(true);
+                0
+            }
+            Some(ToMonitor::GlobalExit(code) | ToMonitor::Leaves(code)) => {
+                self.shared.fall(rank, What::Ended { rank, code, text })
+            }
+            Some(ToMonitor::Done(said)) => {
+                if said != 0 {
+                    said
+                } else {
+                    code
+                }
+            }
+            _ if came => {
+                let why = if text.is_empty() {
+                    "its process has ended without ending the job".into()
+                } else {
+                    text
+                };
+                self.shared.fall(rank, What::Ended { rank, code: code.max(1), text: why })
+            }
+            // It has ended before it started the runtime, as for a wrong argument.
+            _ => code,
+        };
+        self.shared.set_code(rank, code);
+        Ok(())
+    }
+}
+
+impl Drop for Crew<'_> {
+    fn drop(&mut self) {
+        let children = || self.ranks.iter().filter_map(|member| member.child.borrow_mut().take());
+        let all: Vec<Child> = children().collect();
+        for mut child in all {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
