@@ -16,9 +16,9 @@ use gasnet_sys::signals::SignalSet;
 use gasnet_sys::{clock, fd, limits};
 use gasnet_vessel::{Answer, Call, Facts, Mailbox, PART_BYTES, PLAN, SEAT, Seat, View, answer, ask};
 use gasnet_wire::boot::ToMonitor;
-use gasnet_wire::conduit::{Channel, Completion, Conduit, MIN_FRAME, RawSlot, Rma};
+use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, MIN_FRAME, RawSlot, Rma};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -67,9 +67,19 @@ struct Member {
     /// What it has said about its end.
     said: RefCell<Option<ToMonitor>>,
     slots: RefCell<HashMap<u64, RawSlot>>,
+    /// What it has noted and asked, and nobody has read yet.
+    calls: RefCell<VecDeque<Asked>>,
     exchanges: Cell<u64>,
     /// The result of its last exchange.
     gathered: RefCell<Vec<u8>>,
+}
+
+/// A note or a question.
+struct Asked {
+    call: Call,
+    bytes: Vec<u8>,
+    /// It is a question.
+    waits: bool,
 }
 
 /// Why a service has ended.
@@ -248,12 +258,17 @@ impl Crew<'_> {
     fn view(&self, rank: u32) -> View {
         let w = self.shared.world();
         let r = &w.ranks[rank as usize];
+        // A frame to anybody finds room if all that are under way would leave room to one peer.
+        let limit = u32::from(w.hardships.frames);
+        let under_way = r.untaken.values().take(limit as usize).map(|n| u32::from(*n)).sum();
+        let frames = limit.saturating_sub(under_way);
         View {
             picoseconds: w.now.as_ps(),
             frames: [!r.inbox[0].is_empty(), !r.inbox[1].is_empty()],
             completions: !r.done.is_empty(),
             news: w.chooser.is_none() && r.news != r.seen,
             empty_polls: r.empty_polls,
+            room: [frames, w.hardships.operations.saturating_sub(r.ops)],
         }
     }
 
@@ -265,63 +280,79 @@ impl Crew<'_> {
         });
     }
 
-    /// Answers what a rank asks, until it has handled the frame that it was given, or ends.
+    /// The next of a rank's notes, or its question; or the end of its process.
+    fn take(&self, rank: u32) -> Result<Asked, ExitStatus> {
+        let calls = &self.member(rank).calls;
+        if let Some(asked) = calls.borrow_mut().pop_front() {
+            return Ok(asked);
+        }
+        let call = self.next(rank)?;
+        if call.looks > 0 {
+            let mut w = self.shared.world();
+            let r = &mut w.ranks[rank as usize];
+            r.empty_polls = r.empty_polls.saturating_add(call.looks);
+            r.looks = r.looks.saturating_add(call.looks);
+        }
+        let mut calls = calls.borrow_mut();
+        self.with_mailbox(rank, |mailbox| {
+            let notes = mailbox.notes();
+            calls.extend(notes.map(|(call, bytes)| Asked { call, bytes: bytes.to_vec(), waits: false }));
+            calls.push_back(Asked { call, bytes: mailbox.bytes().to_vec(), waits: true });
+            Some(())
+        });
+        calls.pop_front().ok_or_else(ExitStatus::default)
+    }
+
+    /// Does what a rank notes and asks, until it has handled the frame that it was given, or ends.
     fn serve(&self, rank: u32, conduit: &SimConduit) -> Served {
         loop {
-            let call = match self.next(rank) {
-                Ok(call) => call,
+            let asked = match self.take(rank) {
+                Ok(asked) => asked,
                 Err(status) => return Served::Ended(status),
             };
-            if call.looks > 0 {
-                let mut w = self.shared.world();
-                let r = &mut w.ranks[rank as usize];
-                r.empty_polls = r.empty_polls.saturating_add(call.looks);
-                r.looks = r.looks.saturating_add(call.looks);
-            }
-            let reply = match call.kind {
+            let reply = match asked.call.kind {
                 ask::HANDLED => return Served::Handled,
-                ask::POLL => match self.poll(rank, conduit, &call) {
-                    Ok(delivered) => Reply::yes(delivered),
+                ask::POLL => match self.poll(rank, conduit, asked.call.words[0]) {
+                    Ok(true) => continue,
+                    Ok(false) => Some(Reply::of(false)),
                     Err(status) => return Served::Ended(status),
                 },
-                _ => match self.reply(rank, conduit, &call) {
-                    Some(reply) => reply,
-                    None => {
-                        let text = format!("rank {rank} asks for what is no question: {call:?}");
-                        self.shared.fall(rank, What::Start(text))
-                    }
-                },
+                _ => self.reply(rank, conduit, &asked),
             };
-            self.answer(rank, reply.kind, &[reply.word], &reply.bytes);
+            let done = reply.filter(|reply| asked.waits || reply.kind == answer::YES);
+            let Some(reply) = done else {
+                let text = format!("rank {rank} asks for what is no question: {:?}", asked.call);
+                self.shared.fall(rank, What::Start(text))
+            };
+            if asked.waits {
+                self.answer(rank, reply.kind, &[reply.word], &reply.bytes);
+            }
         }
     }
 
-    /// Polls for a rank, which handles each frame before the next one is taken.
-    fn poll(&self, rank: u32, conduit: &SimConduit, call: &Call) -> Result<u64, ExitStatus> {
-        let channel = if call.words[0] == 0 { Channel::Request } else { Channel::Reply };
+    /// Polls for a rank: gives it a frame, if there is one, and serves it until it has handled that.
+    fn poll(&self, rank: u32, conduit: &SimConduit, channel: u64) -> Result<bool, ExitStatus> {
+        let of = if channel == 0 { Channel::Request } else { Channel::Reply };
         let mut ended = None;
-        let mut deliver = |frame: gasnet_wire::conduit::Frame| {
-            if ended.is_some() {
-                return;
-            }
+        let mut deliver = |frame: Frame| {
             #[expect(unsafe_code, reason = "a frame's bytes are an address and a length")]
             // SAFETY: valid and initialised during the delivery, by the promise of conduits.
             let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
-            self.answer(rank, answer::FRAME, &[frame.from.0.into(), channel as u64], bytes);
+            self.answer(rank, answer::FRAME, &[frame.from.0.into(), channel], bytes);
             if let Served::Ended(status) = self.serve(rank, conduit) {
                 ended = Some(status);
             }
         };
-        let delivered = Conduit::poll(conduit, channel, call.words[1] as usize, &mut deliver).unwrap_or(0);
-        ended.map_or(Ok(delivered as u64), Err)
+        let delivered = Conduit::poll(conduit, of, 1, &mut deliver).unwrap_or(0);
+        ended.map_or(Ok(delivered > 0), Err)
     }
 
     /// The answer to a question; `None` if it is none.
-    fn reply(&self, rank: u32, conduit: &SimConduit, call: &Call) -> Option<Reply> {
+    fn reply(&self, rank: u32, conduit: &SimConduit, asked: &Asked) -> Option<Reply> {
         let member = self.member(rank);
+        let Asked { call, bytes, .. } = asked;
         let [a, b, c, d, token] = call.words;
         let peer = |number: u64| u32::try_from(number).ok().filter(|peer| *peer < self.cluster.ranks);
-        let bytes = || self.with_mailbox(rank, |mailbox| Some(mailbox.bytes().to_vec())).unwrap_or_default();
         Some(match call.kind {
             ask::RESERVE => {
                 let channel = if b == 0 { Channel::Request } else { Channel::Reply };
@@ -336,13 +367,18 @@ impl Crew<'_> {
                 }
             }
             ask::COMMIT => {
-                let slot = member.slots.borrow_mut().remove(&a)?;
-                let frame = bytes();
-                let len = frame.len().min(slot.len);
+                let slot = if a == ask::NO_SLOT {
+                    let channel = if c == 0 { Channel::Request } else { Channel::Reply };
+                    let len = Some(bytes.len()).filter(|len| *len <= MIN_FRAME)?;
+                    conduit.reserve(RankId(peer(b)?), channel, len, false).ok()??
+                } else {
+                    member.slots.borrow_mut().remove(&a)?
+                };
+                let len = bytes.len().min(slot.len);
                 #[expect(unsafe_code, reason = "fills in a slot")]
                 // SAFETY: the slot has as many bytes, is ours since `reserve`, and goes back once.
                 unsafe {
-                    core::ptr::copy_nonoverlapping(frame.as_ptr(), slot.buf.as_ptr(), len);
+                    core::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.buf.as_ptr(), len);
                     conduit.commit(slot);
                 }
                 Reply::yes(0)
@@ -364,11 +400,14 @@ impl Crew<'_> {
             }
             ask::PUT => {
                 let len = d as usize;
-                let mut source = bytes();
-                if source.len() != len {
-                    source = self.home(rank)?.load(c as usize, len).unwrap_or_else(|_| self.no_memory(rank));
-                }
-                let start = Start::put(peer(a)?, b, c as usize, &source, token);
+                let fetched;
+                let source = if bytes.len() == len {
+                    bytes
+                } else {
+                    fetched = self.home(rank)?.load(c as usize, len).unwrap_or_else(|_| self.no_memory(rank));
+                    &fetched
+                };
+                let start = Start::put(peer(a)?, b, c as usize, source, token);
                 Reply::of(self.is_inside(a, b, len).then(|| conduit.start(start))?)
             }
             ask::GET => {
@@ -389,15 +428,16 @@ impl Crew<'_> {
                 });
                 Reply::with(records)
             }
+            ask::NOTHING => Reply::yes(0),
             ask::IDLE => {
-                let why = self.shared.name(&String::from_utf8_lossy(&bytes()));
+                let why = self.shared.name(&String::from_utf8_lossy(bytes));
                 conduit.idle(why);
                 Reply::yes(0)
             }
             ask::GATHER => {
                 let round = member.exchanges.get();
                 member.exchanges.set(round + 1);
-                let gathered = self.shared.gather(rank, round, &bytes()).ok()?;
+                let gathered = self.shared.gather(rank, round, bytes).ok()?;
                 let mut all = Vec::new();
                 for part in gathered.parts() {
                     all.extend_from_slice(&(part.len() as u32).to_le_bytes());
@@ -413,7 +453,7 @@ impl Crew<'_> {
                 Reply::with(rest[..rest.len().min(PART_BYTES)].to_vec())
             }
             ask::SAID => {
-                match ToMonitor::decode(&bytes())? {
+                match ToMonitor::decode(bytes)? {
                     ToMonitor::Attached if !member.began.replace(true) => self.shared.begin(rank),
                     ToMonitor::Attached => {}
                     said => *member.said.borrow_mut() = Some(said),

@@ -1,7 +1,13 @@
 //! The memory that a rank shares with the simulator.
 //!
 //! A call, in either direction, is a kind, some words and some bytes. The word `turn` says who may touch the
-//! rest, and is what the other one sleeps on.
+//! rest, and is what the other one sleeps on. Notes are calls without an answer; they are before the bytes of the
+//! question that they come with:
+//!
+//! ```text
+//! data: | note, bytes | note, bytes | ... | bytes of the question |
+//!       0                              `noted`
+//! ```
 #![expect(unsafe_code, reason = "memory that two processes share")]
 
 use core::ptr::NonNull;
@@ -17,19 +23,22 @@ use std::time::Duration;
 pub mod ask {
     /// Room for a frame: to, channel, bytes. Answer: `YES` and the slot, or `NO`.
     pub const RESERVE: u32 = 1;
-    /// The frame is in the bytes: slot.
+    /// The frame is in the bytes: slot, to, channel. May be a note.
     pub const COMMIT: u32 = 2;
+    /// In place of a slot: there is room for sure ([`View::room`](super::View::room)).
+    pub const NO_SLOT: u64 = u64::MAX;
     /// The room is not needed: slot.
     pub const CANCEL: u32 = 3;
-    /// channel, budget. Answer: `YES` and the number of frames, after `FRAME` for each of them.
+    /// channel. Answer: `FRAME`, or `NO` if there is none.
     pub const POLL: u32 = 4;
-    /// The handler of a `FRAME` has returned.
+    /// The handler of a `FRAME` has returned. A note.
     pub const HANDLED: u32 = 5;
     /// The segment: address, bytes.
     pub const ATTACH: u32 = 6;
     /// to, offset, address, number of bytes, token. Short sources are in the bytes. Answer: `YES` or `NO`.
+    /// May be a note.
     pub const PUT: u32 = 7;
-    /// from, offset, address, number of bytes, token. Answer: `YES` or `NO`.
+    /// from, offset, address, number of bytes, token. Answer: `YES` or `NO`. May be a note.
     pub const GET: u32 = 8;
     /// budget. Answer: `YES` and their number; in the bytes a token and 1, 2 or 3 for each (locally,
     /// remotely, both).
@@ -45,6 +54,8 @@ pub mod ask {
     pub const SAID: u32 = 13;
     /// The answer to `WHERE`: a place in the program.
     pub const PLACE: u32 = 14;
+    /// Nothing: the notes are to be read.
+    pub const NOTHING: u32 = 15;
 }
 
 /// What the simulator answers.
@@ -70,7 +81,11 @@ pub const PART_BYTES: usize = MIN_FRAME.next_multiple_of(4096);
 /// Bytes of the last words.
 const LAST_BYTES: usize = 1024;
 /// Bytes of a mailbox, whole pages.
-pub const BYTES: usize = HEAD_BYTES + PART_BYTES;
+pub const BYTES: usize = HEAD_BYTES + NOTE_BYTES + PART_BYTES;
+/// Most bytes of notes.
+const NOTE_BYTES: usize = 32 << 10;
+/// Bytes of a note beside its own: kind, length, words.
+const NOTE_HEAD_BYTES: usize = 8 + 8 * WORDS;
 const HEAD_BYTES: usize = 4096;
 /// Words of a call.
 const WORDS: usize = 5;
@@ -82,10 +97,13 @@ struct Head {
     pid: AtomicU32,
     kind: AtomicU32,
     bytes: AtomicU32,
+    /// Bytes of the notes.
+    noted: AtomicU32,
     words: [AtomicU64; WORDS],
     picoseconds: AtomicU64,
     found: AtomicU32,
     looks: AtomicU32,
+    room: [AtomicU32; 2],
     empty_polls: AtomicU32,
     /// The numbers of the job: see [`Mailbox::found`].
     facts: [AtomicU64; 4],
@@ -132,6 +150,8 @@ pub struct View {
     pub news: bool,
     /// Number of polls in a row that have found nothing.
     pub empty_polls: u32,
+    /// So many frames can be sent for sure, and one-sided operations be started.
+    pub room: [u32; 2],
 }
 
 /// The numbers of a job that a rank needs.
@@ -173,21 +193,74 @@ impl Mailbox {
         unsafe { NonNull::new_unchecked(self.mapping.base().add(HEAD_BYTES)) }
     }
 
+    fn noted(&self) -> usize {
+        (self.head().noted.load(Ordering::Relaxed) as usize).min(NOTE_BYTES)
+    }
+
+    fn part(&self, at: usize, len: usize) -> &[u8] {
+        assert!(at + len <= NOTE_BYTES + PART_BYTES, "a part of the mailbox");
+        // SAFETY: inside the mapping. Whoever has the turn is the only one to write there; a rank that does
+        // not keep to it (invariant 3 of the crate) spoils the bytes, which are checked as any others from
+        // outside.
+        unsafe { core::slice::from_raw_parts(self.data().as_ptr().add(at), len) }
+    }
+
     /// The bytes of the call that was taken last. They change with the next one.
     pub fn bytes(&self) -> &[u8] {
         let len = (self.head().bytes.load(Ordering::Relaxed) as usize).min(PART_BYTES);
-        // SAFETY: inside the mapping. Whoever has the turn is the only one to write there; a rank that does
-        // not keep to it (3) spoils the bytes, which are checked as any others from outside.
-        unsafe { core::slice::from_raw_parts(self.data().as_ptr(), len) }
+        self.part(self.noted(), len)
+    }
+
+    /// Rank: keeps a note for the next question; `false` if there is no room for it.
+    pub fn note(&self, kind: u32, words: &[u64], bytes: &[u8]) -> bool {
+        let at = self.noted();
+        let len = NOTE_HEAD_BYTES + bytes.len().next_multiple_of(8);
+        if at + len > NOTE_BYTES {
+            return false;
+        }
+        let mut head = [0; NOTE_HEAD_BYTES];
+        head[..4].copy_from_slice(&kind.to_le_bytes());
+        head[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        for (i, word) in words.iter().enumerate() {
+            head[8 + 8 * i..16 + 8 * i].copy_from_slice(&word.to_le_bytes());
+        }
+        // SAFETY: checked above to be inside the part for notes; the rank has the turn, and its sources are
+        // not in the mailbox.
+        unsafe {
+            let to = self.data().as_ptr().add(at);
+            core::ptr::copy_nonoverlapping(head.as_ptr(), to, head.len());
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(NOTE_HEAD_BYTES), bytes.len());
+        }
+        self.head().noted.store((at + len) as u32, Ordering::Relaxed);
+        true
+    }
+
+    /// Rank: whether there are notes that the simulator has not read.
+    pub fn has_notes(&self) -> bool {
+        self.noted() > 0
+    }
+
+    /// Simulator: the notes that have come with a question, and their bytes.
+    pub fn notes(&self) -> impl Iterator<Item = (Call, &[u8])> {
+        let mut rest = self.part(0, self.noted());
+        core::iter::from_fn(move || {
+            let (head, behind) = rest.split_first_chunk::<NOTE_HEAD_BYTES>()?;
+            let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+            let words =
+                core::array::from_fn(|i| u64::from(number(8 + 8 * i)) | u64::from(number(12 + 8 * i)) << 32);
+            let len = (number(4) as usize).min(behind.len());
+            rest = behind.get(len.next_multiple_of(8)..).unwrap_or_default();
+            Some((Call { kind: number(0), words, bytes: len, looks: 0 }, &behind[..len]))
+        })
     }
 
     /// Writes a call and gives the turn away.
     fn write(&self, kind: u32, words: &[u64], bytes: &[u8], to: u32) {
-        let head = self.head();
+        let (head, at) = (self.head(), self.noted());
         let len = bytes.len().min(PART_BYTES);
-        // SAFETY: room for as many bytes; ours, since we have the turn. The source may overlap: it may be
-        // what `bytes` has lent.
-        unsafe { core::ptr::copy(bytes.as_ptr(), self.data().as_ptr(), len) };
+        // SAFETY: room for as many bytes behind the notes; ours, since we have the turn. The source may
+        // overlap: it may be what `bytes` has lent.
+        unsafe { core::ptr::copy(bytes.as_ptr(), self.data().as_ptr().add(at), len) };
         head.kind.store(kind, Ordering::Relaxed);
         head.bytes.store(len as u32, Ordering::Relaxed);
         for (i, word) in head.words.iter().enumerate() {
@@ -254,6 +327,9 @@ impl Mailbox {
         let bits = bits.iter().enumerate().map(|(i, set)| u32::from(*set) << i).sum();
         head.found.store(bits, Ordering::Relaxed);
         head.empty_polls.store(view.empty_polls, Ordering::Relaxed);
+        head.room.iter().zip(view.room).for_each(|(to, room)| to.store(room, Ordering::Relaxed));
+        // The notes have been read.
+        head.noted.store(0, Ordering::Relaxed);
         self.write(answer.kind, answer.words, answer.bytes, RANK);
     }
 
@@ -267,6 +343,7 @@ impl Mailbox {
             completions: bits & 4 != 0,
             news: bits & 8 != 0,
             empty_polls: head.empty_polls.load(Ordering::Relaxed),
+            room: core::array::from_fn(|i| head.room[i].load(Ordering::Relaxed)),
         }
     }
 
@@ -324,7 +401,10 @@ mod tests {
             threads.spawn(|| {
                 let there = Mailbox::map(file.as_fd(), 2).unwrap();
                 assert_eq!(there.facts(), facts);
+                assert!(there.note(ask::COMMIT, &[1, 2, 3], b"frame") && there.note(ask::HANDLED, &[], &[]));
+                assert!(!there.note(ask::COMMIT, &[], &[0; NOTE_BYTES]) && there.has_notes());
                 let answer = there.ask(ask::PUT, &[7, u64::MAX], &[5; PART_BYTES + 1], 2);
+                assert!(!there.has_notes());
                 assert_eq!((answer.kind, answer.words), (answer::NO, [0, 9, 0, 0, 0]));
                 assert_eq!(there.bytes(), b"why");
                 assert_eq!((there.view().frames, there.view().empty_polls), ([false, true], 3));
@@ -345,6 +425,9 @@ mod tests {
                 Call { kind: ask::PUT, words: [7, u64::MAX, 0, 0, 0], bytes: PART_BYTES, looks: 2 }
             );
             assert!(here.bytes().iter().all(|byte| *byte == 5));
+            let notes: Vec<_> = here.notes().collect();
+            assert_eq!((notes.len(), notes[0].0.words, notes[0].1), (2, [1, 2, 3, 0, 0], &b"frame"[..]));
+            assert_eq!((notes[1].0.kind, notes[1].1), (ask::HANDLED, &[][..]));
             let view = View { frames: [false, true], empty_polls: 3, ..View::default() };
             here.answer(Answer { kind: answer::NO, words: &[0, 9], bytes: b"why" }, view);
             assert_eq!(next().kind, ask::SAID);

@@ -67,7 +67,15 @@ impl Seat {
         process::allow_access();
         mailbox.come(std::process::id());
         let owner = (std::process::id(), thread::number());
-        let link = Arc::new(Link { mailbox, facts, owner, looks: AtomicU32::new(0), pool: Mutex::default() });
+        let link = Arc::new(Link {
+            mailbox,
+            facts,
+            owner,
+            looks: AtomicU32::new(0),
+            noted: Default::default(),
+            filling: AtomicU32::new(0),
+            pool: Mutex::default(),
+        });
         link.explain_end();
         Ok(Some(Seat { link }))
     }
@@ -106,6 +114,9 @@ struct Link {
     owner: (u32, u32),
     /// Polls that were answered here since the last question.
     looks: AtomicU32,
+    /// Frames and operations that were noted since the last question; frames whose slot is being filled.
+    noted: [AtomicU32; 2],
+    filling: AtomicU32,
     /// Buffers of frames, by size class.
     pool: Mutex<[Vec<Box<[FrameLine]>>; 12]>,
 }
@@ -129,6 +140,7 @@ impl Link {
             self.refuse(caller);
         }
         let looks = self.looks.swap(0, Ordering::Relaxed);
+        self.noted.iter().for_each(|noted| noted.store(0, Ordering::Relaxed));
         let mut answer = self.mailbox.ask(kind, words, bytes, looks);
         while answer.kind == answer::WHERE {
             answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), 0);
@@ -138,6 +150,16 @@ impl Link {
             process::exit_now(1);
         }
         answer
+    }
+
+    /// Notes a frame (0) or an operation (1) if there is room for sure, and nothing but the costs chooses the
+    /// order.
+    fn note(&self, what: usize, kind: u32, words: &[u64], bytes: &[u8]) -> bool {
+        let noted = self.noted[what].load(Ordering::Relaxed);
+        let may = !self.facts.explores && (what == 0 || noted < self.view().room[1]);
+        let noted_now = may && self.mailbox.note(kind, words, bytes);
+        self.noted[what].store(noted + u32::from(noted_now), Ordering::Relaxed);
+        noted_now
     }
 
     #[cold]
@@ -227,50 +249,79 @@ unsafe impl Conduit for Asked {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        let answer = self.0.ask(ask::RESERVE, &[to.0.into(), channel as u64, len as u64], &[]);
-        if answer.kind != answer::YES {
-            return Ok(None);
-        }
-        let lines = Box::into_raw(self.0.buffer(len));
-        let buf = NonNull::new(lines.cast::<u8>());
-        Ok(buf.map(|buf| RawSlot { buf, len, cookie: [answer.words[0], 0] }))
+        let link = &self.0;
+        let filling = link.filling.load(Ordering::Relaxed);
+        let slot = if link.noted[0].load(Ordering::Relaxed) + filling < link.view().room[0] {
+            ask::NO_SLOT
+        } else {
+            let answer = link.ask(ask::RESERVE, &[to.0.into(), channel as u64, len as u64], &[]);
+            if answer.kind != answer::YES {
+                return Ok(None);
+            }
+            answer.words[0]
+        };
+        link.filling.store(filling + 1, Ordering::Relaxed);
+        let buf = NonNull::new(Box::into_raw(link.buffer(len)).cast::<u8>());
+        Ok(buf.map(|buf| RawSlot { buf, len, cookie: [slot, u64::from(to.0) << 1 | channel as u64] }))
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
+        let link = &self.0;
         // SAFETY: the slot's bytes, which the caller has filled in.
         let frame = unsafe { core::slice::from_raw_parts(slot.buf.as_ptr(), slot.len) };
-        self.0.ask(ask::COMMIT, &[slot.cookie[0]], frame);
+        let [number, to] = slot.cookie;
+        let words = [number, to >> 1, to & 1];
+        link.filling.store(link.filling.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        if !link.note(0, ask::COMMIT, &words, frame) {
+            link.ask(ask::COMMIT, &words, frame);
+        }
         // SAFETY: owed by the caller.
-        self.0.give_back(unsafe { Asked::buffer_of(&slot) });
+        link.give_back(unsafe { Asked::buffer_of(&slot) });
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
-        self.0.ask(ask::CANCEL, &[slot.cookie[0]], &[]);
+        let link = &self.0;
+        link.filling.store(link.filling.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        if slot.cookie[0] != ask::NO_SLOT {
+            link.ask(ask::CANCEL, &[slot.cookie[0]], &[]);
+        }
         // SAFETY: owed by the caller.
-        self.0.give_back(unsafe { Asked::buffer_of(&slot) });
+        link.give_back(unsafe { Asked::buffer_of(&slot) });
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        let view = self.0.view();
-        let looks = self.0.looks.load(Ordering::Relaxed);
+        let link = &self.0;
+        let view = link.view();
+        let looks = link.looks.load(Ordering::Relaxed);
         // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
         let empty = view.empty_polls + looks + u32::from(channel == Channel::Request);
         if !view.frames[channel as usize] && !view.news && empty <= 1 {
-            self.0.looks.store(looks + u32::from(channel == Channel::Request), Ordering::Relaxed);
+            link.looks.store(looks + u32::from(channel == Channel::Request), Ordering::Relaxed);
             return Ok(0);
         }
-        let mut answer = self.0.ask(ask::POLL, &[channel as u64, budget as u64], &[]);
-        while answer.kind == answer::FRAME {
-            let mut buffer = self.0.buffer(answer.bytes);
+        let mut delivered = 0;
+        while delivered < budget {
+            let answer = link.ask(ask::POLL, &[channel as u64], &[]);
+            if answer.kind != answer::FRAME {
+                break;
+            }
+            let mut buffer = link.buffer(answer.bytes);
             let len = answer.bytes;
             let data = buffer.as_mut_ptr().cast::<u8>();
             // SAFETY: the buffer has as many bytes, and is not the mailbox.
-            unsafe { core::ptr::copy_nonoverlapping(self.0.mailbox.bytes().as_ptr(), data, len) };
+            unsafe { core::ptr::copy_nonoverlapping(link.mailbox.bytes().as_ptr(), data, len) };
             deliver(Frame { from: RankId(answer.words[0] as u32), channel, data, len });
-            self.0.give_back(buffer);
-            answer = self.0.ask(ask::HANDLED, &[], &[]);
+            link.give_back(buffer);
+            if !link.mailbox.note(ask::HANDLED, &[], &[]) {
+                link.ask(ask::NOTHING, &[], &[]);
+                link.mailbox.note(ask::HANDLED, &[], &[]);
+            }
+            delivered += 1;
+            if !link.view().frames[channel as usize] {
+                break;
+            }
         }
-        Ok(answer.words[0] as usize)
+        Ok(delivered)
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
@@ -288,6 +339,9 @@ unsafe impl Conduit for Asked {
     }
 
     fn clock(&self) -> Option<Duration> {
+        if self.0.mailbox.has_notes() {
+            self.0.ask(ask::NOTHING, &[], &[]);
+        }
         Some(Duration::from_nanos(self.0.view().picoseconds / 1000))
     }
 }
@@ -299,12 +353,13 @@ unsafe impl Rma for Asked {
         // SAFETY: owed by the caller.
         let short = if len > SHORT_BYTES { &[] } else { unsafe { core::slice::from_raw_parts(src, len) } };
         let words = [to.rank.0.into(), to.offset, src.expose_provenance() as u64, len as u64, token];
-        self.0.ask(ask::PUT, &words, short).kind == answer::YES
+        (short.len() == len && self.0.note(1, ask::PUT, &words, short))
+            || self.0.ask(ask::PUT, &words, short).kind == answer::YES
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let words = [from.rank.0.into(), from.offset, dst.expose_provenance() as u64, len as u64, token];
-        self.0.ask(ask::GET, &words, &[]).kind == answer::YES
+        self.0.note(1, ask::GET, &words, &[]) || self.0.ask(ask::GET, &words, &[]).kind == answer::YES
     }
 
     fn copies_source(&self, len: usize) -> bool {
