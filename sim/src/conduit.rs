@@ -123,7 +123,7 @@ unsafe impl Conduit for SimConduit {
 
 impl SimConduit {
     /// The cost of a poll in programs that poll by themselves.
-    fn after_poll(&self, done: usize, channel: Channel) {
+    pub(crate) fn after_poll(&self, done: usize, channel: Channel) {
         let again = {
             let mut w = self.at.shared.world();
             let r = &mut w.ranks[self.at.rank as usize];

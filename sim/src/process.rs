@@ -273,7 +273,11 @@ impl Crew<'_> {
     }
 
     fn answer(&self, rank: u32, kind: u32, words: &[u64], bytes: &[u8]) {
-        let view = self.view(rank);
+        let mut view = self.view(rank);
+        if kind == answer::FRAME {
+            // As it is when the poll that finds the frame is over.
+            view.empty_polls = 0;
+        }
         self.with_mailbox(rank, |mailbox| {
             mailbox.answer(Answer { kind, words, bytes }, view);
             Some(())
@@ -287,9 +291,13 @@ impl Crew<'_> {
             return Ok(asked);
         }
         let call = self.next(rank)?;
-        if call.looks > 0 {
+        if call.looks > 0 || call.saw {
             let mut w = self.shared.world();
+            let explores = w.chooser.is_some();
             let r = &mut w.ranks[rank as usize];
+            if call.saw && !explores {
+                r.seen = r.news;
+            }
             r.empty_polls = r.empty_polls.saturating_add(call.looks);
             r.looks = r.looks.saturating_add(call.looks);
         }
@@ -429,6 +437,12 @@ impl Crew<'_> {
                 Reply::with(records)
             }
             ask::NOTHING => Reply::yes(0),
+            ask::LOOK => {
+                let channel = if a == 0 { Channel::Request } else { Channel::Reply };
+                // What comes meanwhile is not seen.
+                conduit.after_poll(0, channel);
+                Reply::yes(0)
+            }
             ask::IDLE => {
                 let why = self.shared.name(&String::from_utf8_lossy(bytes));
                 conduit.idle(why);

@@ -54,6 +54,6 @@ mod mailbox;
 mod place;
 mod seat;
 
-pub use mailbox::{Answer, BYTES, Call, Facts, Mailbox, PART_BYTES, View, answer, ask};
+pub use mailbox::{Answer, BYTES, Call, Facts, Looked, Mailbox, PART_BYTES, View, answer, ask};
 pub use place::place;
 pub use seat::{PLAN, SEAT, Seat};

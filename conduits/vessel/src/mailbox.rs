@@ -56,6 +56,8 @@ pub mod ask {
     pub const PLACE: u32 = 14;
     /// Nothing: the notes are to be read.
     pub const NOTHING: u32 = 15;
+    /// A poll that finds nothing, and takes time: channel. A note.
+    pub const LOOK: u32 = 16;
 }
 
 /// What the simulator answers.
@@ -103,6 +105,7 @@ struct Head {
     picoseconds: AtomicU64,
     found: AtomicU32,
     looks: AtomicU32,
+    saw: AtomicU32,
     room: [AtomicU32; 2],
     empty_polls: AtomicU32,
     /// The numbers of the job: see [`Mailbox::found`].
@@ -124,6 +127,8 @@ pub struct Call {
     pub bytes: usize,
     /// Of a question: polls of requests since the last one that the rank has answered to itself.
     pub looks: u32,
+    /// Of a question: polls that the rank has answered to itself have seen what happened before.
+    pub saw: bool,
 }
 
 /// An answer, and its bytes.
@@ -146,12 +151,21 @@ pub struct View {
     pub frames: [bool; 2],
     /// Operations have ended.
     pub completions: bool,
-    /// A poll would change what the next wait does.
+    /// Something has happened that no poll has seen.
     pub news: bool,
     /// Number of polls in a row that have found nothing.
     pub empty_polls: u32,
     /// So many frames can be sent for sure, and one-sided operations be started.
     pub room: [u32; 2],
+}
+
+/// The polls that a rank has answered to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Looked {
+    /// Number of those of requests.
+    pub times: u32,
+    /// They have seen what happened before.
+    pub saw: bool,
 }
 
 /// The numbers of a job that a rank needs.
@@ -250,7 +264,7 @@ impl Mailbox {
                 core::array::from_fn(|i| u64::from(number(8 + 8 * i)) | u64::from(number(12 + 8 * i)) << 32);
             let len = (number(4) as usize).min(behind.len());
             rest = behind.get(len.next_multiple_of(8)..).unwrap_or_default();
-            Some((Call { kind: number(0), words, bytes: len, looks: 0 }, &behind[..len]))
+            Some((Call { kind: number(0), words, bytes: len, looks: 0, saw: false }, &behind[..len]))
         })
     }
 
@@ -280,12 +294,14 @@ impl Mailbox {
         let head = self.head();
         let words = core::array::from_fn(|i| head.words[i].load(Ordering::Relaxed));
         let looks = head.looks.load(Ordering::Relaxed);
-        Call { kind: head.kind.load(Ordering::Relaxed), words, bytes: self.bytes().len(), looks }
+        let (kind, saw) = (head.kind.load(Ordering::Relaxed), head.saw.load(Ordering::Relaxed) != 0);
+        Call { kind, words, bytes: self.bytes().len(), looks, saw }
     }
 
     /// Rank: asks, and sleeps until the answer is there.
-    pub fn ask(&self, kind: u32, words: &[u64], bytes: &[u8], looks: u32) -> Call {
-        self.head().looks.store(looks, Ordering::Relaxed);
+    pub fn ask(&self, kind: u32, words: &[u64], bytes: &[u8], looked: Looked) -> Call {
+        self.head().looks.store(looked.times, Ordering::Relaxed);
+        self.head().saw.store(looked.saw.into(), Ordering::Relaxed);
         self.write(kind, words, bytes, SIMULATOR);
         while !self.has_turn(RANK) {
             futex::sleep_while(&self.head().turn, SIMULATOR, Duration::from_secs(3600));
@@ -403,14 +419,15 @@ mod tests {
                 assert_eq!(there.facts(), facts);
                 assert!(there.note(ask::COMMIT, &[1, 2, 3], b"frame") && there.note(ask::HANDLED, &[], &[]));
                 assert!(!there.note(ask::COMMIT, &[], &[0; NOTE_BYTES]) && there.has_notes());
-                let answer = there.ask(ask::PUT, &[7, u64::MAX], &[5; PART_BYTES + 1], 2);
+                let answer =
+                    there.ask(ask::PUT, &[7, u64::MAX], &[5; PART_BYTES + 1], Looked { times: 2, saw: true });
                 assert!(!there.has_notes());
                 assert_eq!((answer.kind, answer.words), (answer::NO, [0, 9, 0, 0, 0]));
                 assert_eq!(there.bytes(), b"why");
                 assert_eq!((there.view().frames, there.view().empty_polls), ([false, true], 3));
                 there.last_words("text", "");
                 there.last_words("other", "place");
-                there.ask(ask::SAID, &[], &[], 0);
+                there.ask(ask::SAID, &[], &[], Looked::default());
             });
             let next = || {
                 loop {
@@ -422,7 +439,13 @@ mod tests {
             let asked = next();
             assert_eq!(
                 asked,
-                Call { kind: ask::PUT, words: [7, u64::MAX, 0, 0, 0], bytes: PART_BYTES, looks: 2 }
+                Call {
+                    kind: ask::PUT,
+                    words: [7, u64::MAX, 0, 0, 0],
+                    bytes: PART_BYTES,
+                    looks: 2,
+                    saw: true
+                }
             );
             assert!(here.bytes().iter().all(|byte| *byte == 5));
             let notes: Vec<_> = here.notes().collect();

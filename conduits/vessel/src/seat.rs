@@ -1,9 +1,9 @@
 //! The rank's side: a boot, a conduit and an overseer that ask the simulator.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::mailbox::{Call, Facts, Mailbox, PART_BYTES, View, answer, ask};
+use crate::mailbox::{Call, Facts, Looked, Mailbox, PART_BYTES, View, answer, ask};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::time::Duration;
 use gasnet_sys::signals::{self, Fault};
 use gasnet_sys::{fd, process, thread};
@@ -72,6 +72,8 @@ impl Seat {
             facts,
             owner,
             looks: AtomicU32::new(0),
+            saw: AtomicBool::new(false),
+            late: AtomicBool::new(false),
             noted: Default::default(),
             filling: AtomicU32::new(0),
             pool: Mutex::default(),
@@ -114,6 +116,10 @@ struct Link {
     owner: (u32, u32),
     /// Polls that were answered here since the last question.
     looks: AtomicU32,
+    /// Such a poll has seen all that happened before the last answer.
+    saw: AtomicBool,
+    /// One of them takes time, so that something may have happened since.
+    late: AtomicBool,
     /// Frames and operations that were noted since the last question; frames whose slot is being filled.
     noted: [AtomicU32; 2],
     filling: AtomicU32,
@@ -139,11 +145,15 @@ impl Link {
         if caller != self.owner {
             self.refuse(caller);
         }
-        let looks = self.looks.swap(0, Ordering::Relaxed);
+        let looked = Looked {
+            times: self.looks.swap(0, Ordering::Relaxed),
+            saw: self.saw.swap(false, Ordering::Relaxed),
+        };
+        self.late.store(false, Ordering::Relaxed);
         self.noted.iter().for_each(|noted| noted.store(0, Ordering::Relaxed));
-        let mut answer = self.mailbox.ask(kind, words, bytes, looks);
+        let mut answer = self.mailbox.ask(kind, words, bytes, looked);
         while answer.kind == answer::WHERE {
-            answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), 0);
+            answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), Looked::default());
         }
         if answer.kind == answer::FAILED {
             gasnet_sys::stdio::say(&String::from_utf8_lossy(self.mailbox.bytes()));
@@ -160,6 +170,25 @@ impl Link {
         let noted_now = may && self.mailbox.note(kind, words, bytes);
         self.noted[what].store(noted + u32::from(noted_now), Ordering::Relaxed);
         noted_now
+    }
+
+    /// A poll of a channel without frames: whether it needs no question.
+    fn looks_in_vain(&self, channel: Channel) -> bool {
+        if self.late.load(Ordering::Relaxed) {
+            return false;
+        }
+        // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
+        let looks = self.looks.load(Ordering::Relaxed);
+        let one = u32::from(channel == Channel::Request);
+        if self.view().empty_polls + looks + one <= 1 {
+            self.looks.store(looks + one, Ordering::Relaxed);
+        } else if !self.facts.explores && self.mailbox.note(ask::LOOK, &[channel as u64], &[]) {
+            self.late.store(true, Ordering::Relaxed);
+        } else {
+            return false;
+        }
+        self.saw.store(true, Ordering::Relaxed);
+        true
     }
 
     #[cold]
@@ -291,12 +320,7 @@ unsafe impl Conduit for Asked {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         let link = &self.0;
-        let view = link.view();
-        let looks = link.looks.load(Ordering::Relaxed);
-        // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
-        let empty = view.empty_polls + looks + u32::from(channel == Channel::Request);
-        if !view.frames[channel as usize] && !view.news && empty <= 1 {
-            link.looks.store(looks + u32::from(channel == Channel::Request), Ordering::Relaxed);
+        if !link.view().frames[channel as usize] && link.looks_in_vain(channel) {
             return Ok(0);
         }
         let mut delivered = 0;
