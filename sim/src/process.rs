@@ -10,6 +10,7 @@ use crate::event::Start;
 use crate::failure::{Failure, What};
 use crate::memory::{Home, RankMemory};
 use crate::shared::Simulation;
+use crate::time::Time;
 use gasnet::RankId;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
@@ -41,6 +42,8 @@ pub struct Executable {
 /// How long a rank runs before somebody looks whether it still does; and once it has said that it ends.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOK_AT_END: Duration = Duration::from_micros(200);
+/// Longest that a rank sleeps at once: three hours.
+const LONGEST_SLEEP_NANOSECONDS: u64 = 10_000_000_000_000;
 /// Longest that a rank may take to say where it is when its turn does not end.
 const LONGEST_ANSWER: Duration = Duration::from_secs(11);
 
@@ -182,7 +185,7 @@ impl Crew<'_> {
         let mailbox = Mailbox::map(self.file.as_fd(), rank).map_err(|why| format!("a mailbox: {why}"))?;
         let explores = self.shared.world().chooser.is_some();
         let inline = self.cluster.model.inline as u64;
-        mailbox.prepare(Facts { rank, size: self.cluster.ranks, explores, inline });
+        mailbox.prepare(Facts { rank, size: self.cluster.ranks, explores, inline, seed: self.cluster.seed });
         let Executable { program, arguments, debugged } = self.executable;
         let mut command = if *debugged == Some(rank) {
             let mut gdb = Command::new("gdb");
@@ -437,6 +440,10 @@ impl Crew<'_> {
                 Reply::with(records)
             }
             ask::NOTHING => Reply::yes(0),
+            ask::PASS => {
+                self.shared.work(rank, Time::ns(a.min(LONGEST_SLEEP_NANOSECONDS)));
+                Reply::yes(0)
+            }
             ask::LOOK => {
                 let channel = if a == 0 { Channel::Request } else { Channel::Reply };
                 // What comes meanwhile is not seen.
@@ -533,10 +540,10 @@ impl Crew<'_> {
                 }
             }
             _ if came => {
-                let why = if text.is_empty() {
-                    "its process has ended without ending the job".into()
-                } else {
-                    text
+                let why = match (text.as_str(), place.as_str()) {
+                    ("", _) => "its process has ended without ending the job".into(),
+                    (text, "") => text.into(),
+                    (text, place) => format!("{text} ({place})"),
                 };
                 self.shared.fall(rank, What::Ended { rank, code: code.max(1), text: why })
             }

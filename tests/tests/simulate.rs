@@ -10,7 +10,11 @@ fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_queue"), folder.join("queue")).expect("a link");
+    for (name, program) in
+        [("queue", env!("CARGO_BIN_EXE_queue")), ("statics", env!("CARGO_BIN_EXE_statics"))]
+    {
+        std::os::unix::fs::symlink(program, folder.join(name)).expect("a link");
+    }
     folder
 }
 
@@ -71,6 +75,47 @@ fn a_seed_prints_the_same_every_time() {
     }
 }
 
+/// Ranks that are processes have variables of their own; clock and random numbers come from the seed.
+#[test]
+fn processes_do_the_same_every_time() {
+    let folder = folder("processes_do_the_same_every_time");
+    for options in [&["--seed", "7"][..], &["--explore", "random"], &["--faults", "loss=1%,delay=5%,tight"]] {
+        let line = [&["--simulate", "-n", "6"], options, &["./statics"]].concat();
+        let first = simulate(&folder, &line);
+        says(&first, 0, &["after 1.5", "seed"]);
+        for _ in 0..3 {
+            let again = simulate(&folder, &line);
+            assert_eq!((&again.stdout, &again.stderr), (&first.stdout, &first.stderr));
+        }
+    }
+    let line = "--simulate -n 2 ./statics thread".split(' ').collect::<Vec<_>>();
+    says(&simulate(&folder, &line), 2, &["a second thread of this rank calls the runtime", "statics.rs:"]);
+    assert!(!is_left_behind(&folder), "a process of a rank is left behind");
+}
+
+/// Whether a process runs in this folder.
+fn is_left_behind(folder: &Path) -> bool {
+    let of = |process: &Path| std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder);
+    let all = std::fs::read_dir("/proc").expect("processes").flatten();
+    all.into_iter().any(|process| of(&process.path()))
+}
+
+/// The same failure is found in both vessels, made small, and repeated from its file.
+#[test]
+fn a_failure_of_processes_is_found_and_repeated() {
+    let folder = folder("a_failure_of_processes_is_found_and_repeated");
+    let line = "--simulate -n 4 --runs 2000 --vessel process ./queue".split(' ').collect::<Vec<_>>();
+    let found = simulate(&folder, &line);
+    says(&found, 101, &["panicked: values are lost (", "queue.rs:", "matter"]);
+    let file = found.stderr.split_whitespace().find(|word| word.ends_with(".sim")).expect("a file");
+    let line = ["--simulate", "--again", file, "--vessel", "process", "./queue"];
+    for _ in 0..3 {
+        let again = simulate(&folder, &line);
+        says(&again, 101, &["rank 0 panicked: values are lost (", "queue.rs:"]);
+        assert!(!again.stderr.contains("not the one to repeat"), "{}", again.report());
+    }
+}
+
 /// A program that ends as its argument says, in one run and among many.
 #[test]
 fn every_end_has_its_status_and_names_rank_and_place() {
@@ -83,9 +128,9 @@ fn every_end_has_its_status_and_names_rank_and_place() {
         ("deadlock", 125, &["rank 1 waits for what nobody does", "ends.rs:"]),
         ("well", 0, &["seed"]),
     ] {
-        for runs in ["1", "2"] {
-            let line = ["--simulate", "-n", "3", "--turn", "1s", "--runs", runs, "./ends", how];
-            let outcome = simulate(&folder, &line);
+        for (runs, vessel) in [("1", "closure"), ("2", "closure"), ("1", "process"), ("2", "process")] {
+            let line = ["-n", "3", "--turn", "1s", "--runs", runs, "--vessel", vessel, "./ends", how];
+            let outcome = simulate(&folder, &[&["--simulate"], &line[..]].concat());
             says(&outcome, status, parts);
         }
     }

@@ -51,6 +51,7 @@
 //! 4. One thread of a rank asks questions. Others, and processes that it has forked, are refused.
 
 mod mailbox;
+mod outside;
 mod place;
 mod seat;
 

@@ -58,6 +58,8 @@ pub mod ask {
     pub const NOTHING: u32 = 15;
     /// A poll that finds nothing, and takes time: channel. A note.
     pub const LOOK: u32 = 16;
+    /// Time passes for the rank: nanoseconds.
+    pub const PASS: u32 = 17;
 }
 
 /// What the simulator answers.
@@ -109,7 +111,7 @@ struct Head {
     room: [AtomicU32; 2],
     empty_polls: AtomicU32,
     /// The numbers of the job: see [`Mailbox::found`].
-    facts: [AtomicU64; 4],
+    facts: [AtomicU64; 5],
     last_bytes: [AtomicU32; 2],
     last: [[u8; LAST_BYTES]; 2],
 }
@@ -179,6 +181,8 @@ pub struct Facts {
     pub explores: bool,
     /// A put of more bytes may read its source later, where something chooses the order.
     pub inline: u64,
+    /// The seed of what ranks draw at random.
+    pub seed: u64,
 }
 
 /// A mailbox: one side of it.
@@ -312,7 +316,7 @@ impl Mailbox {
     /// Simulator: prepares the mailbox for a rank that is about to start, and has the turn.
     pub fn prepare(&self, facts: Facts) {
         let head = self.head();
-        let numbers = [facts.rank.into(), facts.size.into(), facts.explores.into(), facts.inline];
+        let numbers = [facts.rank.into(), facts.size.into(), facts.explores.into(), facts.inline, facts.seed];
         head.facts.iter().zip(numbers).for_each(|(fact, number)| fact.store(number, Ordering::Relaxed));
         // ORDER: Release; pairs with Acquire in has_turn of the rank, which comes by starting the process.
         head.turn.store(RANK, Ordering::Release);
@@ -320,9 +324,9 @@ impl Mailbox {
 
     /// Rank: the numbers of its job.
     pub fn facts(&self) -> Facts {
-        let [rank, size, explores, inline] =
+        let [rank, size, explores, inline, seed] =
             core::array::from_fn(|i| self.head().facts[i].load(Ordering::Relaxed));
-        Facts { rank: rank as u32, size: size as u32, explores: explores != 0, inline }
+        Facts { rank: rank as u32, size: size as u32, explores: explores != 0, inline, seed }
     }
 
     /// Rank: the process that it is.
@@ -410,7 +414,7 @@ mod tests {
     fn questions_are_answered_and_bytes_go_both_ways() {
         let file = gasnet_sys::fd::memory_file("mailboxes").unwrap();
         gasnet_sys::fd::grow(file.as_fd(), 3 * BYTES as u64).unwrap();
-        let facts = Facts { rank: 2, size: 3, explores: true, inline: 64 };
+        let facts = Facts { rank: 2, size: 3, explores: true, inline: 64, seed: 7 };
         let here = Mailbox::map(file.as_fd(), 2).unwrap();
         here.prepare(facts);
         std::thread::scope(|threads| {

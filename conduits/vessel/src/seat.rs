@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::mailbox::{Call, Facts, Looked, Mailbox, PART_BYTES, View, answer, ask};
+use crate::outside::{Outside, replace};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::time::Duration;
@@ -68,6 +69,7 @@ impl Seat {
         mailbox.come(std::process::id());
         let owner = (std::process::id(), thread::number());
         let link = Arc::new(Link {
+            outside: Outside::default(),
             mailbox,
             facts,
             owner,
@@ -79,6 +81,7 @@ impl Seat {
             pool: Mutex::default(),
         });
         link.explain_end();
+        replace();
         Ok(Some(Seat { link }))
     }
 
@@ -109,7 +112,8 @@ impl Seat {
 }
 
 /// The mailbox, as the one thread uses it that asks.
-struct Link {
+pub(crate) struct Link {
+    pub(crate) outside: Outside,
     mailbox: Mailbox,
     facts: Facts,
     /// The process and the thread that ask.
@@ -130,6 +134,11 @@ struct Link {
 /// The link of this process, for handlers of faults.
 static LINK: OnceLock<Arc<Link>> = OnceLock::new();
 
+/// The link of this process, once it has one.
+pub(crate) fn current() -> Option<&'static Arc<Link>> {
+    LINK.get()
+}
+
 /// Leaves the place of a fault to the simulator. SIGTRAP comes from the simulator, when a turn does not end.
 fn at_fault(_: &Fault) {
     if let Some(link) = LINK.get() {
@@ -140,10 +149,28 @@ fn at_fault(_: &Fault) {
 }
 
 impl Link {
+    /// Whether the calling thread is the one that asks.
+    pub(crate) fn is_owner(&self) -> bool {
+        (std::process::id(), thread::number()) == self.owner
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&self, nanoseconds: u64) {
+        self.ask(ask::PASS, &[nanoseconds], &[]);
+    }
+
+    /// The time of the last answer.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        self.view().picoseconds / 1000
+    }
+
+    pub(crate) fn seed_of_rank(&self) -> u64 {
+        self.facts.seed << 20 ^ u64::from(self.facts.rank)
+    }
+
     fn ask(&self, kind: u32, words: &[u64], bytes: &[u8]) -> Call {
-        let caller = (std::process::id(), thread::number());
-        if caller != self.owner {
-            self.refuse(caller);
+        if !self.is_owner() {
+            self.refuse();
         }
         let looked = Looked {
             times: self.looks.swap(0, Ordering::Relaxed),
@@ -192,7 +219,8 @@ impl Link {
     }
 
     #[cold]
-    fn refuse(&self, (process, _): (u32, u32)) -> ! {
+    fn refuse(&self) -> ! {
+        let process = std::process::id();
         let rank = self.facts.rank;
         let who = if process == self.owner.0 {
             "a second thread of this rank calls the runtime"

@@ -168,14 +168,15 @@ pub fn on_fault(signal: c_int, hook: fn(&Fault)) {
     }
 }
 
-/// Gives the calling thread a stack for handlers if it has none, since the usual one may be what is full.
+/// Gives the calling thread a stack for handlers if it has none, since the usual one may be what is full; or if
+/// it has a small one, as the main thread of a program in Rust.
 fn handler_stack() {
     // SAFETY: an all-zero `stack_t` is a valid destination; the memory is leaked, so it outlives every
     // handler.
     unsafe {
         let mut now: libc::stack_t = std::mem::zeroed();
         libc::sigaltstack(std::ptr::null(), &mut now);
-        if now.ss_flags & libc::SS_DISABLE != 0 {
+        if now.ss_flags & libc::SS_DISABLE != 0 || now.ss_size < HANDLER_STACK_BYTES {
             let stack: &'static mut [u8] = vec![0u8; HANDLER_STACK_BYTES].leak();
             let stack =
                 libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: HANDLER_STACK_BYTES };

@@ -13,7 +13,7 @@ pub(crate) const TAKES_CLOSURE: &str = "gasnet-simulate: one closure for all ran
 const LIBRARIES: [&str; 3] = ["libgasnet.so", "libupc.so", "libcaf_gasnet.so"];
 /// Crates whose statics hold nothing of a program: those of the runtime, and how names of others begin that it
 /// is built on.
-const HARMLESS: [&str; 18] = [
+const HARMLESS: [&str; 19] = [
     "addr2line",
     "alloc",
     "backtrace",
@@ -29,6 +29,7 @@ const HARMLESS: [&str; 18] = [
     "netvm",
     "object",
     "pgas",
+    "quinn_udp",
     "rustc_demangle",
     "rustix",
     "std",

@@ -1,0 +1,31 @@
+//! A program with a variable of its own, which each rank must have for itself; with `thread` or `fork`, somebody
+//! else than the rank's thread calls the runtime.
+
+use gasnet::{GlobalPtr, RankId};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Number of messages that this rank has taken.
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+fn main() {
+    gasnet_conduits::run(|rank| {
+        let how = std::env::args().nth(1).unwrap_or_default();
+        rank.barrier();
+        TAKEN.fetch_add(u64::from(rank.id().0) + 1, Ordering::Relaxed);
+        rank.barrier();
+        assert_eq!(TAKEN.load(Ordering::Relaxed), u64::from(rank.id().0) + 1, "it is another rank's, too");
+        if how == "thread" {
+            std::thread::scope(|threads| {
+                threads.spawn(|| rank.read(GlobalPtr::<u64>::new(RankId(1), 0)));
+            });
+        }
+        let began = std::time::Instant::now();
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let order: Vec<u32> = (0..20).map(|n| (n, n)).collect::<HashMap<u32, u32>>().into_keys().collect();
+        if rank.id().0 == 0 {
+            println!("after {:?}: {order:?}", began.elapsed());
+        }
+        rank.barrier();
+    });
+}
