@@ -19,11 +19,14 @@ pub use registry::names;
 pub use settings::{settings, unknown_settings, wanted};
 
 use gasnet::{Config, Error, Rank, Threading};
+use gasnet_launch::Place;
 use gasnet_sys::limits;
 use gasnet_sys::mutex::lock;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
-use gasnet_vessel::{PLAN, Seat};
+use gasnet_vessel::{PLAN, SEAT, Seat};
+use gasnet_wire::Boot;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,16 +66,36 @@ pub fn init_with(
     if let Some(table) = embed::given() {
         return embed::start(table, config?, threading);
     }
+    let (place, config) = find_place(options, config)?;
+    match place {
+        Place::Rank(boot) => start(*boot, config, threading),
+        Place::Replacement(link, _) => {
+            let why = "--on-death heal: this program cannot take the place of a rank that has died: only programs over the crate pgas can";
+            gasnet_launch::refuse_place(&link, why);
+            Err(Error::job(why))
+        }
+    }
+}
+
+/// What this process is in its job, and its settings.
+fn find_place(options: &BootOptions, config: Result<Config, Error>) -> Result<(Place, Config), Error> {
     let config = config.and_then(registry::settle);
     // Every rank finds the same error in the settings; only one of them returns here to report it.
     let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
-    let boot = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
-    if boot.rank == 0 && !config.quiet {
+    let place = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
+    if let Place::Rank(boot) = &place
+        && boot.rank == 0
+        && !config.quiet
+    {
         unknown_settings().iter().for_each(|warning| eprintln!("gasnet: warning: {warning}"));
     }
+    Ok((place, config))
+}
+
+fn start(boot: Boot, config: Config, threading: Threading) -> Result<&'static Rank, Error> {
     #[expect(unsafe_code, reason = "vouches for the launcher")]
-    // SAFETY: the launcher makes the memory files of a job and tells each of its processes its rank once; a
-    // second call makes a job of its own.
+    // SAFETY: the launcher makes the memory files of each world of a job and tells each of its processes its
+    // rank once; a second call makes a job of its own.
     let rank = unsafe { Rank::start(boot, config, threading, &registry::open)? };
     if rank.size() > 1 {
         name_rank_in_panics(rank);
@@ -96,14 +119,15 @@ fn start_simulated(seat: &Seat, config: Config, threading: Threading) -> Result<
 }
 
 /// Lets the message of every panic in this process begin with the rank, whatever thread it is in.
-fn name_rank_in_panics(rank: &Rank) {
+fn name_rank_in_panics(rank: &'static Rank) {
     use std::io::Write;
     static ONCE: std::sync::Once = std::sync::Once::new();
-    let said = format!("gasnet: rank {} of {} panics:", rank.id(), rank.size());
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |what| {
-            let _ = writeln!(std::io::stderr(), "{said}");
+            // Its number in the newest world, after deaths.
+            let rank = rank.survival().newest();
+            let _ = writeln!(std::io::stderr(), "gasnet: rank {} of {} panics:", rank.id(), rank.size());
             before(what);
         }));
     });
@@ -120,13 +144,91 @@ pub fn run(body: impl FnOnce(&'static Rank)) -> ! {
 
 /// [`run`] for a program that declares how many of its threads call the runtime: one thread costs less.
 pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
-    std::process::exit(run_with(threading, false, body))
+    let begin = || {
+        let rank = init(&BootOptions::default(), threading)?;
+        rank.attach(rank.segments().max_global(), None).unwrap_or_else(|e| rank.fatal(&e.to_string()));
+        Ok(Some((rank, rank)))
+    };
+    std::process::exit(run_with(begin, |rank| rank, body))
 }
 
 /// [`run`] with [kept memory](gasnet::SegmentCalls::attach_and_keep) behind the segment, where arrays of the
-/// crate `pgas` lie.
-pub fn run_and_keep(body: impl FnOnce(&'static Rank)) -> ! {
-    std::process::exit(run_with(Threading::Parallel, true, body))
+/// crate `pgas` lie. `begin` makes of the rank what the body gets, and may meet the other ranks; it is called
+/// again in another world if one of them dies meanwhile. A process that replaces a dead rank begins in the
+/// first world that it is in.
+pub fn run_and_keep<T>(begin: impl Fn(&'static Rank, Membership<'_>) -> T, body: impl FnOnce(T)) -> ! {
+    std::process::exit(run_with(|| begin_and_keep(&begin), |rank| begin(rank, Membership::default()), body))
+}
+
+/// What a rank is told of the world that it is in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Membership<'a> {
+    /// The ranks of the world, by the numbers that they had in the job's first one; `None` in that.
+    pub members: Option<&'a [u32]>,
+    /// The number of processes that were this rank before this one.
+    pub incarnation: u32,
+}
+
+/// Starts this process as a rank that may survive the deaths of others.
+fn begin_and_keep<T>(
+    begin: &impl Fn(&'static Rank, Membership<'_>) -> T,
+) -> Result<Option<(&'static Rank, T)>, Error> {
+    if embed::given().is_some() || std::env::var_os(SEAT).is_some() {
+        let rank = init(&BootOptions::default(), Threading::Parallel)?;
+        attach_and_keep(rank);
+        return Ok(Some((rank, begin(rank, Membership::default()))));
+    }
+    let (place, config) = find_place(&BootOptions::default(), Config::from_env())?;
+    let (boot, link, epoch) = match place {
+        Place::Rank(boot) => {
+            let link = boot.link.as_ref().map(|link| link.try_clone()).transpose();
+            (Some(*boot), link.map_err(|e| Error::job(format!("dup: {e}")))?, 0)
+        }
+        Place::Replacement(link, epoch) => (None, Some(link), epoch),
+    };
+    let started = enter(boot, link.as_ref().map(AsFd::as_fd), epoch, &config, begin)?;
+    if started.is_none() {
+        // All is done without this process.
+        link.iter().for_each(gasnet_launch::leave_place);
+    }
+    Ok(started)
+}
+
+fn attach_and_keep(rank: &'static Rank) {
+    let attached = rank.segments().attach_and_keep(rank.segments().max_global(), None);
+    attached.unwrap_or_else(|e| rank.fatal(&e.to_string()));
+}
+
+/// Starts this process as a rank of the world that it was told of, or else of the one that follows that of
+/// this epoch; and if a rank dies meanwhile, of the one after that. `None`: there is no other world, since
+/// all ranks have done their work.
+fn enter<T>(
+    mut boot: Option<Boot>,
+    link: Option<BorrowedFd<'_>>,
+    mut epoch: u32,
+    config: &Config,
+    begin: &impl Fn(&'static Rank, Membership<'_>) -> T,
+) -> Result<Option<(&'static Rank, T)>, Error> {
+    loop {
+        let (boot, members, incarnation) = match (boot.take(), link) {
+            (Some(boot), _) => (boot, None, 0),
+            (None, Some(link)) => {
+                let next = gasnet_launch::next_world(link, epoch).map_err(|e| Error::job(e.to_string()))?;
+                let Some(next) = next else { return Ok(None) };
+                epoch = next.epoch;
+                (next.boot, Some(next.members), next.incarnation)
+            }
+            (None, None) => return Err(Error::job("a rank has died, and there is no launcher")),
+        };
+        let started = gasnet::attempt(|| {
+            let rank = start(boot, config.clone(), Threading::Parallel)?;
+            attach_and_keep(rank);
+            Ok((rank, begin(rank, Membership { members: members.as_deref(), incarnation })))
+        });
+        // Who dies while the world starts has died in it: its members ask for another one.
+        let Ok(started): Result<Result<_, Error>, _> = started else { continue };
+        return started.map(Some);
+    }
 }
 
 /// Says to the ranks of a test's job that they are these. Like the boot's variable it is no setting.
@@ -151,10 +253,15 @@ pub fn start_tested(command: std::process::Command) -> std::io::Result<std::proc
 /// [`run`] in the process that a test has started for it: it becomes the monitor of `ranks` ranks, which are
 /// processes of the same executable with the same arguments, and come here in their turn.
 #[doc(hidden)]
-pub fn run_tested(ranks: u32, on_death: OnDeath, body: impl FnOnce(&'static Rank)) -> ! {
+pub fn run_tested<T>(
+    ranks: u32,
+    on_death: OnDeath,
+    begin: impl Fn(&'static Rank, Membership<'_>) -> T,
+    body: impl FnOnce(T),
+) -> ! {
     if std::env::var_os(TESTED).is_some() {
         SignalSet::of(&[]).set();
-        std::process::exit(run_once(Threading::Parallel, true, body));
+        std::process::exit(run_once(|| begin_and_keep(&begin), body));
     }
     // Not by forking: the harness has threads.
     let job = std::env::current_exe().map_err(|e| e.to_string()).and_then(|program| {
@@ -187,16 +294,20 @@ fn in_test() -> bool {
         && std::backtrace::Backtrace::force_capture().to_string().contains("test::run_test")
 }
 
-fn run_with(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) -> i32 {
+fn run_with<T>(
+    begin: impl FnOnce() -> Result<Option<(&'static Rank, T)>, Error>,
+    simulated: impl Fn(&'static Rank) -> T,
+    body: impl FnOnce(T),
+) -> i32 {
     assert!(
         !in_test(),
         "`run` in a test: it ends the process with its own status, and the harness with it, so that a test which fails looks \
          like one that has passed. Use `pgas::testing::run`, which starts ranks in processes of their own"
     );
     if std::env::var_os(PLAN).is_some() {
-        return simulate(body);
+        return simulate(|rank| body(simulated(rank)));
     }
-    run_once(threading, keep, body)
+    run_once(begin, body)
 }
 
 #[cfg(feature = "simulate")]
@@ -212,7 +323,10 @@ fn simulate(_: impl FnOnce(&'static Rank)) -> i32 {
     2
 }
 
-fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) -> i32 {
+fn run_once<T>(
+    begin: impl FnOnce() -> Result<Option<(&'static Rank, T)>, Error>,
+    body: impl FnOnce(T),
+) -> i32 {
     static RUNS: AtomicBool = AtomicBool::new(false);
     // Relaxed: who comes second needs nothing of the first.
     assert!(
@@ -220,19 +334,15 @@ fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
         "`run` was called twice in one process: a process is one rank of its job. Call it once, from `main`, and pass on what it \
          gives to the body"
     );
-    let rank = match init(&BootOptions::default(), threading) {
-        Ok(rank) => rank,
+    let (rank, begun) = match begin() {
+        Ok(Some(begun)) => begun,
+        Ok(None) => return 0,
         Err(e) => {
             eprintln!("gasnet: {e}");
             return 1;
         }
     };
-    let bytes = rank.segments().max_global();
-    let attached = if keep { rank.segments().attach_and_keep(bytes, None) } else { rank.attach(bytes, None) };
-    if let Err(e) = attached {
-        rank.fatal(&e.to_string());
-    }
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(rank)));
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(begun)));
     use std::io::Write;
     let _ = std::io::stdout().flush();
     // After deaths it is the last of several.
@@ -254,10 +364,10 @@ fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
     0
 }
 
-/// Starts the world of those that are left after deaths in this rank's world, on this rank: makes its rank,
-/// with a segment and kept memory, and runs `begin` with it and with the members of the world as the job
-/// numbered them first, which may meet the others. Returns what it has made. If a member dies meanwhile, it
-/// begins again with those that are left then.
+/// Starts the world that follows this rank's, in which a rank has died, on this rank: makes its rank, with a
+/// segment and kept memory, and runs `begin` with it, which may meet the others. Returns what that has made.
+/// If a rank dies meanwhile, it begins again in the world after that. `None`: there is no other world, since
+/// all ranks of the old one have done their work.
 ///
 /// # Collective
 /// Over the ranks of the world that neither die nor leave in order; a rank that does not call it, and does
@@ -265,34 +375,23 @@ fn run_once(threading: Threading, keep: bool, body: impl FnOnce(&'static Rank)) 
 ///
 /// # Errors
 /// Ranks of this job may not die, none has, or the launcher or the system refuses the new world.
-pub fn shrink<T>(rank: &'static Rank, begin: impl Fn(&'static Rank, &[u32]) -> T) -> Result<T, Error> {
+pub fn next_world<T>(
+    rank: &'static Rank,
+    begin: impl Fn(&'static Rank, Membership<'_>) -> T,
+) -> Result<Option<T>, Error> {
     let survival = rank.survival();
     let Some(launcher) = survival.launcher().filter(|_| survival.is_possible()) else {
         return Err(Error::job(
-            "the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink",
+            "the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink or heal",
         ));
     };
     if survival.dead().ranks.is_empty() {
         return Err(Error::op("nobody in this world has died, so it goes on"));
     }
     survival.give_up();
-    let mut epoch = survival.dead().epoch;
-    loop {
-        let next = gasnet_launch::next_world(launcher, epoch).map_err(|e| Error::job(e.to_string()))?;
-        epoch = next.epoch;
-        let (boot, config) = (next.boot, rank.config().clone());
-        let started = gasnet::attempt(|| {
-            #[expect(unsafe_code, reason = "vouches for the launcher")]
-            // SAFETY: the launcher has made the memory files for this world, whose ranks have been told their
-            // numbers once each.
-            let rank = unsafe { Rank::start(boot, config, Threading::Parallel, &registry::open)? };
-            rank.segments().attach_and_keep(rank.segments().max_global(), None)?;
-            Ok((rank, begin(rank, &next.members)))
-        });
-        // Who dies while the world starts has died in it: its members ask for another one.
-        let Ok(started): Result<Result<_, Error>, _> = started else { continue };
-        let (new, begun) = started?;
+    let next = enter(None, Some(launcher), survival.epoch(), rank.config(), &begin)?;
+    Ok(next.map(|(new, begun)| {
         survival.continue_as(new);
-        return Ok(begun);
-    }
+        begun
+    }))
 }

@@ -17,7 +17,7 @@ use crate::command;
 use crate::crew::RankEnd;
 use crate::exchange::LinkExchange;
 use crate::handed;
-use crate::start::{MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start, take_place};
+use crate::start::{BootMemory, MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start, take_place};
 use crate::{Error, MAX_RANKS};
 use gasnet_sys::process::{Fork, die_with_parent, exit_now, fork, parent_pid, thread_count};
 use gasnet_sys::{fd, limits, processors, stdio};
@@ -47,6 +47,22 @@ impl Default for BootOptions {
     }
 }
 
+/// What a process is in its job.
+#[derive(Debug)]
+pub enum Place {
+    /// A rank of the first world.
+    Rank(Box<Boot>),
+    /// It replaces a rank that has died, and has no world yet: it asks for the one after the one of this
+    /// epoch ([`next_world`](crate::next_world)), over this link.
+    Replacement(OwnedFd, u32),
+}
+
+impl From<Boot> for Place {
+    fn from(boot: Boot) -> Place {
+        Place::Rank(Box::new(boot))
+    }
+}
+
 /// Finds out which rank this process is, or creates the ranks.
 ///
 /// To be called once, while the process starts up and has one thread. There are four cases:
@@ -66,7 +82,7 @@ impl Default for BootOptions {
 /// A number of ranks that does not fit, a process with several threads, or a refusal of the system. A rank
 /// that `gasnetrun` started has then already told it to end the job. Ranks other than 0 return only if that
 /// fails, so that the message appears once.
-pub fn boot(options: BootOptions) -> Result<Boot, Error> {
+pub fn boot(options: BootOptions) -> Result<Place, Error> {
     if let Some(message) = handed::take_env(MESSAGE_VARIABLE) {
         return join(&message.to_string_lossy(), options);
     }
@@ -75,12 +91,12 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
     {
         check_static(options, boot.size)?;
         stdio::line_buffer_stdout();
-        return Ok(boot);
+        return Ok(boot.into());
     }
     let size = asked()?.unwrap_or(options.static_ranks.unwrap_or(options.default_ranks));
     check_static(options, size)?;
     if size > 1 {
-        return fork_ranks(size);
+        return fork_ranks(size).map(Place::from);
     }
     if setting(FORK_VARIABLE).is_none() {
         warn_of_srun();
@@ -95,7 +111,8 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
         link: None,
         overseer: None,
         job_id: gasnet_sys::random(),
-    })
+    }
+    .into())
 }
 
 /// Warns if Slurm started several processes without connecting them: each is then a job of its own.
@@ -150,15 +167,14 @@ fn check_static(options: BootOptions, started: u32) -> Result<(), Error> {
 }
 
 /// Case 1.
-fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
+fn join(text: &str, options: BootOptions) -> Result<Place, Error> {
     if let Some(version) = Message::other_version(text) {
         return Err(Error::Version(version.into(), PROTOCOL_VERSION));
     }
     let wrong = |why: String| Error::Message { variable: MESSAGE_VARIABLE, why };
     let message = Message::decode(text).ok_or_else(|| wrong(format!("cannot be read: '{text}'")))?;
-    let [shm, segments, link] = message.fds;
     let adopt = |fd| handed::adopt(fd).map_err(|e| wrong(format!("descriptor {fd}: {e}")));
-    let (shm, segments, link) = (adopt(shm)?, adopt(segments)?, adopt(link)?);
+    let link = adopt(message.link)?;
     if let Err(error) = check_static(options, message.size) {
         give_up(message.rank, &link, &error.to_string());
         return Err(error);
@@ -172,6 +188,13 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     // Below a wrapper such as `timeout` the parent is the wrapper, which ends with the monitor.
     die_with_parent(parent_pid());
     tell(link.as_fd(), &ToMonitor::Joined);
+    if message.size > 1 {
+        stdio::line_buffer_stdout();
+    }
+    let (shm, segments) = match message.memory {
+        BootMemory::Files([shm, segments]) => (adopt(shm)?, adopt(segments)?),
+        BootMemory::WorldAfter(epoch) => return Ok(Place::Replacement(link, epoch)),
+    };
     let exchange: Option<Box<dyn gasnet_wire::boot::Exchange>> =
         if message.host_ranks.len() < message.size as usize {
             let link = link.try_clone().map_err(Error::system("dup"))?;
@@ -179,9 +202,6 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
         } else {
             None
         };
-    if message.size > 1 {
-        stdio::line_buffer_stdout();
-    }
     Ok(Boot {
         rank: message.rank,
         size: message.size,
@@ -192,7 +212,8 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
         link: Some(link),
         overseer: None,
         job_id: message.job_id,
-    })
+    }
+    .into())
 }
 
 /// Tells the launcher, if there is one, that the job cannot start, for a reason that every rank finds before
@@ -211,9 +232,19 @@ pub fn refuse(why: &str) {
         }
         return;
     };
-    if let Ok(link) = handed::adopt(message.fds[2]) {
+    if let Ok(link) = handed::adopt(message.link) {
         give_up(message.rank, &link, why);
     }
+}
+
+/// Tells the launcher that this process cannot take the place of a rank that has died.
+pub fn refuse_place(link: &OwnedFd, why: &str) {
+    tell(link.as_fd(), &ToMonitor::Refused(why.into()));
+}
+
+/// Tells the launcher that this process, which was to take the place of a rank that has died, ends in order.
+pub fn leave_place(link: &OwnedFd) {
+    tell(link.as_fd(), &ToMonitor::Done(0));
 }
 
 fn give_up(rank: u32, link: &OwnedFd, why: &str) {

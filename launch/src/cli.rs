@@ -15,6 +15,10 @@ use crate::job::OnDeath;
 use crate::place::{self, Host};
 use crate::{Error, MAX_RANKS};
 
+/// Deaths that end a job whose dead are replaced, if nothing else is said: a program that crashes at the same
+/// place each time would go on for ever.
+const MOST_REPLACEMENTS: u32 = 1000;
+
 /// An option of `gasnetrun`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "described in the table below")]
@@ -84,14 +88,15 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
     ),
     opt(
         LaunchOption::OnDeath,
-        "--on-death end|shrink",
-        "what the death of a rank does: 'end' (default) ends the job; 'shrink' tells the other ranks, which go on without \
-         it if the program has a place for that (World::attempt and World::shrink, of pgas); on one host, network smp",
+        "--on-death end|shrink|heal",
+        "what the death of a rank does: 'end' (default) ends the job; with 'shrink' the other ranks go on without it, with \
+         'heal' they go on with another process in its place, if the program is made for that (World::survive, of pgas); on \
+         one host, network smp",
     ),
     opt(
         LaunchOption::MaxDeaths,
         "--max-deaths N",
-        "with --on-death shrink: end the job when more than N ranks have died (default: no limit)",
+        "with --on-death shrink or heal: end the job when more than N ranks have died (default: no limit; with heal 1000)",
     ),
     opt(LaunchOption::Verbose, "-v, --verbose", "print the host, process and processor of each rank"),
     opt(LaunchOption::DryRun, "--dry-run", "print what would be run where, and run nothing"),
@@ -279,27 +284,31 @@ fn conduit(command: &Command) -> (&'static str, String) {
 
 /// Refuses jobs that cannot go on after a death.
 fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(), String> {
-    let OnDeath::Shrink(most) = &mut command.on_death else {
-        return match most_deaths {
-            Some(_) => {
-                Err("--max-deaths: the first death ends the job, unless it is started with --on-death shrink"
-                    .into())
-            }
-            None => Ok(()),
-        };
+    let name = match &mut command.on_death {
+        OnDeath::End if most_deaths.is_some() => {
+            return Err("--max-deaths: the first death ends the job, unless it is started with --on-death shrink or heal".into());
+        }
+        OnDeath::End => return Ok(()),
+        OnDeath::Shrink(most) => {
+            *most = most_deaths.unwrap_or(*most);
+            "shrink"
+        }
+        OnDeath::Heal(most) => {
+            *most = most_deaths.unwrap_or(*most);
+            "heal"
+        }
     };
-    *most = most_deaths.unwrap_or(u32::MAX);
     let so_far =
         "so far ranks survive the death of others on one host only, where they share memory (--conduit smp)";
     match conduit(command).1.as_str() {
         "mpi" => {
-            return Err("--on-death shrink: MPI ends the whole job when one of its processes ends".into());
+            return Err(format!("--on-death {name}: MPI ends the whole job when one of its processes ends"));
         }
         "" | "smp" => {}
-        other => return Err(format!("--on-death shrink: not with the network {other}: {so_far}")),
+        other => return Err(format!("--on-death {name}: not with the network {other}: {so_far}")),
     }
     match &command.hosts {
-        Some(_) => Err(format!("--on-death shrink: not on other hosts: {so_far}")),
+        Some(_) => Err(format!("--on-death {name}: not on other hosts: {so_far}")),
         None => Ok(()),
     }
 }
@@ -345,7 +354,10 @@ fn on_death(found: &FoundOption<LaunchOption>) -> Result<OnDeath, String> {
     match found.text().as_str() {
         "end" => Ok(OnDeath::End),
         "shrink" => Ok(OnDeath::Shrink(u32::MAX)),
-        other => Err(format!("--on-death: '{other}' is nothing that a death does; use 'end' or 'shrink'")),
+        "heal" => Ok(OnDeath::Heal(MOST_REPLACEMENTS)),
+        other => {
+            Err(format!("--on-death: '{other}' is nothing that a death does; use 'end', 'shrink' or 'heal'"))
+        }
     }
 }
 
@@ -580,6 +592,7 @@ mod tests {
         let of = |line| run(line).on_death;
         assert_eq!((of("-n 2 p"), of("-n 2 --on-death=end p")), (OnDeath::End, OnDeath::End));
         assert_eq!(of("-n 2 --on-death shrink p"), OnDeath::Shrink(u32::MAX));
+        assert_eq!(of("-n 2 --on-death heal p"), OnDeath::Heal(1000));
         assert_eq!(of("-n 2 --max-deaths 1 --on-death shrink --conduit smp p"), OnDeath::Shrink(1));
     }
 
@@ -601,12 +614,13 @@ mod tests {
             ("-t 0 -n 1 p", "above 0"),
             ("-e A -n 1 p", "NAME=VALUE"),
             ("--hostfile /no/such -n 1 p", "--hostfile: /no/such: "),
-            ("--on-death stop -n 1 p", "use 'end' or 'shrink'"),
+            ("--on-death stop -n 1 p", "use 'end', 'shrink' or 'heal'"),
             ("--max-deaths 2 -n 4 p", "unless it is started with --on-death shrink"),
             ("--on-death shrink --max-deaths few -n 4 p", "'few' is not a number of ranks"),
             ("--on-death shrink --conduit mpi -n 4 p", "MPI ends the whole job"),
             ("--on-death shrink --conduit udp -n 4 p", "not with the network udp: so far"),
             ("--on-death shrink -H a,b -n 4 p", "not on other hosts: so far"),
+            ("--on-death heal -H a,b -n 4 p", "--on-death heal: not on other hosts"),
             ("--nodes 0 -n 1 p", "not a number of hosts"),
             ("--nodes 2 -n 2 p", "1 host is named"),
             ("--nodes 3 -H a,b -n 2 p", "2 hosts are named"),

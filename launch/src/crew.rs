@@ -139,24 +139,13 @@ impl Crew {
     pub fn new(ends: Vec<RankEnd>, spared: Vec<Pid>, keeper: Option<Keeper>) -> io::Result<Crew> {
         let by_pid = ends.iter().enumerate().map(|(i, end)| (end.pid, i)).collect();
         let mut input = None;
-        let ranks: Vec<Rank> = ends
-            .into_iter()
-            .map(|end| {
-                input = input.take().or(end.input);
-                let (out, err) = end.pipes.unzip();
-                Rank {
-                    number: end.number,
-                    pid: end.pid,
-                    program: None,
-                    link: Some(end.link),
-                    answers: VecDeque::new(),
-                    pipes: [out, err],
-                    gone: false,
-                }
-            })
-            .collect();
-        for pipe in ranks.iter().flat_map(|r| &r.pipes).chain([&input]).flatten() {
-            fd::set_nonblocking(pipe.as_fd())?;
+        let ranks = ends.into_iter().map(|mut end| {
+            input = input.take().or(end.input.take());
+            Rank::new(end)
+        });
+        let ranks = ranks.collect::<io::Result<Vec<Rank>>>()?;
+        if let Some(input) = &input {
+            fd::set_nonblocking(input.as_fd())?;
         }
         Ok(Crew {
             ranks,
@@ -169,6 +158,20 @@ impl Crew {
             begun: SystemTime::now(),
             reaped: HashSet::new(),
         })
+    }
+
+    /// Takes over the process that replaces a rank which has ended. What that one has written was read.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn replace(&mut self, end: RankEnd) -> io::Result<()> {
+        let (number, pid) = (end.number, end.pid);
+        let rank = Rank::new(end)?;
+        if let Some(i) = self.ranks.iter().position(|r| r.number == number) {
+            self.ranks[i] = rank;
+            self.by_pid.insert(pid, i);
+        }
+        Ok(())
     }
 
     /// Number and process of each rank.
@@ -501,6 +504,23 @@ impl Crew {
 }
 
 impl Rank {
+    fn new(end: RankEnd) -> io::Result<Rank> {
+        let (out, err) = end.pipes.unzip();
+        let pipes = [out, err];
+        for pipe in pipes.iter().flatten() {
+            fd::set_nonblocking(pipe.as_fd())?;
+        }
+        Ok(Rank {
+            number: end.number,
+            pid: end.pid,
+            program: None,
+            link: Some(end.link),
+            answers: VecDeque::new(),
+            pipes,
+            gone: false,
+        })
+    }
+
     fn program_pid(&self) -> Pid {
         self.program.as_ref().map_or(self.pid, |program| program.pid)
     }

@@ -19,9 +19,10 @@
 //! - Two ranks that wait for all ranks at different places, neither of which the other can reach, end the
 //!   job. If every rank has waited for long and nothing has happened, all are asked what they wait for
 //!   ([`JobAction::Ask`]), and the job continues: only a proof ends it.
-//! - With `--on-death shrink` ([`OnDeath`]) a rank that ends without `Done` has *died*: it is told, and the
-//!   others go on. They start anew among themselves ([`membership`]). What a rank says of the job still ends
-//!   it: a panic does, and an error that the runtime finds.
+//! - With `--on-death shrink` or `heal` ([`OnDeath`]) a rank that ends without `Done` has *died*: it is told,
+//!   and the others go on. They start anew among themselves, or with another process in its place
+//!   ([`membership`]). What a rank says of the job still ends it: a panic does, and an error that the runtime
+//!   finds. So do replacements that die one after the other before they are in any world.
 //! - The job's status is that of the event that ended it; without such an event, the first non-zero code of a
 //!   rank, or of its wrapper, that was not told to end.
 
@@ -36,7 +37,7 @@ use gasnet_wire::boot::{Blocked, ToMonitor};
 
 use gasnet_sys::process::{Ended, Pid};
 use gasnet_sys::signals;
-use membership::{JobWorld, Membership};
+use membership::{Consequence, JobWorld, Membership};
 
 /// How long a rank may run after it closed its link, before that counts as an abnormal end.
 const LINK_GRACE: Duration = Duration::from_secs(1);
@@ -48,6 +49,9 @@ const TELL_GRACE: Duration = Duration::from_millis(500);
 const TELL_GRACE_PER_RANK: Duration = Duration::from_millis(4);
 /// How long killed processes may take to vanish before the monitor leaves without them.
 const KILL_GRACE: Duration = Duration::from_secs(5);
+/// Replacements of a rank that may die before they are in a world. A program that cannot start would be
+/// started for ever.
+const MOST_FAILED_STARTS: u32 = 5;
 
 /// What the death of a rank does to its job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,6 +61,23 @@ pub enum OnDeath {
     End,
     /// The other ranks go on, until more than this many have died.
     Shrink(u32),
+    /// The other ranks go on with another process in its place, until more than this many have died.
+    Heal(u32),
+}
+
+impl OnDeath {
+    /// How many may die, if ranks survive the death of others.
+    pub fn most(self) -> Option<u32> {
+        match self {
+            OnDeath::End => None,
+            OnDeath::Shrink(most) | OnDeath::Heal(most) => Some(most),
+        }
+    }
+
+    /// Whether the dead are replaced.
+    pub fn heals(self) -> bool {
+        matches!(self, OnDeath::Heal(_))
+    }
 }
 
 /// An event of a job.
@@ -101,6 +122,10 @@ pub enum JobAction {
     TellDeath(u32, Ended),
     /// Start this world.
     Start(JobWorld),
+    /// Start another process in the place of this rank, to be in the world after the one of this epoch.
+    Replace(u32, u32),
+    /// Tell these ranks, which wait for another world, that all work is done.
+    TellDone(Vec<u32>),
 }
 
 #[derive(Debug)]
@@ -124,6 +149,8 @@ struct RankState {
     barriers: u32,
     /// Its last reported wait.
     wait: Option<Reported>,
+    /// Its replacements that have died since it was in a world.
+    failed_starts: u32,
 }
 
 /// A wait that a rank has reported.
@@ -139,6 +166,23 @@ struct Reported {
 }
 
 impl RankState {
+    /// A process of which nothing has been heard.
+    fn new(pid: Pid, host: Option<String>) -> RankState {
+        RankState {
+            pid,
+            host,
+            gone: false,
+            joined: false,
+            done: None,
+            ending: false,
+            told: false,
+            unlinked: None,
+            barriers: 0,
+            wait: None,
+            failed_starts: 0,
+        }
+    }
+
     /// When its link will have been closed for too long, if it still should have one.
     fn link_deadline(&self) -> Option<Instant> {
         let owes = self.joined && !self.gone && self.done.is_none() && !self.ending && !self.told;
@@ -199,21 +243,9 @@ impl Job {
     }
 
     fn of(ranks: impl Iterator<Item = (Pid, Option<String>)>) -> Job {
-        let rank = |(pid, host)| RankState {
-            pid,
-            host,
-            gone: false,
-            joined: false,
-            done: None,
-            ending: false,
-            told: false,
-            unlinked: None,
-            barriers: 0,
-            wait: None,
-        };
-        let ranks: Vec<RankState> = ranks.map(rank).collect();
+        let ranks: Vec<RankState> = ranks.map(|(pid, host)| RankState::new(pid, host)).collect();
         Job {
-            members: Membership::new(ranks.len() as u32),
+            members: Membership::new(ranks.len() as u32, false),
             on_death: OnDeath::End,
             last_death: 0,
             ranks,
@@ -228,6 +260,12 @@ impl Job {
     /// Says what a death does, before anything has happened.
     pub fn on_death(&mut self, on_death: OnDeath) {
         self.on_death = on_death;
+        self.members = Membership::new(self.size(), on_death.heals());
+    }
+
+    /// The incarnation of the process that is a rank now.
+    pub fn incarnation(&self, rank: u32) -> u32 {
+        self.members.incarnation(rank)
     }
 
     /// A wait as a rank tells it, with the peer as this job numbers ranks: a world after the first has
@@ -237,7 +275,7 @@ impl Job {
         Blocked { peer: wait.peer.map(first), ..wait }
     }
 
-    /// A rank of another host runs as this process there.
+    /// A rank runs as this process: one of another host, or a replacement.
     pub fn started(&mut self, rank: u32, pid: Pid) {
         self.ranks[rank as usize].pid = pid;
     }
@@ -322,10 +360,10 @@ impl Job {
             if state.link_deadline().is_some_and(|until| now >= until) {
                 let text = format!("{} has closed its connection to the job", self.name(rank as u32));
                 self.say(&mut actions, text);
-                match self.on_death {
-                    OnDeath::End => self.end(now, 1, None, &mut actions),
+                match self.on_death.most() {
+                    None => self.end(now, 1, None, &mut actions),
                     // Nobody is dead who could still write.
-                    OnDeath::Shrink(_) => {
+                    Some(_) => {
                         self.ranks[rank].unlinked = None;
                         actions.push(JobAction::Kill(rank as u32));
                     }
@@ -401,9 +439,10 @@ impl Job {
 
     /// A rank has ended as none may: this ends the job with the status, or is a death.
     fn fails(&mut self, now: Instant, rank: u32, status: i32, how: Ended, actions: &mut Vec<JobAction>) {
-        let OnDeath::Shrink(most) = self.on_death else { return self.end(now, status, Some(rank), actions) };
+        let Some(most) = self.on_death.most() else { return self.end(now, status, Some(rank), actions) };
         let place = self.members.world().rank_of(rank).filter(|_| self.is_member(rank));
         let next = self.members.died(rank);
+        let failed_starts = self.ranks[rank as usize].failed_starts + 1;
         self.last_death = status;
         if self.ending() {
             return;
@@ -412,8 +451,19 @@ impl Job {
             self.say(actions, format!("more than {most} ranks have died (--max-deaths {most})"));
             return self.end(now, status, Some(rank), actions);
         }
+        if failed_starts > MOST_FAILED_STARTS {
+            let text =
+                format!("rank {rank} has died {failed_starts} times without having been in a world between");
+            self.say(actions, text);
+            return self.end(now, status, Some(rank), actions);
+        }
         actions.extend(place.map(|place| JobAction::TellDeath(place, how)));
-        self.start_world(next, actions);
+        if next == Consequence::Replaces {
+            let state = &mut self.ranks[rank as usize];
+            *state = RankState { failed_starts, ..RankState::new(0, state.host.take()) };
+            actions.push(JobAction::Replace(rank, self.members.world().epoch));
+        }
+        self.goes_on(now, next, actions);
     }
 
     /// Whether a rank is in the newest world, and has neither died nor left.
@@ -422,15 +472,38 @@ impl Job {
     }
 
     /// A rank leaves in order.
-    fn leaves(&mut self, rank: u32, actions: &mut Vec<JobAction>) {
+    fn leaves(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
         let next = self.members.left(rank);
-        self.start_world(next, actions);
+        self.goes_on(now, next, actions);
     }
 
-    fn start_world(&mut self, world: Option<JobWorld>, actions: &mut Vec<JobAction>) {
-        let Some(world) = world.filter(|_| !self.ending()) else { return };
-        self.begin_counting();
-        actions.push(JobAction::Start(world));
+    /// All work of this world is done.
+    fn finishes(&mut self, now: Instant, epoch: u32, actions: &mut Vec<JobAction>) {
+        let next = self.members.finishes(epoch);
+        self.goes_on(now, next, actions);
+    }
+
+    /// Begins what follows from a change of the membership.
+    fn goes_on(&mut self, now: Instant, next: Consequence, actions: &mut Vec<JobAction>) {
+        if self.ending() {
+            return;
+        }
+        match next {
+            Consequence::Starts(world) => {
+                if let Some(left) = self.members.misses() {
+                    let text = format!(
+                        "a rank has died, and rank {left} has ended its program already, so there is no world of all ranks any more:                          World::survive ends on all ranks or on none"
+                    );
+                    self.say(actions, text);
+                    return self.end(now, 1, None, actions);
+                }
+                self.begin_counting();
+                world.members.iter().for_each(|place| self.ranks[*place as usize].failed_starts = 0);
+                actions.push(JobAction::Start(world));
+            }
+            Consequence::Done(ranks) => actions.push(JobAction::TellDone(ranks)),
+            Consequence::Nothing | Consequence::Replaces => {}
+        }
     }
 
     fn tell_grace(&self) -> Duration {

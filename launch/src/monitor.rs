@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 use gasnet_wire::boot::ToMonitor;
 use gasnet_wire::shm::deaths::DeathBoard;
 
+use crate::Error;
 use crate::channel::Channel;
 use crate::crew::{Crew, Happening};
 use crate::exchange::Gathering;
 use crate::job::membership::JobWorld;
 use crate::job::{Job, JobAction, JobEvent, OnDeath};
-use crate::regroup::NewWorld;
+use crate::regroup::{DONE, NewWorld};
 use crate::report::Report;
 use crate::sinks::Sinks;
+use crate::spawn::Recruiter;
 use crate::wire::{self, ToAgent};
 use gasnet_sys::fd::{self, Standard};
 use gasnet_sys::poll::{PollSet, Ready};
@@ -89,6 +91,9 @@ pub struct Monitor {
     gathering: Gathering,
     /// Where ranks are told of a death, if they may survive it.
     board: Option<DeathBoard>,
+    heals: bool,
+    /// How the dead are replaced, if they are.
+    recruiter: Option<Recruiter>,
     /// A report under way of what ranks are blocked in.
     report: Option<Report>,
     /// Bytes of other hosts' streams that arrived and were not acknowledged yet.
@@ -159,6 +164,8 @@ impl Monitor {
             agents: Vec::new(),
             gathering: Gathering::new(size),
             board: None,
+            heals: false,
+            recruiter: None,
             report: None,
             owed: HashMap::new(),
             input: None,
@@ -173,11 +180,40 @@ impl Monitor {
     pub(crate) fn on_death(&mut self, on_death: OnDeath, board: Option<DeathBoard>) {
         self.job.on_death(on_death);
         self.board = board;
+        self.heals = on_death.heals();
+    }
+
+    /// Says how processes are started that replace the dead.
+    pub(crate) fn recruit_by(&mut self, recruiter: Recruiter) {
+        self.recruiter = Some(recruiter);
+    }
+
+    /// Starts a process in the place of a rank that has died, to be in the world after the one of this epoch.
+    fn replace(&mut self, rank: u32, epoch: u32) {
+        let refused = || Error::Survival("ranks that a program starts by itself are not replaced".into());
+        let started = self.recruiter.as_ref().ok_or_else(refused).and_then(|all| all.start(rank, epoch));
+        let started = started.and_then(|end| {
+            let pid = end.pid;
+            self.crew.replace(end).map_err(Error::system("watching a rank"))?;
+            Ok(pid)
+        });
+        match started {
+            Ok(pid) => {
+                self.job.started(rank, pid);
+                let now = Instant::now();
+                [0, 1].iter().for_each(|which| self.sinks.output.reopen(2 * rank as usize + which, now));
+                if self.verbose {
+                    let text = format!("{} takes its place", self.job.name(rank));
+                    self.say(&text);
+                }
+            }
+            Err(why) => self.handle(JobEvent::NoWorld(why.to_string())),
+        }
     }
 
     /// Starts a world: its members get its memory, of which only they have descriptors.
     fn start_world(&mut self, world: &JobWorld) {
-        match NewWorld::new(world) {
+        match NewWorld::new(world, self.heals) {
             Ok(new) => {
                 for (rank, member) in (0..).zip(&world.members) {
                     self.crew.hand(*member, &new.message(rank, world), &new.files);
@@ -358,6 +394,10 @@ impl Monitor {
                     }
                 }
                 JobAction::Start(world) => self.start_world(&world),
+                JobAction::Replace(rank, epoch) => self.replace(rank, epoch),
+                JobAction::TellDone(ranks) => {
+                    ranks.iter().for_each(|rank| self.crew.hand(*rank, &DONE, &Rc::from([])));
+                }
             }
         }
     }

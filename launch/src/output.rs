@@ -169,6 +169,24 @@ impl JobOutput {
         }
     }
 
+    /// Another process writes to a stream from now on, whose last one has ended or lost it.
+    pub fn reopen(&mut self, stream: StreamId, now: Instant) {
+        if !self.streams[stream].ended {
+            self.end(stream, now);
+        }
+        let state = &mut self.streams[stream];
+        (state.ended, state.last) = (false, None);
+        // The rest of what was written before is a line of its own.
+        if !state.held.is_empty() {
+            state.held.push(b'\n');
+        }
+        let sink = &mut self.sinks[state.sink];
+        if sink.open_line == Some(stream) {
+            sink.open_line = None;
+            sink.queue.push_back(b'\n');
+        }
+    }
+
     /// Adds a message of the monitor.
     pub fn say(&mut self, sink: SinkId, line: &str) {
         let sink = &mut self.sinks[sink];

@@ -1,10 +1,13 @@
-//! How the survivors of a rank's death get the memory and the numbers of their next world, over their links.
+//! How the survivors of a rank's death, and those that replace the dead, get the memory and the numbers of
+//! their next world, over their links.
 //!
-//! A rank that has given up its world says so ([`ToMonitor::NextWorld`]), and waits. When all have
-//! ([`membership`](crate::job::membership)), the monitor makes two memory files, and sends each member a
-//! message in packets, like the result of an exchange: its rank, the world's epoch, a random name of the
-//! world, and the members as the job numbers ranks. The files go with the first packet. Nobody else ever has
-//! them, so no process that is not a member can reach the world's memory.
+//! A rank that has given up its world says so ([`ToMonitor::NextWorld`]), and waits; a replacement does
+//! nothing else at first. When all have ([`membership`](crate::job::membership)), the monitor makes two
+//! memory files, and sends each member a message in packets, like the result of an exchange: its rank, the
+//! world's epoch, its incarnation, a random name of the world, and the members as the job numbers ranks. The
+//! files go with the first packet. Nobody else ever has them, so no process that is not a member can reach
+//! the world's memory. A message without members and files says that there is no other world, since all work
+//! is done.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
@@ -31,22 +34,25 @@ impl NewWorld {
     ///
     /// # Errors
     /// The system gives none.
-    pub(crate) fn new(world: &JobWorld) -> Result<NewWorld, Error> {
+    pub(crate) fn new(world: &JobWorld, heals: bool) -> Result<NewWorld, Error> {
         let shm = fd::memory_file("gasnet-shm").map_err(Error::MemoryFile)?;
         let segments = fd::memory_file("gasnet-segments").map_err(Error::MemoryFile)?;
         let file = HostFile::from(fd::duplicate(shm.as_fd()).map_err(Error::system("dup"))?);
-        let board = DeathBoard::new(&file, world.members.len() as u32, world.epoch);
+        let board = DeathBoard::new(&file, world.members.len() as u32, world.epoch, heals);
         let board = board.map_err(|e| Error::Survival(e.to_string()))?;
         Ok(NewWorld { board, files: Rc::from([shm, segments]), name: gasnet_sys::random() })
     }
 
     /// The message for this rank of it.
     pub(crate) fn message(&self, rank: u32, world: &JobWorld) -> Vec<u8> {
-        let (head, name) = ([rank, world.epoch], [self.name as u32, (self.name >> 32) as u32]);
-        let words = head.iter().chain(&name).chain(&world.members);
-        words.flat_map(|word| word.to_le_bytes()).collect()
+        let incarnation = world.incarnations[rank as usize];
+        let head = [rank, world.epoch, incarnation, self.name as u32, (self.name >> 32) as u32];
+        head.iter().chain(&world.members).flat_map(|word| word.to_le_bytes()).collect()
     }
 }
+
+/// The message that says that there is no other world.
+pub(crate) const DONE: [u8; 20] = [0; 20];
 
 /// What a rank is told of its next world.
 #[derive(Debug)]
@@ -55,18 +61,21 @@ pub struct NextWorld {
     pub boot: Boot,
     /// The number of worlds before it.
     pub epoch: u32,
+    /// The number of processes that were this rank before this one.
+    pub incarnation: u32,
     /// The members by rank, as the job numbered them first.
     pub members: Vec<u32>,
 }
 
-/// Waits for the world after the one of this epoch, which this rank has given up.
+/// Waits for the world after the one of this epoch, which this rank has given up, or in which the process was
+/// that it replaces. `None`: there is none, since all ranks have done their work.
 ///
 /// # Collective
-/// Over the ranks of the world that neither die nor leave in order.
+/// Over the ranks of the world that neither die nor leave in order, and the replacements of those that died.
 ///
 /// # Errors
 /// The monitor is gone, or the system gives no descriptors.
-pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<NextWorld, Error> {
+pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextWorld>, Error> {
     fd::send_waiting(link, &ToMonitor::NextWorld(epoch).encode()).map_err(Error::system("send"))?;
     let (mut message, mut files) = (Vec::new(), Vec::new());
     let mut packet = [0; MAX_PACKET];
@@ -80,14 +89,17 @@ pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<NextWorld, Error> 
             break;
         }
     }
+    if message == DONE && files.is_empty() {
+        return Ok(None);
+    }
     let link = fd::duplicate(link).map_err(Error::system("dup"))?;
-    decode(&message, files, link).ok_or_else(broken)
+    decode(&message, files, link).map(Some).ok_or_else(broken)
 }
 
 fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextWorld> {
     let (words, rest) = message.as_chunks::<4>();
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let [rank, epoch, low, high, ref members @ ..] = words[..] else { return None };
+    let [rank, epoch, incarnation, low, high, ref members @ ..] = words[..] else { return None };
     let (size, [shm, segments]) = (members.len() as u32, <[OwnedFd; 2]>::try_from(files).ok()?);
     let boot = Boot {
         rank,
@@ -100,7 +112,12 @@ fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextWorl
         overseer: None,
         job_id: u64::from(high) << 32 | u64::from(low),
     };
-    (rest.is_empty() && rank < size).then_some(NextWorld { boot, epoch, members: members.to_vec() })
+    (rest.is_empty() && rank < size).then_some(NextWorld {
+        boot,
+        epoch,
+        incarnation,
+        members: members.to_vec(),
+    })
 }
 
 #[cfg(test)]
@@ -113,13 +130,14 @@ mod tests {
 
     #[test]
     fn a_world_survives_the_link() {
-        let world = JobWorld { epoch: 3, members: vec![0, 2, 7] };
-        let new = NewWorld::new(&world).unwrap();
+        let world = JobWorld { epoch: 3, members: vec![0, 2, 7], incarnations: vec![0, 1, 4] };
+        let new = NewWorld::new(&world, true).unwrap();
         let next = decode(&new.message(2, &world), vec![file(), file()], file()).unwrap();
         assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
+        assert_eq!(next.incarnation, 4);
         assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, vec![0, 1, 2]));
         for (message, files) in
-            [(new.message(3, &world), 2), (new.message(2, &world), 1), (vec![0; 15], 2), (vec![0; 17], 2)]
+            [(new.message(3, &world), 2), (new.message(2, &world), 1), (vec![0; 19], 2), (vec![0; 21], 2)]
         {
             assert!(decode(&message, (0..files).map(|_| file()).collect(), file()).is_none());
         }
@@ -128,10 +146,10 @@ mod tests {
     /// Over a real link, in several packets, with the files.
     #[test]
     fn many_members_get_their_world() {
-        let world = JobWorld { epoch: 1, members: (0..3000).collect() };
-        let new = NewWorld::new(&world).unwrap();
+        let world = JobWorld { epoch: 1, members: (0..3000).collect(), incarnations: vec![0; 3000] };
+        let new = NewWorld::new(&world, false).unwrap();
         let (ours, theirs) = fd::packet_pair().unwrap();
-        let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0).unwrap());
+        let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0).unwrap().unwrap());
         let message = new.message(17, &world);
         for (i, part) in message.chunks(MAX_PACKET - 1).enumerate() {
             let last = (i + 1) * (MAX_PACKET - 1) >= message.len();

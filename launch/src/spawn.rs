@@ -1,17 +1,21 @@
 //! Starts N processes of a program as the ranks of a job.
 
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 
 use crate::Error;
 use crate::command::{Command, find};
+use crate::crew::RankEnd;
 use crate::hosts;
 use crate::monitor::Monitor;
 use crate::mpirun;
 use crate::plugin_folder::PluginFolder;
-use crate::start::{MESSAGE_VARIABLE, Message, Start};
+use crate::start::{BootMemory, MESSAGE_VARIABLE, Message, MonitorSide, RankSide, Start};
+use gasnet_sys::limits::FileLimit;
 use gasnet_sys::process::{BeforeExec, Pid, spawn_with};
+use gasnet_sys::signals::SignalSet;
 
 /// Starts the ranks, monitors them, and returns the job's exit status.
 ///
@@ -38,7 +42,9 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
         }
     }
     let placement = command.verbose.then(|| describe(&start));
+    let recruiter = Recruiter::of(command, &program, &start);
     let mut monitor: Monitor = start.watch(command.limit)?;
+    monitor.recruit_by(recruiter);
     if command.label {
         monitor.label();
     }
@@ -55,28 +61,97 @@ pub(crate) fn spawn_rank(
     start: &mut Start,
     i: usize,
 ) -> Result<(), Error> {
-    let (ours, mut theirs) = start.connect(i)?;
+    let (ours, theirs) = start.connect(i)?;
+    let message = Message::of(start, i, &theirs.link).encode();
+    let memory = [start.shm.as_fd(), start.segments.as_fd()];
+    let cpus = start.cpus(i).cloned();
+    let setup = BeforeExec { parent: start.monitor, mask: start.mask, files: start.files, cpus };
+    let mark = start.keeper.variable();
+    let pid = spawn_process(command, program, (&ours, theirs), &message, mark, &memory, setup)?;
+    start.started(pid, ours);
+    Ok(())
+}
+
+/// Starts the process of a rank, with these descriptors and its link.
+fn spawn_process(
+    command: &Command,
+    program: &Path,
+    (ours, mut theirs): (&MonitorSide, RankSide),
+    message: &str,
+    mark: (&str, OsString),
+    memory: &[BorrowedFd<'_>],
+    setup: BeforeExec,
+) -> Result<Pid, Error> {
     ours.offer_place()?;
     let mut child = process::Command::new(program);
     child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
-    child.env(MESSAGE_VARIABLE, Message::of(start, i, &theirs.link).encode()).envs([start.keeper.variable()]);
+    child.env(MESSAGE_VARIABLE, message).envs([mark]);
     if let Some((out, err)) = theirs.pipes.take() {
         child.stdout(Stdio::from(out)).stderr(Stdio::from(err));
     }
     if let Some(input) = theirs.input.take() {
         child.stdin(Stdio::from(input));
     }
-    let keep = [start.shm.as_fd(), start.segments.as_fd(), theirs.link.as_fd()];
-    let cpus = start.cpus(i).cloned();
-    let setup = BeforeExec { parent: start.monitor, mask: start.mask, files: start.files, cpus };
+    let keep = [memory, &[theirs.link.as_fd()]].concat();
     let child = spawn_with(child, &keep, setup).map_err(|error| {
         // The file exists, since `find` saw it.
         let missing = error.kind() == std::io::ErrorKind::NotFound;
         let hint = if missing { "; the interpreter or loader that it names is not there" } else { "" };
         Error::NotStarted(program.into(), gasnet_wire::limits::thread_refused(&error), hint)
     })?;
-    start.started(child.id() as Pid, ours);
-    Ok(())
+    Ok(child.id() as Pid)
+}
+
+/// Starts processes that take the places of ranks that have died, as these were started.
+#[derive(Debug)]
+pub(crate) struct Recruiter {
+    command: Command,
+    program: PathBuf,
+    size: u32,
+    merge: bool,
+    job_id: u64,
+    monitor: Pid,
+    placement: Option<Vec<Vec<usize>>>,
+    mask: SignalSet,
+    files: FileLimit,
+    mark: (&'static str, OsString),
+}
+
+impl Recruiter {
+    fn of(command: &Command, program: &Path, start: &Start) -> Recruiter {
+        Recruiter {
+            command: command.clone(),
+            program: program.into(),
+            size: start.size,
+            merge: start.merge,
+            job_id: start.job_id,
+            monitor: start.monitor,
+            placement: start.placement.clone(),
+            mask: start.mask,
+            files: start.files,
+            mark: start.keeper.variable(),
+        }
+    }
+
+    /// Starts a process that asks for the place of this rank in the world after the one of this epoch.
+    pub(crate) fn start(&self, rank: u32, epoch: u32) -> Result<RankEnd, Error> {
+        let (ours, theirs) = MonitorSide::connect(rank, self.merge, false)?;
+        let message = Message {
+            rank,
+            size: self.size,
+            memory: BootMemory::WorldAfter(epoch),
+            link: theirs.link.as_raw_fd(),
+            monitor: self.monitor,
+            job_id: self.job_id,
+            host_ranks: (0..self.size).collect(),
+        };
+        let cpus = self.placement.as_ref().map(|all| all[rank as usize].clone());
+        let setup = BeforeExec { parent: self.monitor, mask: self.mask, files: self.files, cpus };
+        let (command, mark) = (&self.command, self.mark.clone());
+        let pid =
+            spawn_process(command, &self.program, (&ours, theirs), &message.encode(), mark, &[], setup)?;
+        Ok(ours.of(rank, pid))
+    }
 }
 
 fn describe(start: &Start) -> Vec<String> {

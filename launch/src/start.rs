@@ -23,7 +23,7 @@ use gasnet_sys::signals::{SignalAction, SignalSet};
 pub const MESSAGE_VARIABLE: &str = "GASNETI_BOOT";
 
 /// Version of the message and of the packets to the monitor. It is incremented with every change of either.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// The first packet in a rank's link, which makes a program the rank.
 const PLACE: &[u8] = b"place";
@@ -124,44 +124,22 @@ impl Start {
 
     /// Says what the death of a rank does, before the first one is started. The ranks are all on this host.
     pub fn on_death(&mut self, on_death: OnDeath) -> Result<(), Error> {
-        if let OnDeath::Shrink(_) = on_death {
+        if on_death.most().is_some() {
             let shm = fd::duplicate(self.shm.as_fd()).map_err(Error::system("dup"))?;
-            let board =
-                DeathBoard::new(&shm.into(), self.size, 0).map_err(|e| Error::Survival(e.to_string()))?;
-            self.survival = (on_death, Some(board));
+            let board = DeathBoard::new(&shm.into(), self.size, 0, on_death.heals());
+            self.survival = (on_death, Some(board.map_err(|e| Error::Survival(e.to_string()))?));
         }
         Ok(())
     }
 
-    /// Makes the connections of the `i`-th rank of this host. A job of one rank keeps the monitor's standard
-    /// output and error, since there is nothing to merge. Rank 0 keeps the standard input.
+    /// Makes the connections of the `i`-th rank of this host.
     pub fn connect(&self, i: usize) -> Result<(MonitorSide, RankSide), Error> {
-        let rank = self.numbers[i];
-        let (ours, link) = fd::packet_pair().map_err(Error::system("socketpair"))?;
-        fd::learn_senders(ours.as_fd()).map_err(Error::system("setsockopt"))?;
-        let mut sides = (
-            MonitorSide { link: ours, pipes: None, input: None },
-            RankSide { link, pipes: None, input: None },
-        );
-        if self.merge {
-            let (out, out_writer) = fd::pipe().map_err(Error::system("pipe"))?;
-            let (err, err_writer) = fd::pipe().map_err(Error::system("pipe"))?;
-            sides.0.pipes = Some((out, err));
-            sides.1.pipes = Some((out_writer, err_writer));
-        }
-        if rank > 0 {
-            sides.1.input = Some(fd::open("/dev/null", Access::Read).map_err(Error::system("/dev/null"))?);
-        } else if self.remote {
-            let (reader, writer) = fd::pipe().map_err(Error::system("pipe"))?;
-            (sides.0.input, sides.1.input) = (Some(writer), Some(reader));
-        }
-        Ok(sides)
+        MonitorSide::connect(self.numbers[i], self.merge, self.remote)
     }
-
     /// A rank's process has started.
     pub fn started(&mut self, pid: Pid, side: MonitorSide) {
         let number = self.numbers[self.ranks.len()];
-        self.ranks.push(RankEnd { number, pid, link: side.link, pipes: side.pipes, input: side.input });
+        self.ranks.push(side.of(number, pid));
     }
 
     /// The processors of the `i`-th rank of this host, if bound.
@@ -206,6 +184,35 @@ impl Start {
 }
 
 impl MonitorSide {
+    /// Makes the connections of a rank. Without `merge` it keeps the monitor's standard output and error,
+    /// since there is nothing to merge. Rank 0 keeps the standard input.
+    pub(crate) fn connect(rank: u32, merge: bool, remote: bool) -> Result<(MonitorSide, RankSide), Error> {
+        let (ours, link) = fd::packet_pair().map_err(Error::system("socketpair"))?;
+        fd::learn_senders(ours.as_fd()).map_err(Error::system("setsockopt"))?;
+        let mut sides = (
+            MonitorSide { link: ours, pipes: None, input: None },
+            RankSide { link, pipes: None, input: None },
+        );
+        if merge {
+            let (out, out_writer) = fd::pipe().map_err(Error::system("pipe"))?;
+            let (err, err_writer) = fd::pipe().map_err(Error::system("pipe"))?;
+            sides.0.pipes = Some((out, err));
+            sides.1.pipes = Some((out_writer, err_writer));
+        }
+        if rank > 0 {
+            sides.1.input = Some(fd::open("/dev/null", Access::Read).map_err(Error::system("/dev/null"))?);
+        } else if remote {
+            let (reader, writer) = fd::pipe().map_err(Error::system("pipe"))?;
+            (sides.0.input, sides.1.input) = (Some(writer), Some(reader));
+        }
+        Ok(sides)
+    }
+
+    /// The monitor's end of a rank that runs as this process.
+    pub(crate) fn of(self, number: u32, pid: Pid) -> RankEnd {
+        RankEnd { number, pid, link: self.link, pipes: self.pipes, input: self.input }
+    }
+
     /// Leaves the rank's place for the first program that [takes](take_place) it.
     pub fn offer_place(&self) -> Result<(), Error> {
         fd::send(self.link.as_fd(), PLACE).map(drop).map_err(Error::system("send"))
@@ -234,6 +241,15 @@ impl RankSide {
     }
 }
 
+/// How a rank gets the memory that it shares with the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BootMemory {
+    /// Descriptor numbers: memory file, segments.
+    Files([i32; 2]),
+    /// It replaces a rank that has died, and asks for the world after the one of this epoch.
+    WorldAfter(u32),
+}
+
 /// The launcher's message, in the variable [`MESSAGE_VARIABLE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
@@ -241,8 +257,10 @@ pub struct Message {
     pub rank: u32,
     /// Number of ranks.
     pub size: u32,
-    /// Descriptor numbers: memory file, segments, link.
-    pub fds: [i32; 3],
+    /// How it gets its memory.
+    pub memory: BootMemory,
+    /// Descriptor number of the link.
+    pub link: i32,
     /// The launcher's process.
     pub monitor: Pid,
     /// The job's id.
@@ -257,7 +275,8 @@ impl Message {
         Message {
             rank: start.numbers[i],
             size: start.size,
-            fds: [start.shm.as_raw_fd(), start.segments.as_raw_fd(), link.as_raw_fd()],
+            memory: BootMemory::Files([start.shm.as_raw_fd(), start.segments.as_raw_fd()]),
+            link: link.as_raw_fd(),
             monitor: start.monitor,
             job_id: start.job_id,
             host_ranks: start.numbers.clone(),
@@ -266,11 +285,14 @@ impl Message {
 
     /// Encodes the message as text.
     pub fn encode(&self) -> String {
-        let [shm, segments, link] = self.fds;
+        let memory = match self.memory {
+            BootMemory::Files([shm, segments]) => format!("{shm}:{segments}"),
+            BootMemory::WorldAfter(epoch) => format!("-:{epoch}"),
+        };
         let near = ranges(&self.host_ranks);
         format!(
-            "{PROTOCOL_VERSION}:{}:{}:{shm}:{segments}:{link}:{}:{:x}:{near}",
-            self.rank, self.size, self.monitor, self.job_id
+            "{PROTOCOL_VERSION}:{}:{}:{memory}:{}:{}:{:x}:{near}",
+            self.rank, self.size, self.link, self.monitor, self.job_id
         )
     }
 
@@ -287,14 +309,18 @@ impl Message {
         if fields.next()? != PROTOCOL_VERSION.to_string() {
             return None;
         }
-        let mut number = || fields.next()?.parse::<u32>().ok();
-        let (rank, size) = (number()?, number()?);
-        let mut fd = || i32::try_from(number()?).ok();
-        let (fds, monitor) = ([fd()?, fd()?, fd()?], fd()?);
+        let number = |text: &str| text.parse::<u32>().ok();
+        let fd = |text: &str| i32::try_from(number(text)?).ok();
+        let (rank, size) = (number(fields.next()?)?, number(fields.next()?)?);
+        let memory = match (fields.next()?, fields.next()?) {
+            ("-", epoch) => BootMemory::WorldAfter(number(epoch)?),
+            (shm, segments) => BootMemory::Files([fd(shm)?, fd(segments)?]),
+        };
+        let (link, monitor) = (fd(fields.next()?)?, fd(fields.next()?)?);
         let job_id = u64::from_str_radix(fields.next()?, 16).ok()?;
         let host_ranks = parse_ranges(fields.next()?, size)?;
         let sound = fields.next().is_none() && host_ranks.contains(&rank);
-        sound.then_some(Message { rank, size, fds, monitor, job_id, host_ranks })
+        sound.then_some(Message { rank, size, memory, link, monitor, job_id, host_ranks })
     }
 }
 
@@ -304,9 +330,13 @@ mod tests {
 
     #[test]
     fn messages_survive_the_environment() {
-        for host_ranks in [vec![3], vec![0, 1, 2, 3], vec![0, 2, 3]] {
-            let message =
-                Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, host_ranks };
+        for (host_ranks, memory) in [
+            (vec![3], BootMemory::Files([5, 6])),
+            (vec![0, 1, 2, 3], BootMemory::WorldAfter(7)),
+            (vec![0, 2, 3], BootMemory::Files([5, 6])),
+        ] {
+            let (link, monitor, job_id) = (9, 77, u64::MAX);
+            let message = Message { rank: 3, size: 4, memory, link, monitor, job_id, host_ranks };
             assert_eq!(Message::other_version(&message.encode()), None);
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
@@ -326,7 +356,8 @@ mod tests {
     #[test]
     fn any_text_is_handled() {
         let host_ranks = vec![0, 3];
-        let good = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, host_ranks };
+        let (memory, link, monitor) = (BootMemory::Files([5, 6]), 9, 77);
+        let good = Message { rank: 3, size: 4, memory, link, monitor, job_id: u64::MAX, host_ranks };
         let good = good.encode();
         let signs: Vec<char> = "0123456789:-+ x9999é".chars().collect();
         let mut random = fastrand::Rng::with_seed(1);
@@ -343,7 +374,7 @@ mod tests {
             }
             let text: String = text.into_iter().collect();
             if let Some(m) = Message::decode(&text) {
-                assert!(m.rank < m.size && m.fds.iter().all(|fd| *fd >= 0), "{text}: {m:?}");
+                assert!(m.rank < m.size && m.link >= 0, "{text}: {m:?}");
                 assert_eq!(Message::decode(&m.encode()), Some(m), "{text}");
             }
         }
@@ -355,12 +386,12 @@ mod tests {
             "",
             "2",
             "1:0:1:3:4:5:6:7:0",
-            "2:1:1:3:4:5:6:7:0",
-            "2:0:1:3:4:-5:6:7:0",
-            "2:0:1:3:4:5:6:7:0:8",
-            "2:0:2:3:4:5:6:7:1",
-            "2:0:2:3:4:5:6:7:0-2",
-            "2:0:2:3:4:5:6:7:1,0",
+            "5:1:1:3:4:5:6:7:0",
+            "5:0:1:3:4:-5:6:7:0",
+            "5:0:1:3:4:5:6:7:0:8",
+            "5:0:2:3:4:5:6:7:1",
+            "5:0:2:3:4:5:6:7:0-2",
+            "5:0:2:3:4:5:6:7:1,0",
         ] {
             assert_eq!(Message::decode(text), None, "{text}");
         }

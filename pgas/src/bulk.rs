@@ -90,6 +90,16 @@ impl<T: Plain> Bulk<T> {
     }
 }
 
+impl<T: Plain> Bulk<T> {
+    /// The memory of values that were made here, if no clone is left.
+    pub(crate) fn into_own(self) -> Option<Vec<T>> {
+        match Arc::try_unwrap(self.0) {
+            Ok(Inner::Own(values)) => Some(values),
+            _ => None,
+        }
+    }
+}
+
 /// Bytes as `serde` calls them.
 struct Bytes<'a>(&'a [u8]);
 

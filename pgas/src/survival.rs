@@ -1,16 +1,27 @@
-//! How a program goes on when a rank of its job has died (`gasnetrun --on-death shrink`).
+//! How a program goes on when a rank of its job has died (`gasnetrun --on-death shrink` or `heal`).
 //!
-//! A death ends the *world* it happens in: no rank can count on a call there any more. [`World::attempt`]
-//! marks what a program is ready to lose, and [`World::shrink`] starts the world of those that are left.
-//! Between the two a rank has what is its own: variables, parts of collections, and its part of each old
-//! array ([`Array::salvage`]). The page `docs/death.md` has an example, and says what survives.
+//! A death ends the *world* it happens in: no rank can count on a call there any more. [`World::survive`]
+//! runs a function, and runs it again in the next world, which has another process in the place of the dead
+//! (`heal`), or is that of the ranks that are left (`shrink`). What ranks have saved with [`World::keep`] is
+//! there. Programs that need other rules make them of [`World::attempt`], which marks what may be lost, and
+//! [`World::heal`] or [`World::shrink`]; between the two a rank has what is its own: variables, parts of
+//! collections, and its part of each old array ([`Array::salvage`]). The page `docs/death.md` has examples,
+//! and says what survives.
+//!
+//! **The end.** All ranks return from [`World::survive`], or none. They meet when their function has ended.
+//! A rank that leaves this meeting knows that all have come to it, and tells the launcher before it returns.
+//! If another one sees a death there, it asks the launcher for the next world, as ever. The launcher starts
+//! none as long as any rank has not asked; so it has heard by then whether a rank has left the meeting. If one
+//! has, who asks is told that all is done, and returns the value that its function has had.
 
 use crate::args::Plain;
 use crate::array::Array;
 use crate::kept;
 use crate::world::World;
 use gasnet::Died;
+use gasnet_conduits::Membership;
 use gasnet_wire::context;
+use std::sync::atomic::Ordering;
 
 impl World {
     /// Runs `f`. If a rank has died, and a call in `f` can therefore not end, the call and all of `f` are
@@ -19,12 +30,12 @@ impl World {
     ///
     /// Calls notice where they wait: one that is for a single rank, if that rank has died or has noticed a
     /// death itself; one that is for several ranks, if any has died. Where ranks do not survive each other
-    /// (without `--on-death shrink`), and outside of an attempt, a death ends the job. An attempt is for what
-    /// its own thread does.
+    /// (without `--on-death`), and outside of an attempt, a death ends the job. An attempt is for what its own
+    /// thread does.
     ///
     /// # One-sided
     /// Ranks need not attempt the same. After an error this rank's calls in this world fail at once, and
-    /// [`World::shrink`] is what remains to be called.
+    /// [`World::shrink`] or [`World::heal`] is what remains to be called.
     ///
     /// # Errors
     /// A rank has died. Whether others have an error, too, is not known: some may have got what they waited
@@ -45,7 +56,13 @@ impl World {
 
     /// The number of worlds that the job had before this one.
     pub fn epoch(self) -> u32 {
-        self.0.rank.survival().dead().epoch
+        self.0.rank.survival().epoch()
+    }
+
+    /// The number of processes that were this rank before this one: 0, or more where `--on-death heal` has
+    /// replaced some. A replacement's first world is the one that its rank's survivors go on in.
+    pub fn incarnation(self) -> u32 {
+        self.0.incarnation
     }
 
     /// The ranks of this world that have died, by their numbers in it, ascending. Always none where ranks do
@@ -70,23 +87,116 @@ impl World {
     /// In a remote function. Ends the job when nobody has died, in an attempt, and where ranks do not survive
     /// each other.
     pub fn shrink(self) -> World {
+        self.next_by("shrink", false)
+    }
+
+    /// Starts a world of as many ranks with the same numbers as this one, and returns it: the launcher has
+    /// started a process in the place of each rank that has died. Such a process begins its program at the
+    /// start, in this new world, with [`World::incarnation`] above 0. Nothing else is different from
+    /// [`World::shrink`].
+    ///
+    /// # Collective
+    /// As [`World::shrink`]. A rank that has ended its program cannot be in the new world, so the job ends.
+    ///
+    /// # Panics
+    /// As [`World::shrink`].
+    pub fn heal(self) -> World {
+        self.next_by("heal", true)
+    }
+
+    /// The next world, by the call of this name.
+    fn next_by(self, call: &str, heals: bool) -> World {
         assert!(
             !gasnet_rpc::Engine::is_serving(),
             "a function that another rank has called may not start a world"
         );
         if context::attempting() {
-            self.abort("`shrink` in an attempt: call it where the attempt has ended");
+            self.abort(&format!("`{call}` in an attempt: call it where the attempt has ended"));
         }
         if self.0.next.get().is_some() {
+            self.abort(&format!(
+                "`{call}` was called twice for a world: the first call has returned the one that follows"
+            ));
+        }
+        let survival = self.0.rank.survival();
+        if survival.is_possible() && survival.heals() != heals {
+            let other = if heals { "shrink" } else { "heal" };
+            self.abort(&format!(
+                "`{call}` in a job that was started with --on-death {other}: call World::{other}"
+            ));
+        }
+        let next = self.next_world().unwrap_or_else(|e| self.abort(&format!("{call}: {e}")));
+        next.unwrap_or_else(|| self.abort("all ranks have done their work, and there is no other world"))
+    }
+
+    fn next_world(self) -> Result<Option<World>, gasnet::Error> {
+        self.0.engine.release_threads();
+        let begin = |rank, membership: Membership<'_>| World::start(rank, membership, self.0.copies.clone());
+        let next = gasnet_conduits::next_world(self.0.rank, begin)?;
+        Ok(next.map(|next| *self.0.next.get_or_init(|| next)))
+    }
+
+    /// Runs `f`, all of a program's work, until no rank dies in it. If one dies, what `f` was doing is unwound
+    /// on all ranks, and it is run again in the next world: with `--on-death heal` that has a new process in
+    /// the place of each that has died, which begins its program at the start and so comes to this call; with
+    /// `--on-death shrink` it is that of the ranks that are left. With neither a death ends the job.
+    ///
+    /// `f` begins by restoring what it has saved before ([`World::keep`]). Arrays, teams and shared objects
+    /// are those of one world, so it makes them each time.
+    ///
+    /// ```no_run
+    /// # use pgas::{Layout, World};
+    /// fn work(world: World) {
+    ///     let mut bins = world.array::<u64>(1 << 20, Layout::Block);
+    ///     let keep = world.keep();
+    ///     let mut step = keep.restore(|saved| saved.part(&mut bins)).unwrap_or(0);
+    ///     while step < 100 {
+    ///         bins.local(|mine| mine.iter_mut().for_each(|n| *n += 1));
+    ///         step += 1;
+    ///         if step % 10 == 0 {
+    ///             keep.save(step, |save| save.part(&bins));
+    ///         }
+    ///     }
+    /// }
+    /// pgas::run(|world| world.survive(work))
+    /// ```
+    ///
+    /// # Collective
+    /// All ranks return, or none: as long as any has not finished `f` when one dies, all run it again. What
+    /// follows this call is to need no other rank, since who dies then is not replaced.
+    ///
+    /// # Panics
+    /// In a remote function. Ends the job when it is called in an attempt, or a second time.
+    pub fn survive<T>(self, mut f: impl FnMut(World) -> T) -> T {
+        if !self.0.rank.survival().is_possible() {
+            return f(self);
+        }
+        if self.0.copies.survived.swap(true, Ordering::Relaxed) {
             self.abort(
-                "`shrink` was called twice for a world: the first call has returned the one that follows",
+                "`survive` was called twice: what survives is one function, with all of the program's work",
             );
         }
-        self.0.engine.release_threads();
-        let begun =
-            gasnet_conduits::shrink(self.0.rank, |rank, members| World::start(rank, Some(members.to_vec())));
-        let next = begun.unwrap_or_else(|e| self.abort(&format!("shrink: {e}")));
-        *self.0.next.get_or_init(|| next)
+        let mut world = self;
+        loop {
+            let mut value = None;
+            let met = world.attempt(|world| {
+                value = Some(f(world));
+                world.barrier();
+            });
+            let next = match met {
+                Ok(()) => {
+                    world.0.rank.survival().finish();
+                    None
+                }
+                Err(_) => world.next_world().unwrap_or_else(|e| world.abort(&format!("survive: {e}"))),
+            };
+            match (next, value) {
+                (Some(next), _) => world = next,
+                (None, Some(value)) => return value,
+                // Some rank has passed the meeting, so this one has come to it.
+                (None, None) => world.abort("all ranks have done their work, and this one has not"),
+            }
+        }
     }
 
     /// The number that a rank of this world had in the job's first one, by which the launcher names it.

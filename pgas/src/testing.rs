@@ -66,6 +66,12 @@ impl Job {
         self
     }
 
+    /// Whose ranks survive the death of others, and are replaced, as with `gasnetrun --on-death heal`.
+    pub fn heals(mut self) -> Job {
+        self.on_death = OnDeath::Heal(u32::MAX);
+        self
+    }
+
     /// The test that runs this, as the harness names it (`module::name`). It need not be said where the
     /// test's own thread calls [`Job::run`], or where the closure is written in the test.
     pub fn test(mut self, name: &str) -> Job {
@@ -85,11 +91,11 @@ impl Job {
             if wanted != call {
                 return; // an earlier call of the same test
             }
-            gasnet_conduits::run_tested(self.ranks, self.on_death, |rank| {
-                if rank.id().0 == 0 {
+            gasnet_conduits::run_tested(self.ranks, self.on_death, World::first, |world| {
+                if world.rank() == 0 {
                     println!("{BEGUN}");
                 }
-                program(rank, body);
+                program(world, body);
             });
         }
         let mut job = Command::new(std::env::current_exe().expect("a test has an executable"));

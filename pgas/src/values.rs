@@ -108,7 +108,7 @@ fn same<A: 'static, B: 'static>(value: A) -> B {
 }
 
 /// A type as a word, the same on all ranks: they run the same executable.
-fn word_of<T: 'static>() -> u64 {
+pub(crate) fn word_of<T: 'static>() -> u64 {
     struct Word(u64);
     impl Hasher for Word {
         fn finish(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use crate::args::{Argument, Data, Lend, Lent, Plain};
 use crate::array::{Array, Arrays};
+use crate::keep::Copies;
 use crate::layout::Layout;
 use crate::matrix::{Matrix, Tiling};
 use crate::meeting::Meeting;
@@ -15,8 +16,9 @@ use core::any::Any;
 use core::pin::pin;
 use core::task::{Context, Poll};
 use gasnet::Rank;
+use gasnet_conduits::Membership;
 use gasnet_rpc::Engine;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Wake, Waker};
 
@@ -30,6 +32,12 @@ pub(crate) struct Inner {
     pub(crate) meeting: AtomicBool,
     /// The ranks of this world by their numbers in the first one; `None` in that.
     pub(crate) first_numbers: Option<Vec<u32>>,
+    /// The number of processes that were this rank before this one.
+    pub(crate) incarnation: u32,
+    /// What this process has of what ranks have saved, the same in all worlds; and how many places for that
+    /// were made in this one.
+    pub(crate) copies: Arc<Copies>,
+    pub(crate) keeps: AtomicU32,
     /// The world that has followed this one, after deaths.
     pub(crate) next: OnceLock<World>,
 }
@@ -56,15 +64,12 @@ impl core::fmt::Debug for World {
 /// ([`World::settle`]). A process runs once. In a `#[test]` use [`crate::testing`]. The exit status is 0; 1
 /// when the job could not start; 101 when a rank has panicked, which ends the whole job.
 pub fn run(body: impl FnOnce(World)) -> ! {
-    gasnet_conduits::run_and_keep(|rank| program(rank, body))
+    gasnet_conduits::run_and_keep(World::first, |world| program(world, body))
 }
 
-/// The program of a rank from its start to its end.
-pub(crate) fn program(rank: &'static Rank, body: impl FnOnce(World)) {
-    let world = run_on(rank, |world| {
-        body(world);
-        world
-    });
+/// The program of a rank from its first world to its end.
+pub(crate) fn program(world: World, body: impl FnOnce(World)) {
+    run_in(world, body);
     let world = world.newest();
     if let Some([asked, messages]) = world.0.engine.counted() {
         let (me, size) = (world.rank(), world.size());
@@ -84,20 +89,32 @@ pub fn run_on<T>(rank: &'static Rank, body: impl FnOnce(World) -> T) -> T {
     if Engine::has_started(rank) {
         rank.fatal("`run_on` was called twice on one rank: call it once, and pass on the world that it gives to the body");
     }
-    let world = World::start(rank, None);
+    run_in(World::first(rank, Membership::default()), body)
+}
+
+fn run_in<T>(world: World, body: impl FnOnce(World) -> T) -> T {
     let value = body(world);
     let world = world.newest();
     // Who dies now may be missed by others in the middle of their program, and they are told. This rank is at
     // its end, as it is where it has given up its world.
-    if !world.0.rank.survival().is_over() {
-        let _ = gasnet::attempt(|| world.0.engine.finish(Meeting::End as i32, Meeting::End.name()));
+    let survival = world.0.rank.survival();
+    if !survival.is_over() {
+        let met = gasnet::attempt(|| world.0.engine.finish(Meeting::End as i32, Meeting::End.name()));
+        if met.is_ok() {
+            survival.finish();
+        }
     }
     world.0.engine.stop_threads();
     value
 }
 
 impl World {
-    pub(crate) fn start(rank: &'static Rank, first_numbers: Option<Vec<u32>>) -> World {
+    /// The first world of this process.
+    pub(crate) fn first(rank: &'static Rank, membership: Membership<'_>) -> World {
+        World::start(rank, membership, Arc::default())
+    }
+
+    pub(crate) fn start(rank: &'static Rank, membership: Membership<'_>, copies: Arc<Copies>) -> World {
         let engine = Engine::start(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
         let inner: &'static Inner = Box::leak(Box::new(Inner {
             rank,
@@ -106,7 +123,10 @@ impl World {
             objects: boxcar::Vec::new(),
             arrays: Arrays::default(),
             meeting: AtomicBool::new(false),
-            first_numbers,
+            first_numbers: membership.members.map(Into::into),
+            incarnation: membership.incarnation,
+            copies,
+            keeps: AtomicU32::new(0),
             next: OnceLock::new(),
         }));
         engine.set_context(inner);

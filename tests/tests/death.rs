@@ -10,6 +10,7 @@ use std::time::Duration;
 const HANGS: Duration = Duration::from_secs(600);
 
 const SHRINK: &[&str] = &["--on-death", "shrink"];
+const HEAL: &[&str] = &["--on-death", "heal"];
 
 /// A job of so many ranks, with these options of the launcher.
 fn job(ranks: u32, options: &[&str], settings: &[(&str, &str)], role: &str) -> Outcome {
@@ -80,6 +81,62 @@ random! {
     of_four_that_are_checked: 4, 60..63, [("GASNET_CHECK", "1")];
 }
 
+/// A job whose processes are killed while all work is in [`World::survive`](pgas::World::survive).
+fn survives(ranks: u32, seed: u64, on_death: &[&str]) {
+    let outcome = job(ranks, on_death, &[], &format!("survives {seed}"));
+    let why = || format!("seed {seed} on {ranks} ranks, {on_death:?}: {}", outcome.report());
+    let lost = "saved is lost: the";
+    if outcome.status == Some(1) && outcome.stderr.contains(lost) || outcome.stderr.contains("nobody is left")
+    {
+        // A rank and its partner: told, and nothing else is.
+        return;
+    }
+    assert_eq!(outcome.status, Some(0), "{}", why());
+    let deaths =
+        outcome.stderr.lines().filter(|line| line.contains("terminated with signal 9")).count() as u32;
+    let ends = outcome.stdout.lines().filter(|line| line.contains("survives in world")).count() as u32;
+    assert!(deaths > 0, "{}", why());
+    let all = if on_death == HEAL { ranks } else { ranks - deaths };
+    assert_eq!(ends, all, "{}", why());
+}
+
+#[test]
+fn work_goes_on_with_replacements() {
+    (2..6).for_each(|ranks| (0..3).for_each(|seed| survives(ranks, 70 + seed, HEAL)));
+}
+
+#[test]
+fn work_goes_on_with_those_that_are_left() {
+    (2..6).for_each(|ranks| (0..2).for_each(|seed| survives(ranks, 80 + seed, SHRINK)));
+}
+
+#[test]
+fn a_replacement_that_dies_is_replaced() {
+    let outcome = job(3, HEAL, &[], "heals");
+    says(&outcome, 0, &["rank 1 (pid "]);
+    assert_eq!(outcome.stdout, "healed\n".repeat(3), "{}", outcome.report());
+    let deaths = outcome.stderr.lines().filter(|line| line.contains("terminated with signal 9")).count();
+    assert_eq!(deaths, 2, "{}", outcome.report());
+}
+
+#[test]
+fn a_rank_that_has_ended_cannot_be_in_another_world() {
+    let said = "and rank 0 has ended its program already, so there is no world of all ranks any more";
+    says(&job(3, HEAL, &[], "ends-early"), 1, &[said]);
+}
+
+#[test]
+fn what_is_lost_is_told() {
+    let outcome = job(4, HEAL, &[], "loses");
+    says(&outcome, 1, &["what rank 1 has saved is lost: its partner has died, too"]);
+}
+
+#[test]
+fn a_program_that_dies_each_time_ends() {
+    let outcome = job(2, &["--on-death", "heal", "--max-deaths", "3"], &[], "crashes");
+    says(&outcome, 137, &["more than 3 ranks have died (--max-deaths 3)"]);
+}
+
 #[test]
 fn what_is_a_ranks_own_survives() {
     let outcome = job(4, SHRINK, &[], "keeps");
@@ -142,6 +199,14 @@ fn mistakes_are_named() {
         ("shrink-twice", 1, "`shrink` was called twice for a world"),
         ("attempt-in-call", 101, "a function that another rank has called may not make an attempt"),
         ("salvage-early", 101, "this array's world goes on"),
+        ("survive-twice", 1, "`survive` was called twice"),
+        ("survive-inside", 1, "an attempt in an attempt"),
+        ("heal-inside", 1, "`heal` in an attempt"),
+        ("heal-for-shrink", 1, "`heal` in a job that was started with --on-death shrink: call World::shrink"),
+        ("saves-apart", 1, "ranks save different versions, 1 and 3: all ranks save together"),
+        ("saves-again", 101, "version 3 is saved after version 3"),
+        ("restores-another", 101, "the next piece that was saved has another type"),
+        ("restores-less", 101, "24 bytes of what was saved have not been restored"),
     ] {
         says(&job(3, SHRINK, &[], role), status, &[part]);
     }
@@ -149,7 +214,7 @@ fn mistakes_are_named() {
     says(
         &outcome,
         1,
-        &["the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink"],
+        &["the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink or heal"],
     );
 }
 
@@ -157,7 +222,7 @@ fn mistakes_are_named() {
 fn jobs_that_could_not_survive_are_refused() {
     let off = [("GASNET_NEIGHBORHOOD", "off")];
     let outcome = job(2, SHRINK, &off, "keeps");
-    says(&outcome, 1, &["--on-death shrink: jobs survive their ranks only where all ranks share memory"]);
+    says(&outcome, 1, &["--on-death: jobs survive their ranks only where all ranks share memory"]);
     let outcome = job(2, SHRINK, &[("GASNET_CONDUIT", "udp")], "keeps");
     says(&outcome, 2, &["--on-death shrink: not with the network udp"]);
 }

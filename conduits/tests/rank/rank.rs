@@ -6,7 +6,7 @@ use std::process::{Command, Stdio, exit};
 use std::time::Duration;
 
 use gasnet::Boot;
-use gasnet_launch::{BootOptions, boot};
+use gasnet_launch::{BootOptions, Place, boot};
 use gasnet_sys::fd::{self, Standard};
 use gasnet_sys::process::{kill, parent_pid, pid};
 use gasnet_sys::processors;
@@ -333,10 +333,12 @@ fn main() {
         std::thread::spawn(|| std::thread::sleep(Duration::from_secs(5)));
     }
     let static_ranks = (role == "static").then(|| arguments[0].parse().unwrap());
-    let boot = boot(BootOptions { default_ranks: 1, static_ranks }).unwrap_or_else(|error| {
+    let place = boot(BootOptions { default_ranks: 1, static_ranks }).unwrap_or_else(|error| {
         eprintln!("test rank: {error}");
         exit(1)
     });
+    let Place::Rank(boot) = place else { panic!("a replacement") };
+    let boot = *boot;
     let rank = Rank { boot, arguments };
     if role != "unattached" {
         rank.say(ToMonitor::Attached);

@@ -133,8 +133,11 @@ pub enum ToMonitor {
     /// The same unasked, again and again as long as the wait lasts and nothing happens; the number of the
     /// wait in this rank.
     Waits(u32, Blocked),
-    /// This rank has given up the world of this epoch, since one in it has died, and waits for the next one.
+    /// This rank has given up the world of this epoch, since one in it has died, or replaces one that was in
+    /// it; and waits for the next one.
     NextWorld(u32),
+    /// All ranks of the world of this epoch have done their work: nobody needs another world.
+    Finished(u32),
     /// How many barriers this rank has joined, said before `Done`.
     Barriers(u32),
     /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes;
@@ -273,6 +276,7 @@ impl ToMonitor {
             }
             ToMonitor::Barriers(joined) => (10, *joined as i32, ""),
             ToMonitor::NextWorld(epoch) => (12, *epoch as i32, ""),
+            ToMonitor::Finished(epoch) => (13, *epoch as i32, ""),
             ToMonitor::Exchange(last, part) => {
                 let mut packet = [6u32.to_le_bytes(), u32::from(*last).to_le_bytes()].concat();
                 packet.extend_from_slice(&part[..part.len().min(MAX_EXCHANGE)]);
@@ -320,6 +324,7 @@ impl ToMonitor {
             10 => Some(ToMonitor::Barriers(code as u32)),
             11 => Some(ToMonitor::Leaves(code)),
             12 => Some(ToMonitor::NextWorld(code as u32)),
+            13 => Some(ToMonitor::Finished(code as u32)),
             _ => None,
         }
     }
@@ -349,6 +354,7 @@ mod tests {
             ToMonitor::Waits(u32::MAX, Blocked { peer: Some(0), what: "x".into(), ..Blocked::default() }),
             ToMonitor::Barriers(u32::MAX),
             ToMonitor::NextWorld(3),
+            ToMonitor::Finished(u32::MAX),
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
         }
@@ -369,7 +375,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
             let mut packet: Vec<u8> = (0..random.u32(..16)).map(|_| random.u8(..)).collect();
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&random.u32(..12).to_le_bytes());
+                packet[..4].copy_from_slice(&random.u32(..15).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));
@@ -381,6 +387,6 @@ mod tests {
     fn nonsense_is_refused() {
         assert_eq!(ToMonitor::decode(&[]), None);
         assert_eq!(ToMonitor::decode(&[1, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(ToMonitor::decode(&[13, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(ToMonitor::decode(&[14, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Ranks that have died, in a job that goes on (`gasnetrun --on-death shrink`).
+//! Ranks that have died, in a job that goes on (`gasnetrun --on-death shrink` or `heal`).
 //!
 //! **The death of a rank breaks its world**, which is this wire on all ranks. Nothing of it is repaired:
 //! survivors start another wire in other memory. `docs/decisions/0017-survivors-start-a-new-world.md` says
@@ -22,8 +22,10 @@
 //! **Unwinding.** A wait ends by a panic with a private payload and without a message, which [`attempt`]
 //! turns into an error. A thread that is in no attempt ends the job. An attempt belongs to its thread.
 
+use crate::boot::ToMonitor;
 use crate::prim::Ordering;
-use crate::shm::{HostHeader, RankBlock, deaths};
+use crate::shm::deaths::{self, HEALS};
+use crate::shm::{HostHeader, RankBlock};
 use crate::{RankId, Wire, context};
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -91,8 +93,13 @@ fn died(header: &HostHeader, blocks: &[RankBlock]) -> Died {
     let words = (0..).zip(blocks).map(|(rank, block)| (rank, block.died.load(Ordering::Relaxed)));
     let (ranks, how) =
         words.filter(|(_, word)| *word != 0).map(|(rank, word)| (rank, deaths::in_words(word))).unzip();
-    let epoch = header.left.world.load(Ordering::Relaxed).saturating_sub(1) as u32;
-    Died { ranks, epoch, how }
+    Died { ranks, epoch: epoch(header), how }
+}
+
+/// The number of worlds before the one with this control file.
+fn epoch(header: &HostHeader) -> u32 {
+    // Relaxed: written before anybody had the file.
+    (header.left.world.load(Ordering::Relaxed) & !HEALS).saturating_sub(1) as u32
 }
 
 /// Whether any rank has died.
@@ -125,6 +132,27 @@ impl Wire {
     /// Whether ranks of this job may die, and the others go on.
     pub fn may_survive(&self) -> bool {
         possible(self.header)
+    }
+
+    /// Whether another process takes the place of a rank that has died.
+    pub fn heals(&self) -> bool {
+        // Relaxed: written before anybody had the file.
+        self.header.left.world.load(Ordering::Relaxed) & HEALS != 0
+    }
+
+    /// The number of worlds that the job had before this one.
+    pub fn epoch(&self) -> u32 {
+        epoch(self.header)
+    }
+
+    /// Tells the launcher that all ranks of this world have done their work, if they may die.
+    ///
+    /// # One-sided
+    /// Any rank may; to be called when all ranks are known to be so far.
+    pub fn finish(&self) {
+        if self.may_survive() {
+            self.tell(&ToMonitor::Finished(self.epoch()));
+        }
     }
 
     /// Who has died in this world, so far; nobody, in a job that ends with its first death.

@@ -49,7 +49,8 @@ pub(crate) struct HostHeader {
 pub(crate) struct Left {
     /// Those that have left, and those that have died.
     pub(crate) count: AtomicU64,
-    /// If ranks may die: the number of worlds that the job had before this one, plus 1; else 0.
+    /// If ranks may die: the number of worlds that the job had before this one, plus 1, and a bit that says
+    /// whether the dead are replaced; else 0.
     pub(crate) world: AtomicU64,
     /// Those that have died.
     pub(crate) deaths: AtomicU64,

@@ -183,7 +183,7 @@ impl Wire {
         if crate::death::possible(host.header) && (conduit.is_some() || !neighbourhood.is_whole_job()) {
             let network = conduit.as_ref().map_or("none", |conduit| conduit.name());
             let why = format!(
-                "--on-death shrink: jobs survive their ranks only where all ranks share memory, so far, and here they have a network \
+                "--on-death: jobs survive their ranks only where all ranks share memory, so far, and here they have a network \
                  ({network})"
             );
             crate::job::refuse(&boot, host.header, &Error::job(why));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use gasnet_wire::boot::ToMonitor;
 
-use super::{Job, JobAction, MEETING_GRACE, OnDeath, Phase, Reported, TELL_GRACE_PER_RANK};
+use super::{Job, JobAction, MEETING_GRACE, Phase, Reported, TELL_GRACE_PER_RANK};
 
 impl Job {
     /// Handles one packet.
@@ -33,12 +33,13 @@ impl Job {
                     self.record(code);
                 }
                 self.begin_counting();
-                self.leaves(rank, actions);
+                self.leaves(now, rank, actions);
             }
+            ToMonitor::Finished(epoch) => self.finishes(now, epoch, actions),
             ToMonitor::NextWorld(epoch) => {
                 state.wait = None;
-                match (self.on_death, self.members.asks(rank, epoch)) {
-                    (OnDeath::Shrink(_), Ok(next)) => self.start_world(next, actions),
+                match (self.on_death.most(), self.members.asks(rank, epoch)) {
+                    (Some(_), Ok(next)) => self.goes_on(now, next, actions),
                     _ => {
                         let text =
                             format!("{} asks for a world after {epoch}, which is none", self.name(rank));
@@ -68,14 +69,14 @@ impl Job {
             }
             ToMonitor::GlobalExit(_) => {
                 state.ending = true;
-                self.leaves(rank, actions);
+                self.leaves_with_all(now, rank, actions);
                 if matches!(self.phase, Phase::Running | Phase::Meeting(_)) {
                     self.tell_late(now, actions);
                 }
             }
             ToMonitor::Leaves(_) => {
                 state.ending = true;
-                self.leaves(rank, actions);
+                self.leaves_with_all(now, rank, actions);
                 if self.phase == Phase::Running {
                     let grace = MEETING_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32;
                     self.phase = Phase::Meeting(now + grace);
@@ -92,5 +93,11 @@ impl Job {
                 self.end(now, if code & 255 == 0 { 1 } else { code }, Some(rank), actions);
             }
         }
+    }
+
+    /// A rank leaves, and the others are expected to: there is no other world.
+    fn leaves_with_all(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        self.finishes(now, self.members.world().epoch, actions);
+        self.leaves(now, rank, actions);
     }
 }

@@ -418,14 +418,17 @@ fn survivors_of_a_death_go_on() {
     let [JobAction::Say(text), JobAction::TellDeath(1, KILLED)] = &actions[..] else { panic!("{actions:?}") };
     assert!(text.starts_with("rank 1 (pid 101) terminated with signal 9 (SIGKILL)"), "{text}");
     assert_eq!(asks(&mut job, now, 2, 0), []);
-    let world = JobWorld { epoch: 1, members: vec![0, 2] };
+    let world = JobWorld { epoch: 1, members: vec![0, 2], incarnations: vec![0, 0] };
     assert_eq!(asks(&mut job, now, 0, 0), [JobAction::Start(world)]);
     // Ranks have new numbers, in what they say and in what they are told.
     let wait = Blocked { peer: Some(1), ..Blocked::default() };
     assert_eq!(job.in_first_numbers(wait).peer, Some(2));
     let actions = job.handle(now, JobEvent::Ended(2, Ended::Code(3)));
     assert_eq!(actions[1..], [JobAction::TellDeath(1, Ended::Code(3))]);
-    assert_eq!(asks(&mut job, now, 0, 1), [JobAction::Start(JobWorld { epoch: 2, members: vec![0] })]);
+    assert_eq!(
+        asks(&mut job, now, 0, 1),
+        [JobAction::Start(JobWorld { epoch: 2, members: vec![0], incarnations: vec![0] })]
+    );
     assert_eq!(job.handle(now, JobEvent::Packet(0, ToMonitor::Done(0))), []);
     assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Code(0))), []);
     assert!(job.over(now) && !job.ending());
@@ -438,7 +441,7 @@ fn who_leaves_or_dies_while_others_ask_is_not_waited_for() {
     job.handle(now, JobEvent::Ended(3, KILLED));
     assert_eq!((asks(&mut job, now, 0, 0), asks(&mut job, now, 1, 0)), (vec![], vec![]));
     job.handle(now, JobEvent::Ended(1, KILLED));
-    let start = JobAction::Start(JobWorld { epoch: 1, members: vec![0] });
+    let start = JobAction::Start(JobWorld { epoch: 1, members: vec![0], incarnations: vec![0] });
     assert_eq!(job.handle(now, JobEvent::Packet(2, ToMonitor::Done(0))), [start]);
     // Who has left in order and is killed then is told, and nobody else is concerned.
     let actions = job.handle(now, JobEvent::Ended(2, KILLED));
@@ -490,4 +493,68 @@ fn who_asks_for_a_world_by_mistake_ends_the_job() {
         let actions = asks(job, now, 1, epoch);
         assert_eq!(actions[1..], tells([0, 1]), "{epoch}");
     }
+}
+
+fn heals(ranks: u32, most: u32) -> (Job, Instant) {
+    let (mut job, now) = job(ranks);
+    job.on_death(OnDeath::Heal(most));
+    (job, now)
+}
+
+#[test]
+fn another_process_takes_the_place_of_the_dead() {
+    let (mut job, now) = heals(3, u32::MAX);
+    let actions = job.handle(now, JobEvent::Ended(1, KILLED));
+    assert_eq!(actions[1..], [JobAction::TellDeath(1, KILLED), JobAction::Replace(1, 0)]);
+    job.started(1, 777);
+    assert_eq!((job.name(1).as_str(), job.incarnation(1), job.over(now)), ("rank 1 (pid 777)", 1, false));
+    assert_eq!((asks(&mut job, now, 0, 0), asks(&mut job, now, 2, 0)), (vec![], vec![]));
+    assert_eq!(job.handle(now, JobEvent::Packet(1, ToMonitor::Joined)), []);
+    let world = JobWorld { epoch: 1, members: vec![0, 1, 2], incarnations: vec![0, 1, 0] };
+    assert_eq!(asks(&mut job, now, 1, 0), [JobAction::Start(world)]);
+    for rank in 0..3 {
+        job.handle(now, JobEvent::Packet(rank, ToMonitor::Done(0)));
+        assert_eq!(job.handle(now, JobEvent::Ended(rank, Ended::Code(0))), []);
+    }
+    assert_eq!((job.over(now), job.status()), (true, 0));
+}
+
+#[test]
+fn who_dies_when_all_is_done_is_not_replaced() {
+    let (mut job, now) = heals(3, u32::MAX);
+    job.handle(now, JobEvent::Ended(1, KILLED));
+    job.started(1, 777);
+    assert_eq!(asks(&mut job, now, 2, 0), []);
+    let finished = JobEvent::Packet(0, ToMonitor::Finished(0));
+    assert_eq!(job.handle(now, finished), [JobAction::TellDone(vec![2])]);
+    assert_eq!(asks(&mut job, now, 1, 0), [JobAction::TellDone(vec![1])]);
+    let actions = job.handle(now, JobEvent::Ended(2, KILLED));
+    assert_eq!(actions[1..], [JobAction::TellDeath(2, KILLED)]);
+}
+
+#[test]
+fn a_program_that_cannot_start_is_not_started_for_ever() {
+    let (mut job, now) = heals(2, u32::MAX);
+    for time in 0..5 {
+        let actions = job.handle(now, JobEvent::Ended(1, KILLED));
+        assert_eq!(actions.last(), Some(&JobAction::Replace(1, 0)), "{time}");
+    }
+    let actions = job.handle(now, JobEvent::Ended(1, KILLED));
+    let JobAction::Say(text) = &actions[1] else { panic!("{actions:?}") };
+    assert_eq!(text, "rank 1 has died 6 times without having been in a world between");
+    assert_eq!((job.ending(), job.status()), (true, 137));
+}
+
+#[test]
+fn a_world_without_all_its_ranks_does_not_start() {
+    let (mut job, now) = heals(3, u32::MAX);
+    job.handle(now, JobEvent::Packet(0, ToMonitor::Done(0)));
+    job.handle(now, JobEvent::Ended(1, KILLED));
+    job.started(1, 777);
+    asks(&mut job, now, 1, 0);
+    let actions = asks(&mut job, now, 2, 0);
+    assert!(
+        matches!(&actions[0], JobAction::Say(text) if text.contains("rank 0 has ended its program already"))
+    );
+    assert!(job.ending());
 }

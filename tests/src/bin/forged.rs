@@ -20,9 +20,10 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("right") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_right(rank, world))),
         Some("name") => gasnet_conduits::run(|rank| pgas::run_on(rank, |world| send_misnamed(rank, world))),
-        Some("run") => {
-            gasnet_conduits::run_and_keep(|rank| pgas::run_on(rank, |world| send_misplaced(rank, world)))
-        }
+        Some("run") => gasnet_conduits::run_and_keep(
+            |rank, _| rank,
+            |rank| pgas::run_on(rank, |world| send_misplaced(rank, world)),
+        ),
         _ => {}
     }
     let seed = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).expect("forged SEED");

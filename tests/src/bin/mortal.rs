@@ -1,10 +1,10 @@
-//! Jobs whose ranks die: `gasnetrun --on-death shrink mortal ROLE [SEED]`. Survivors of the role `random`
-//! print what they have computed, and in which world.
+//! Jobs whose ranks die: `gasnetrun --on-death shrink mortal ROLE [SEED]`, or `heal`. Survivors of the roles
+//! `random` and `survives` print what they have computed, and in which world.
 
 use gasnet_sys::process::{exit_now, kill, pid};
 use pgas::{Layout, World};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 /// Steps of the computation, calls of the runtime in each, and elements that are added up.
@@ -29,6 +29,9 @@ struct Doom {
 }
 
 static DOOM: OnceLock<Doom> = OnceLock::new();
+
+/// Whether it has got away. Who dies has the lock.
+static ESCAPED: Mutex<bool> = Mutex::new(false);
 
 impl Doom {
     /// By the seed: at least one rank lives, and one dies if there are two.
@@ -58,7 +61,10 @@ impl Doom {
             let delay = self.delay;
             std::thread::spawn(move || {
                 std::thread::sleep(delay);
-                die();
+                let escaped = ESCAPED.lock().expect("nobody panics with it");
+                if !*escaped {
+                    die();
+                }
             });
         }
     }
@@ -151,6 +157,73 @@ fn random(first: World, seed: u64) {
     println!("rank {me} survives in world {} with {members:?}", world.epoch());
 }
 
+/// The same as one call, with what is saved: each process that is a rank dies by the seed, but for the third.
+fn survives(first: World, seed: u64) {
+    let (me, size) = (first.first_number(first.rank()), first.size());
+    let seed = seed << 8 | u64::from(first.incarnation());
+    let doom = DOOM.get_or_init(|| match first.incarnation() {
+        0 | 1 => Doom::of(me, size, seed),
+        _ => Doom { fate: Fate::Lives, delay: Duration::ZERO, begun: AtomicBool::new(false) },
+    });
+    let (total, world) = first.survive(|world| {
+        if world.epoch() > 0 && doom.fate == Fate::AtDeath {
+            doom.begin();
+        }
+        let keep = world.keep();
+        let (mut sums, mut array) = (Vec::new(), world.array::<u64>(ITEMS as usize, Layout::Block));
+        // A rank may get what several ranks have saved.
+        let restored = keep.restore(|saved| {
+            sums = saved.value::<Vec<u64>>();
+            let elements: Vec<u64> = saved.slice();
+            assert!(elements.iter().all(|n| *n == sums.len() as u64), "seed {seed}");
+        });
+        let mut step = restored.unwrap_or(0);
+        assert_eq!(sums.len() as u64, step, "seed {seed}");
+        while step < STEPS {
+            sums.push(compute(world, step));
+            step += 1;
+            array.local(|mine| mine.fill(step));
+            keep.save(step, |save| {
+                save.value(&sums);
+                save.part(&array);
+            });
+        }
+        (sums, world)
+    });
+    *ESCAPED.lock().expect("nobody panics with it") = true;
+    let right: Vec<u64> = (0..STEPS).map(|step| sum(step, 0..ITEMS)).collect();
+    assert_eq!(total, right, "seed {seed}");
+    let members: Vec<u32> = world.ranks().map(|rank| world.first_number(rank)).collect();
+    println!("rank {me} survives in world {} with {members:?}", world.epoch());
+}
+
+/// All ranks heal by hand; rank 1 dies in its first process, and in its second as soon as that begins.
+fn heals(first: World) {
+    let mut world = first;
+    while world.rank() == 1 && world.incarnation() < 2 {
+        if world.incarnation() == 1 {
+            die();
+        }
+        let tried = world.attempt(|world| {
+            world.barrier();
+            die();
+        });
+        tried.expect("it dies");
+    }
+    while world.epoch() < 2 {
+        assert!(dies_in_first(world), "rank 1 has died");
+        world = world.heal();
+    }
+    assert_eq!((world.size(), world.rank(), world.epoch()), (first.size(), first.rank(), 2));
+    assert_eq!(world.reduce(world.incarnation(), |a, b| a + b), 2);
+    println!("healed");
+}
+
+/// Whether a rank has died when this has been waited for.
+fn dies_in_first(world: World) -> bool {
+    world.attempt(|world| (0..2).for_each(|_| world.barrier())).is_err()
+}
+
 /// Rank 1 dies while the others are in this call.
 fn dies_in(world: World, call: impl FnOnce(World)) -> bool {
     let rank = world.rank();
@@ -215,6 +288,57 @@ fn main() {
     pgas::run(move |world| match role.as_str() {
         "random" => random(world, seed),
         "keeps" => keeps(world),
+        "survives" => survives(world, seed),
+        "heals" => heals(world),
+        "ends-early" => {
+            if world.incarnation() == 0 && world.rank() == 1 {
+                world.barrier();
+                die();
+            }
+            let tried = world.attempt(|world| world.barrier());
+            if world.rank() != 0 && tried.is_ok() {
+                assert!(world.attempt(World::barrier).is_err());
+                world.heal();
+            }
+        }
+        "loses" => world.survive(|world| {
+            let keep = world.keep();
+            if keep.restore(|saved| assert_eq!(saved.value::<u32>(), 7)).is_none() {
+                keep.save(1, |save| save.value(&7u32));
+                world.barrier();
+                if [1, 2].contains(&world.rank()) {
+                    die();
+                }
+            }
+            world.barrier();
+        }),
+        "crashes" => {
+            if world.rank() == 1 {
+                die();
+            }
+            world.survive(World::barrier);
+        }
+        "survive-twice" => (0..2).for_each(|_| world.survive(|_| ())),
+        "survive-inside" => _ = world.attempt(|world| world.survive(|_| ())),
+        "heal-inside" => _ = world.attempt(World::heal),
+        "heal-for-shrink" => _ = world.heal(),
+        "saves-apart" => {
+            world.keep().save(u64::from(world.rank()) + 1, |save| save.value(&1u32));
+        }
+        "saves-again" => {
+            let keep = world.keep();
+            (0..2).for_each(|_| keep.save(3, |save| save.value(&1u32)));
+        }
+        "restores-another" => {
+            let keep = world.keep();
+            keep.save(3, |save| save.value(&1u32));
+            keep.restore(|saved| _ = saved.value::<u64>());
+        }
+        "restores-less" => {
+            let keep = world.keep();
+            keep.save(3, |save| save.value(&1u32));
+            keep.restore(|_| ());
+        }
         "some-go-on" => some_go_on(world),
         "all-die" => die(),
         "outside" => {

@@ -1,4 +1,4 @@
-//! What a rank can do when another one has died (`gasnetrun --on-death shrink`): the module `death` of the
+//! What a rank can do when another one has died (`gasnetrun --on-death shrink` or `heal`): the module `death` of the
 //! wire says what a death means.
 
 use super::Rank;
@@ -22,6 +22,24 @@ impl Survival {
     /// Whether ranks of this job may die, and the others go on.
     pub fn is_possible(self) -> bool {
         self.0.wire.may_survive()
+    }
+
+    /// Whether another process takes the place of a rank that has died.
+    pub fn heals(self) -> bool {
+        self.0.wire.heals()
+    }
+
+    /// The number of worlds that the job had before this rank's.
+    pub fn epoch(self) -> u32 {
+        self.0.wire.epoch()
+    }
+
+    /// Tells the launcher that all ranks of this world have done their work, so nobody needs another one.
+    ///
+    /// # One-sided
+    /// To be called when all ranks are known to be so far.
+    pub fn finish(self) {
+        self.0.wire.finish();
     }
 
     /// Who has died in this rank's world so far.

@@ -24,18 +24,20 @@ pub struct DeathBoard {
 
 impl DeathBoard {
     /// Says in the control file of a world of `size` ranks, all on this host, that they may die. `epoch`: the
-    /// number of worlds that the job had before. To be called before any of the ranks has the file.
+    /// number of worlds that the job had before. `heals`: the dead are replaced. To be called before any of
+    /// the ranks has the file.
     ///
     /// # Errors
     /// The file cannot be mapped.
-    pub fn new(file: &HostFile, size: u32, epoch: u32) -> Result<DeathBoard, Error> {
+    pub fn new(file: &HostFile, size: u32, epoch: u32, heals: bool) -> Result<DeathBoard, Error> {
         let len = Host::bytes(size);
         super::grow(file, len)?;
         let mapping =
             Mapping::shared(file.as_fd(), file.at, len as usize).map_err(map::not_mapped(len as usize))?;
         let board = DeathBoard { mapping, size };
         // Relaxed: the file is handed over after this.
-        board.host().header.left.world.store(u64::from(epoch) + 1, Ordering::Relaxed);
+        let heals = if heals { HEALS } else { 0 };
+        board.host().header.left.world.store(heals | (u64::from(epoch) + 1), Ordering::Relaxed);
         Ok(board)
     }
 
@@ -45,17 +47,24 @@ impl DeathBoard {
         unsafe { Host::at(self.mapping.base(), self.size) }
     }
 
-    /// This rank has died in this way; nothing of it runs any more.
+    /// This rank has died in this way; nothing of it runs any more. Only the first death of a rank counts:
+    /// another one is that of a process that was never in this world.
     pub fn died(&self, rank: u32, how: Ended) {
         let host = self.host();
         let Some(block) = host.ranks.get(rank as usize) else { return };
-        // Relaxed: the counts hand it over.
+        // Relaxed: the counts hand it over, and only this process writes it.
+        if block.died.load(Ordering::Relaxed) != 0 {
+            return;
+        }
         block.died.store(encode(how), Ordering::Relaxed);
         // ORDER: Release, both; pair with Acquire in `died` of death.rs: how it died.
         host.header.left.deaths.fetch_add(1, Ordering::Release);
         host.header.left.count.fetch_add(1, Ordering::Release);
     }
 }
+
+/// Bit of the word of a world whose dead are replaced.
+pub(crate) const HEALS: u64 = 1 << 63;
 
 /// Bit that says that a rank has died, and the one that says by a signal.
 const DEAD: u64 = 1 << 63;
@@ -87,15 +96,16 @@ mod tests {
     #[cfg_attr(miri, ignore = "maps files")]
     fn ranks_read_what_the_launcher_writes() {
         let file = HostFile::from(memory_file("deaths-test").unwrap());
-        let board = DeathBoard::new(&file, 3, 4).unwrap();
+        let board = DeathBoard::new(&file, 3, 4, true).unwrap();
         let ranks = Host::map(&file, 3).unwrap();
         let left = &ranks.header.left;
         let counts = || [&left.world, &left.deaths, &left.count].map(|word| word.load(Ordering::Relaxed));
-        assert_eq!(counts(), [5, 0, 0]);
+        assert_eq!(counts(), [HEALS | 5, 0, 0]);
         board.died(2, Ended::Signal(libc::SIGKILL));
         board.died(0, Ended::Code(7));
         board.died(3, Ended::Code(7));
-        assert_eq!(counts(), [5, 2, 2]);
+        board.died(2, Ended::Code(1));
+        assert_eq!(counts(), [HEALS | 5, 2, 2]);
         let words: Vec<u64> = ranks.ranks.iter().map(|block| block.died.load(Ordering::Relaxed)).collect();
         assert_eq!((words[1], in_words(words[0])), (0, "exit code 7".to_string()));
         assert_eq!(in_words(words[2]), "signal 9, SIGKILL");

@@ -123,7 +123,7 @@ fn forget_all_elsewhere(rank: &'static Rank) {
 fn main() {
     // Programs of the crate `gasnet` that use this one beside it.
     if let Some((_, program)) = BESIDE.iter().find(|(name, _)| std::env::args().any(|arg| arg == *name)) {
-        gasnet_conduits::run_and_keep(program);
+        gasnet_conduits::run_and_keep(|rank, _| rank, program);
     }
     // The programs of all ranks but 0 are over at once.
     let alone = ALONE.iter().find(|(name, _)| std::env::args().any(|arg| arg == *name));
