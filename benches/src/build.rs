@@ -125,7 +125,11 @@ impl Tools {
                 _ => "bin/gasnetrun",
             };
             let mut command = Command::new(self.prefix.join(launcher));
-            command.arg("-n").arg(probe.ranks.to_string()).arg(&program);
+            command.arg("-n").arg(probe.ranks.to_string());
+            if let Program::Dying(on_death) = probe.program {
+                command.args(["--on-death", on_death]);
+            }
+            command.arg(&program);
             command
         };
         command.args(&probe.args).envs(probe.env.iter().copied());
@@ -179,12 +183,13 @@ impl Tools {
             }
             Program::Rust
             | Program::Calls
+            | Program::Dying(_)
             | Program::Clan
             | Program::MpiRust(_)
             | Program::RustBetween(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let rank = own.with_file_name(match program {
-                    Program::Calls => "pgas-bench-calls",
+                    Program::Calls | Program::Dying(_) => "pgas-bench-calls",
                     Program::Clan => "gasnet-papers-clan",
                     _ => "pgas-bench-rank",
                 });

@@ -19,6 +19,8 @@ pub enum Program {
     Rust,
     /// `pgas-bench-calls`.
     Calls,
+    /// The same in a job whose ranks die, with this `--on-death`.
+    Dying(&'static str),
     /// `gasnet-papers-clan`.
     Clan,
     /// `pgas-bench-rank`, by the launcher of an MPI.

@@ -19,7 +19,7 @@ pub use registry::names;
 pub use settings::{settings, unknown_settings, wanted};
 
 use gasnet::{Config, Error, Rank, Threading};
-use gasnet_launch::Place;
+use gasnet_launch::Booted;
 use gasnet_sys::limits;
 use gasnet_sys::mutex::lock;
 use gasnet_sys::process::{self, BeforeExec};
@@ -68,8 +68,8 @@ pub fn init_with(
     }
     let (place, config) = find_place(options, config)?;
     match place {
-        Place::Rank(boot) => start(*boot, config, threading),
-        Place::Replacement(link, _) => {
+        Booted::Rank(boot) => start(*boot, config, threading),
+        Booted::Replacement(link, _) => {
             let why = "--on-death heal: this program cannot take the place of a rank that has died: only programs over the crate pgas can";
             gasnet_launch::refuse_place(&link, why);
             Err(Error::job(why))
@@ -78,12 +78,12 @@ pub fn init_with(
 }
 
 /// What this process is in its job, and its settings.
-fn find_place(options: &BootOptions, config: Result<Config, Error>) -> Result<(Place, Config), Error> {
+fn find_place(options: &BootOptions, config: Result<Config, Error>) -> Result<(Booted, Config), Error> {
     let config = config.and_then(registry::settle);
     // Every rank finds the same error in the settings; only one of them returns here to report it.
     let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
     let place = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
-    if let Place::Rank(boot) = &place
+    if let Booted::Rank(boot) = &place
         && boot.rank == 0
         && !config.quiet
     {
@@ -156,13 +156,13 @@ pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
 /// crate `pgas` lie. `begin` makes of the rank what the body gets, and may meet the other ranks; it is called
 /// again in another world if one of them dies meanwhile. A process that replaces a dead rank begins in the
 /// first world that it is in.
-pub fn run_and_keep<T>(begin: impl Fn(&'static Rank, Membership<'_>) -> T, body: impl FnOnce(T)) -> ! {
-    std::process::exit(run_with(|| begin_and_keep(&begin), |rank| begin(rank, Membership::default()), body))
+pub fn run_and_keep<T>(begin: impl Fn(&'static Rank, Member<'_>) -> T, body: impl FnOnce(T)) -> ! {
+    std::process::exit(run_with(|| begin_and_keep(&begin), |rank| begin(rank, Member::default()), body))
 }
 
 /// What a rank is told of the world that it is in.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Membership<'a> {
+pub struct Member<'a> {
     /// The ranks of the world, by the numbers that they had in the job's first one; `None` in that.
     pub members: Option<&'a [u32]>,
     /// The number of processes that were this rank before this one.
@@ -171,20 +171,20 @@ pub struct Membership<'a> {
 
 /// Starts this process as a rank that may survive the deaths of others.
 fn begin_and_keep<T>(
-    begin: &impl Fn(&'static Rank, Membership<'_>) -> T,
+    begin: &impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<(&'static Rank, T)>, Error> {
     if embed::given().is_some() || std::env::var_os(SEAT).is_some() {
         let rank = init(&BootOptions::default(), Threading::Parallel)?;
         attach_and_keep(rank);
-        return Ok(Some((rank, begin(rank, Membership::default()))));
+        return Ok(Some((rank, begin(rank, Member::default()))));
     }
     let (place, config) = find_place(&BootOptions::default(), Config::from_env())?;
     let (boot, link, epoch) = match place {
-        Place::Rank(boot) => {
+        Booted::Rank(boot) => {
             let link = boot.link.as_ref().map(|link| link.try_clone()).transpose();
             (Some(*boot), link.map_err(|e| Error::job(format!("dup: {e}")))?, 0)
         }
-        Place::Replacement(link, epoch) => (None, Some(link), epoch),
+        Booted::Replacement(link, epoch) => (None, Some(link), epoch),
     };
     let started = enter(boot, link.as_ref().map(AsFd::as_fd), epoch, &config, begin)?;
     if started.is_none() {
@@ -207,7 +207,7 @@ fn enter<T>(
     link: Option<BorrowedFd<'_>>,
     mut epoch: u32,
     config: &Config,
-    begin: &impl Fn(&'static Rank, Membership<'_>) -> T,
+    begin: &impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<(&'static Rank, T)>, Error> {
     loop {
         let (boot, members, incarnation) = match (boot.take(), link) {
@@ -223,7 +223,7 @@ fn enter<T>(
         let started = gasnet::attempt(|| {
             let rank = start(boot, config.clone(), Threading::Parallel)?;
             attach_and_keep(rank);
-            Ok((rank, begin(rank, Membership { members: members.as_deref(), incarnation })))
+            Ok((rank, begin(rank, Member { members: members.as_deref(), incarnation })))
         });
         // Who dies while the world starts has died in it: its members ask for another one.
         let Ok(started): Result<Result<_, Error>, _> = started else { continue };
@@ -256,7 +256,7 @@ pub fn start_tested(command: std::process::Command) -> std::io::Result<std::proc
 pub fn run_tested<T>(
     ranks: u32,
     on_death: OnDeath,
-    begin: impl Fn(&'static Rank, Membership<'_>) -> T,
+    begin: impl Fn(&'static Rank, Member<'_>) -> T,
     body: impl FnOnce(T),
 ) -> ! {
     if std::env::var_os(TESTED).is_some() {
@@ -377,7 +377,7 @@ fn run_once<T>(
 /// Ranks of this job may not die, none has, or the launcher or the system refuses the new world.
 pub fn next_world<T>(
     rank: &'static Rank,
-    begin: impl Fn(&'static Rank, Membership<'_>) -> T,
+    begin: impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<T>, Error> {
     let survival = rank.survival();
     let Some(launcher) = survival.launcher().filter(|_| survival.is_possible()) else {

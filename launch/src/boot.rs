@@ -49,7 +49,7 @@ impl Default for BootOptions {
 
 /// What a process is in its job.
 #[derive(Debug)]
-pub enum Place {
+pub enum Booted {
     /// A rank of the first world.
     Rank(Box<Boot>),
     /// It replaces a rank that has died, and has no world yet: it asks for the one after the one of this
@@ -57,9 +57,9 @@ pub enum Place {
     Replacement(OwnedFd, u32),
 }
 
-impl From<Boot> for Place {
-    fn from(boot: Boot) -> Place {
-        Place::Rank(Box::new(boot))
+impl From<Boot> for Booted {
+    fn from(boot: Boot) -> Booted {
+        Booted::Rank(Box::new(boot))
     }
 }
 
@@ -82,7 +82,7 @@ impl From<Boot> for Place {
 /// A number of ranks that does not fit, a process with several threads, or a refusal of the system. A rank
 /// that `gasnetrun` started has then already told it to end the job. Ranks other than 0 return only if that
 /// fails, so that the message appears once.
-pub fn boot(options: BootOptions) -> Result<Place, Error> {
+pub fn boot(options: BootOptions) -> Result<Booted, Error> {
     if let Some(message) = handed::take_env(MESSAGE_VARIABLE) {
         return join(&message.to_string_lossy(), options);
     }
@@ -96,7 +96,7 @@ pub fn boot(options: BootOptions) -> Result<Place, Error> {
     let size = asked()?.unwrap_or(options.static_ranks.unwrap_or(options.default_ranks));
     check_static(options, size)?;
     if size > 1 {
-        return fork_ranks(size).map(Place::from);
+        return fork_ranks(size).map(Booted::from);
     }
     if setting(FORK_VARIABLE).is_none() {
         warn_of_srun();
@@ -167,7 +167,7 @@ fn check_static(options: BootOptions, started: u32) -> Result<(), Error> {
 }
 
 /// Case 1.
-fn join(text: &str, options: BootOptions) -> Result<Place, Error> {
+fn join(text: &str, options: BootOptions) -> Result<Booted, Error> {
     if let Some(version) = Message::other_version(text) {
         return Err(Error::Version(version.into(), PROTOCOL_VERSION));
     }
@@ -193,7 +193,7 @@ fn join(text: &str, options: BootOptions) -> Result<Place, Error> {
     }
     let (shm, segments) = match message.memory {
         BootMemory::Files([shm, segments]) => (adopt(shm)?, adopt(segments)?),
-        BootMemory::WorldAfter(epoch) => return Ok(Place::Replacement(link, epoch)),
+        BootMemory::WorldAfter(epoch) => return Ok(Booted::Replacement(link, epoch)),
     };
     let exchange: Option<Box<dyn gasnet_wire::boot::Exchange>> =
         if message.host_ranks.len() < message.size as usize {

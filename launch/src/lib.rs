@@ -54,7 +54,7 @@ mod spawn;
 mod start;
 pub mod wire;
 
-pub use boot::{BootOptions, Place, boot, check_settings, leave_place, refuse, refuse_place};
+pub use boot::{BootOptions, Booted, boot, check_settings, leave_place, refuse, refuse_place};
 pub use command::Command;
 pub use error::Error;
 pub use regroup::{NextWorld, next_world};

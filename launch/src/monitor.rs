@@ -12,14 +12,13 @@ use gasnet_wire::shm::deaths::DeathBoard;
 
 use crate::Error;
 use crate::channel::Channel;
-use crate::crew::{Crew, Happening};
+use crate::crew::{Crew, Happening, RankEnd};
 use crate::exchange::Gathering;
 use crate::job::membership::JobWorld;
 use crate::job::{Job, JobAction, JobEvent, OnDeath};
 use crate::regroup::{DONE, NewWorld};
 use crate::report::Report;
 use crate::sinks::Sinks;
-use crate::spawn::Recruiter;
 use crate::wire::{self, ToAgent};
 use gasnet_sys::fd::{self, Standard};
 use gasnet_sys::poll::{PollSet, Ready};
@@ -79,6 +78,9 @@ impl AgentEnd {
         }
     }
 }
+
+/// Starts a process in the place of this rank, to be in the world after the one of this epoch.
+pub(crate) type Recruiter = Box<dyn Fn(u32, u32) -> Result<RankEnd, Error>>;
 
 /// The state of the poll loop.
 pub struct Monitor {
@@ -191,7 +193,7 @@ impl Monitor {
     /// Starts a process in the place of a rank that has died, to be in the world after the one of this epoch.
     fn replace(&mut self, rank: u32, epoch: u32) {
         let refused = || Error::Survival("ranks that a program starts by itself are not replaced".into());
-        let started = self.recruiter.as_ref().ok_or_else(refused).and_then(|all| all.start(rank, epoch));
+        let started = self.recruiter.as_ref().ok_or_else(refused).and_then(|start| start(rank, epoch));
         let started = started.and_then(|end| {
             let pid = end.pid;
             self.crew.replace(end).map_err(Error::system("watching a rank"))?;

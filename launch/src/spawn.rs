@@ -44,7 +44,7 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
     let placement = command.verbose.then(|| describe(&start));
     let recruiter = Recruiter::of(command, &program, &start);
     let mut monitor: Monitor = start.watch(command.limit)?;
-    monitor.recruit_by(recruiter);
+    monitor.recruit_by(Box::new(move |rank, epoch| recruiter.start(rank, epoch)));
     if command.label {
         monitor.label();
     }
@@ -104,7 +104,7 @@ fn spawn_process(
 
 /// Starts processes that take the places of ranks that have died, as these were started.
 #[derive(Debug)]
-pub(crate) struct Recruiter {
+struct Recruiter {
     command: Command,
     program: PathBuf,
     size: u32,
@@ -134,7 +134,7 @@ impl Recruiter {
     }
 
     /// Starts a process that asks for the place of this rank in the world after the one of this epoch.
-    pub(crate) fn start(&self, rank: u32, epoch: u32) -> Result<RankEnd, Error> {
+    fn start(&self, rank: u32, epoch: u32) -> Result<RankEnd, Error> {
         let (ours, theirs) = MonitorSide::connect(rank, self.merge, false)?;
         let message = Message {
             rank,

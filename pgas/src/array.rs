@@ -62,6 +62,14 @@ pub(crate) struct ArrayPart {
     pub(crate) written: Mutex<Vec<u64>>,
 }
 
+impl Arrays {
+    /// Whether this rank has none any more.
+    pub(crate) fn all_dropped(&self) -> bool {
+        let dropped = lock(&self.dropped);
+        lock(&self.live).iter().all(|array| dropped.contains(&array.0))
+    }
+}
+
 impl ArrayPart {
     /// This rank enters a phase. Before it tells others so.
     pub(crate) fn enter(&self, phase: Meeting) {
@@ -130,11 +138,10 @@ impl<T: Plain> Array<T> {
             written: Mutex::default(),
         };
         let number = world.register(part);
-        lock(&world.0.arrays.live).push((number, first.offset(), bytes));
-        let array = Array { world, map, number, first };
         world.meet_within(Meeting::ArrayMade, number);
+        lock(&world.0.arrays.live).push((number, first.offset(), bytes));
         drop(alone);
-        array
+        Array { world, map, number, first }
     }
 
     /// Ends the job unless all ranks are making the same array: what each writes at another lies where the

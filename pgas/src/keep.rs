@@ -23,69 +23,11 @@
 use crate::args::{Args, Data, Plain};
 use crate::array::Array;
 use crate::bulk::Bulk;
+use crate::saved::{Held, Stamp, State};
 use crate::values::word_of;
 use crate::world::World;
 use crate::{body, kept};
-use gasnet_sys::mutex::lock;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The world in which a version was saved, by the number of worlds before it, and its number. Of two, the
-/// larger is the newer.
-type Stamp = (u32, u64);
-
-/// What a rank has saved, or a copy of it.
-#[derive(Debug, Clone)]
-struct State {
-    stamp: Stamp,
-    /// The rank that has saved it, and how many there were.
-    owner: u32,
-    size: u32,
-    /// Whether this process has saved it, or goes on as the one that has.
-    own: bool,
-    words: Bulk<u64>,
-}
-
-/// The states that this process has for one [`Keep`].
-#[derive(Debug, Default)]
-struct Held {
-    states: Vec<State>,
-    /// The newest version that this rank knows to be whole.
-    whole: Option<Stamp>,
-}
-
-impl Held {
-    fn find(&self, stamp: Stamp, owner: u32) -> Option<&State> {
-        let mut all = self.states.iter().filter(|s| s.stamp == stamp && s.owner == owner);
-        all.next()
-    }
-
-    /// Drops what is older than a version that is whole. Returns memory that may be used again.
-    fn drop_before(&mut self, whole: Option<Stamp>) -> Vec<u64> {
-        let (kept, old) = std::mem::take(&mut self.states).into_iter().partition(|s| Some(s.stamp) >= whole);
-        self.states = kept;
-        let own = Vec::into_iter(old).filter(|state: &State| state.own);
-        own.filter_map(|state| state.words.into_own()).next().unwrap_or_default()
-    }
-}
-
-/// All states that this process has, by the numbers of the [`Keep`]s; handed from world to world.
-#[derive(Debug, Default)]
-pub(crate) struct Copies {
-    held: Mutex<Vec<Held>>,
-    /// Whether the program is in [`World::survive`], or was.
-    pub(crate) survived: AtomicBool,
-}
-
-impl Copies {
-    fn with<R>(&self, number: u32, f: impl FnOnce(&mut Held) -> R) -> R {
-        let mut all = lock(&self.held);
-        if all.len() <= number as usize {
-            all.resize_with(number as usize + 1, Held::default);
-        }
-        f(&mut all[number as usize])
-    }
-}
+use std::sync::atomic::Ordering;
 
 /// A state, as ranks tell each other which they have: its version, its owner, how many ranks there were, and
 /// whether it is the rank's own.
@@ -284,8 +226,8 @@ impl Keep {
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`]. `f` does not read what was saved. Ends the job when it is lost, since a rank and
-    /// its partner have died.
+    /// As [`World::barrier`]. `f` does not read what was saved. Ends the job when it is lost, since a rank
+    /// and its partner have died.
     #[track_caller]
     pub fn restore(&self, f: impl FnMut(&mut Restorer<'_>)) -> Option<u64> {
         self.try_restore(f).unwrap_or_else(|lost| self.world.abort(&lost.to_string()))
@@ -375,8 +317,8 @@ impl Saver {
         &mut bytemuck::cast_slice_mut(&mut self.words[first..end])[..bytes]
     }
 
-    /// Saves a value: anything that can be an argument of a remote call, but for what belongs to one rank at a
-    /// time.
+    /// Saves a value: anything that can be an argument of a remote call, but for what belongs to one rank at
+    /// a time.
     ///
     /// # Panics
     /// It cannot be written.

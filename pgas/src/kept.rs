@@ -99,6 +99,16 @@ pub(crate) fn write<T: Plain>(world: World, to: GlobalPtr<T>, values: &[T]) {
     unsafe { world.0.rank.kept().write(to, values) }
 }
 
+/// Gives the memory of a world that is over on all ranks back to the system, if this rank has dropped all of
+/// its arrays.
+pub(crate) fn release(world: World) {
+    if world.0.arrays.all_dropped() {
+        // SAFETY: only phases of arrays give references, each rank to its own part; this one's are dropped,
+        // and the dead have none.
+        unsafe { world.0.rank.survival().release_memory() };
+    }
+}
+
 /// Updates a word of this rank's own part, in the phase in which all update.
 pub(crate) fn update(world: World, offset: u64, op: Operation, value: u64) {
     // SAFETY: as in `write`: there are no references in this phase.

@@ -248,6 +248,7 @@ mod phases;
 mod random;
 mod remote;
 mod reply;
+mod saved;
 mod shared;
 mod survival;
 mod team;

@@ -11,15 +11,15 @@
 //! **The end.** All ranks return from [`World::survive`], or none. They meet when their function has ended.
 //! A rank that leaves this meeting knows that all have come to it, and tells the launcher before it returns.
 //! If another one sees a death there, it asks the launcher for the next world, as ever. The launcher starts
-//! none as long as any rank has not asked; so it has heard by then whether a rank has left the meeting. If one
-//! has, who asks is told that all is done, and returns the value that its function has had.
+//! none as long as any rank has not asked; so it has heard by then whether a rank has left the meeting. If
+//! one has, who asks is told that all is done, and returns the value that its function has had.
 
 use crate::args::Plain;
 use crate::array::Array;
 use crate::kept;
 use crate::world::World;
 use gasnet::Died;
-use gasnet_conduits::Membership;
+use gasnet_conduits::Member;
 use gasnet_wire::context;
 use std::sync::atomic::Ordering;
 
@@ -30,8 +30,8 @@ impl World {
     ///
     /// Calls notice where they wait: one that is for a single rank, if that rank has died or has noticed a
     /// death itself; one that is for several ranks, if any has died. Where ranks do not survive each other
-    /// (without `--on-death`), and outside of an attempt, a death ends the job. An attempt is for what its own
-    /// thread does.
+    /// (without `--on-death`), and outside of an attempt, a death ends the job. An attempt is for what its
+    /// own thread does.
     ///
     /// # One-sided
     /// Ranks need not attempt the same. After an error this rank's calls in this world fail at once, and
@@ -131,15 +131,17 @@ impl World {
 
     fn next_world(self) -> Result<Option<World>, gasnet::Error> {
         self.0.engine.release_threads();
-        let begin = |rank, membership: Membership<'_>| World::start(rank, membership, self.0.copies.clone());
+        let begin = |rank, member: Member<'_>| World::start(rank, member, self.0.copies.clone());
         let next = gasnet_conduits::next_world(self.0.rank, begin)?;
+        kept::release(self);
         Ok(next.map(|next| *self.0.next.get_or_init(|| next)))
     }
 
-    /// Runs `f`, all of a program's work, until no rank dies in it. If one dies, what `f` was doing is unwound
-    /// on all ranks, and it is run again in the next world: with `--on-death heal` that has a new process in
-    /// the place of each that has died, which begins its program at the start and so comes to this call; with
-    /// `--on-death shrink` it is that of the ranks that are left. With neither a death ends the job.
+    /// Runs `f`, all of a program's work, until no rank dies in it. If one dies, what `f` was doing is
+    /// unwound on all ranks, and it is run again in the next world: with `--on-death heal` that has a new
+    /// process in the place of each that has died, which begins its program at the start and so comes to
+    /// this call; with `--on-death shrink` it is that of the ranks that are left. With neither a death ends
+    /// the job.
     ///
     /// `f` begins by restoring what it has saved before ([`World::keep`]). Arrays, teams and shared objects
     /// are those of one world, so it makes them each time.

@@ -2,7 +2,6 @@
 
 use crate::args::{Argument, Data, Lend, Lent, Plain};
 use crate::array::{Array, Arrays};
-use crate::keep::Copies;
 use crate::layout::Layout;
 use crate::matrix::{Matrix, Tiling};
 use crate::meeting::Meeting;
@@ -10,13 +9,14 @@ use crate::objects::{Objects, Remote};
 use crate::pending::Pending;
 use crate::remote;
 use crate::reply::Reply;
+use crate::saved::Copies;
 use crate::shared::Shared;
 use crate::team::Team;
 use core::any::Any;
 use core::pin::pin;
 use core::task::{Context, Poll};
 use gasnet::Rank;
-use gasnet_conduits::Membership;
+use gasnet_conduits::Member;
 use gasnet_rpc::Engine;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -89,7 +89,7 @@ pub fn run_on<T>(rank: &'static Rank, body: impl FnOnce(World) -> T) -> T {
     if Engine::has_started(rank) {
         rank.fatal("`run_on` was called twice on one rank: call it once, and pass on the world that it gives to the body");
     }
-    run_in(World::first(rank, Membership::default()), body)
+    run_in(World::first(rank, Member::default()), body)
 }
 
 fn run_in<T>(world: World, body: impl FnOnce(World) -> T) -> T {
@@ -110,11 +110,11 @@ fn run_in<T>(world: World, body: impl FnOnce(World) -> T) -> T {
 
 impl World {
     /// The first world of this process.
-    pub(crate) fn first(rank: &'static Rank, membership: Membership<'_>) -> World {
-        World::start(rank, membership, Arc::default())
+    pub(crate) fn first(rank: &'static Rank, member: Member<'_>) -> World {
+        World::start(rank, member, Arc::default())
     }
 
-    pub(crate) fn start(rank: &'static Rank, membership: Membership<'_>, copies: Arc<Copies>) -> World {
+    pub(crate) fn start(rank: &'static Rank, member: Member<'_>, copies: Arc<Copies>) -> World {
         let engine = Engine::start(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
         let inner: &'static Inner = Box::leak(Box::new(Inner {
             rank,
@@ -123,8 +123,8 @@ impl World {
             objects: boxcar::Vec::new(),
             arrays: Arrays::default(),
             meeting: AtomicBool::new(false),
-            first_numbers: membership.members.map(Into::into),
-            incarnation: membership.incarnation,
+            first_numbers: member.members.map(Into::into),
+            incarnation: member.incarnation,
             copies,
             keeps: AtomicU32::new(0),
             next: OnceLock::new(),

@@ -95,7 +95,6 @@ fn survives(ranks: u32, seed: u64, on_death: &[&str]) {
     let deaths =
         outcome.stderr.lines().filter(|line| line.contains("terminated with signal 9")).count() as u32;
     let ends = outcome.stdout.lines().filter(|line| line.contains("survives in world")).count() as u32;
-    assert!(deaths > 0, "{}", why());
     let all = if on_death == HEAL { ranks } else { ranks - deaths };
     assert_eq!(ends, all, "{}", why());
 }

@@ -12,6 +12,8 @@
 //! - *messages*: damaged and impossible messages, heads, packets and commands, for Firehose and for NetVM's
 //!   firmware.
 //! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
+//! - *deaths* (by `--deaths` alone): jobs that go on when their ranks are killed at any moment, which check
+//!   what they have computed; what is lost with a rank and its partner must be told.
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared
 //!   csmith*: likewise with their global variables turned shared.
 
@@ -38,12 +40,15 @@ enum SoakOption {
     Stale,
     Flood,
     Giant,
+    Deaths,
 }
 
 const SOAK: Task<SoakOption> = task(
     "cargo xtask soak",
     "Runs random and long tests. Inputs that fail are kept under target/soak.",
-    &["cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant] [--record]"],
+    &[
+        "cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant | --deaths N] [--record]",
+    ],
     &[
         opt(SoakOption::Minutes, "--minutes M", "duration in minutes (default 10)"),
         opt(SoakOption::Seed, "--seed S", "seed of the random numbers (default: from the clock)"),
@@ -65,6 +70,12 @@ const SOAK: Task<SoakOption> = task(
             "--giant",
             "instead of the random tests: a put, a get and a fill of more than 4 GiB over each conduit that is built; \
              needs 10 GiB of memory",
+        ),
+        opt(
+            SoakOption::Deaths,
+            "--deaths N",
+            "instead of the random tests: kill ranks of jobs that go on, on 2 to 16 ranks and at random moments, until \
+             N have died",
         ),
     ],
     "",
@@ -89,6 +100,8 @@ enum Only {
     Flood(f64),
     /// Objects larger than what four bytes count.
     Giant,
+    /// Jobs that go on, until this many ranks have died.
+    Deaths(u64),
 }
 
 /// The number that an option is followed by.
@@ -114,6 +127,7 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
             SoakOption::Stale => only = Some(Only::Stale(number(&found)?)),
             SoakOption::Flood => only = Some(Only::Flood(number(&found)?)),
             SoakOption::Giant => only = Some(Only::Giant),
+            SoakOption::Deaths => only = Some(Only::Deaths(number(&found)?)),
             SoakOption::Record => record = true,
         }
         Ok(())
@@ -130,6 +144,10 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
         }
         Some(Only::Flood(seconds)) => flood(seconds)?,
         Some(Only::Giant) => giant()?,
+        Some(Only::Deaths(kills)) => {
+            say!("seed {seed}");
+            deaths(kills, seed)?
+        }
     };
     say!("{text}");
     if record { append(&format!("- {text}\n")) } else { Ok(()) }
@@ -323,6 +341,64 @@ fn flood(seconds: f64) -> Result<String, String> {
     Ok(format!(
         "16 ranks flooded each other over udp with windows of two messages: {rounds} rounds, {took:.0} s, memory did not grow"
     ))
+}
+
+/// Jobs whose ranks are killed at random moments, until so many have died. Returns a line for the report.
+fn deaths(kills: u64, seed: u64) -> Result<String, String> {
+    let build = ["build", "-p", "gasnet-tests", "--bin", "mortal", "--bin", "gasnetrun-for-tests"];
+    sh::pass(sh::cargo(&build), BUILD_LIMIT)?;
+    let program = |name: &str| sh::target().join("debug").join(name);
+    let mark = format!("soak-deaths-{}", std::process::id());
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (mut jobs, mut died, mut lost, begun) = (0, 0, 0, Instant::now());
+    let mut reported = begun;
+    while died < kills {
+        let ranks = if random.u32(..4) > 0 { random.u32(2..=6) } else { random.u32(7..=16) };
+        let (heals, role) = match random.u32(..4) {
+            0 => (false, "random"),
+            1 => (false, "survives"),
+            _ => (true, "survives"),
+        };
+        let on_death = if heals { "heal" } else { "shrink" };
+        let mut job = Command::new(program("gasnetrun-for-tests"));
+        job.args(["-n", &ranks.to_string(), "--on-death", on_death]).arg(program("mortal"));
+        job.args([role, &random.u64(..1 << 40).to_string(), &mark]);
+        job.env("GASNET_MAX_SEGSIZE", "16M").env("RUST_BACKTRACE", "0");
+        if random.u32(..8) == 0 {
+            job.env("GASNET_PROGRESS", "thread");
+        }
+        let shown = sh::show(&job);
+        let outcome = sh::capture(job, CONFORMANCE_LIMIT)?;
+        let deaths = outcome.stderr.matches("terminated with signal 9").count() as u64;
+        let ends = outcome.stdout.matches(" survives in world ").count() as u64;
+        let told = outcome.stderr.contains("saved is lost: ") || outcome.stderr.contains("nobody is left of");
+        let expected = u64::from(ranks) - if heals { 0 } else { deaths };
+        let whole = outcome.status == Some(0) && ends == expected;
+        if !whole && !(outcome.status == Some(1) && told) {
+            return Err(format!("seed {seed}: {shown}\n{}", outcome.report()));
+        }
+        if let Some(left) = left_behind(&mark) {
+            return Err(format!("seed {seed}: {shown}\nhas left {left} behind"));
+        }
+        (jobs, died, lost) = (jobs + 1, died + deaths, lost + u64::from(!whole));
+        if reported.elapsed() > Duration::from_secs(60) {
+            reported = Instant::now();
+            say!("{died} deaths in {jobs} jobs");
+        }
+    }
+    Ok(format!(
+        "seed {seed}: {died} ranks were killed in {jobs} jobs that went on, {:.0} s: all results were right, and {lost} times a rank \
+         died together with its partner, which was told",
+        begun.elapsed().as_secs_f64()
+    ))
+}
+
+/// A process with this argument.
+fn left_behind(mark: &str) -> Option<String> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let arguments = |path: &Path| fs::read(path.join("cmdline")).unwrap_or_default();
+    let is_own = |path: &PathBuf| arguments(path).split(|b| *b == 0).any(|a| a == mark.as_bytes());
+    all.map(|entry| entry.path()).find(is_own).map(|path| path.display().to_string())
 }
 
 /// Transfers of more than 4 GiB between two ranks, over all conduits but `netvm`, whose segments are as large

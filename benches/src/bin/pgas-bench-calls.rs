@@ -9,6 +9,8 @@ use std::time::Instant;
 
 #[path = "../bale.rs"]
 mod bale;
+#[path = "../deaths.rs"]
+mod deaths;
 
 fn main() {
     pgas::run(|world| {
@@ -22,7 +24,7 @@ fn main() {
             "updates" => updates(world, number),
             "together" => together(world),
             "block" => block(world),
-            other if bale::run(world, other, number) => {}
+            other if bale::run(world, other, number) || deaths::run(world, other, number) => {}
             other => world.abort(&format!("pgas-bench-calls: no task `{other}`")),
         }
     })

@@ -65,7 +65,53 @@ pub fn all(options: &Options) -> Vec<Group> {
         ),
     ];
     groups.extend(bale(options));
+    groups.extend(deaths());
     groups
+}
+
+/// What it costs to survive deaths, without any and with some.
+fn deaths() -> Vec<Group> {
+    let alone = |program, ranks, args: &str, figures| Group {
+        probes: vec![Probe { program, args: words(args), ranks, env: &[] }],
+        figures,
+        ..Group::default()
+    };
+    let figure = |name: &str, unit, ranks, key, floor, scale, bar| Figure {
+        value: (0, key),
+        scale,
+        bar,
+        ..time(name, unit, ranks, key, floor)
+    };
+    let dies = |on_death, ranks, suffix: &str, bar| {
+        let row = figure(&format!("pgas_{on_death}{suffix}"), "ms", ranks, "next", &["known"], 1e-6, bar);
+        alone(Program::Dying(on_death), ranks, on_death, vec![row])
+    };
+    let save = figure("pgas_save_64m", "ms", 2, "save", &["put"], 1e-6, "reported (floor: put)");
+    let restore = Figure {
+        value: (1, "restore"),
+        ..figure("pgas_restore_64m", "ms", 4, "restore", &["put"], 1e-6, "ratio <= 1.43 (floor: put)")
+    };
+    vec![
+        alone(
+            Program::Calls,
+            1,
+            "attempt",
+            vec![figure("pgas_attempt", "ns", 1, "attempt", &["nothing"], 1.0, "<= 10 ns")],
+        ),
+        alone(Program::Calls, 2, "keep 64", vec![save]),
+        Group {
+            probes: vec![
+                Probe { program: Program::Calls, args: words("keep 64"), ranks: 2, env: &[] },
+                Probe { program: Program::Dying("heal"), args: words("heal 64"), ranks: 4, env: &[] },
+            ],
+            figures: vec![restore],
+            ..Group::default()
+        },
+        dies("heal", 2, "", "<= 500 ms (floor: all know)"),
+        dies("heal", 16, "_16", "<= 500 ms (floor: all know)"),
+        dies("shrink", 16, "_16", "reported (floor: all know)"),
+        dies("shrink", 64, "_64", "<= 20 ms more than the floor (all know)"),
+    ]
 }
 
 /// Collective calls of numbers and other values, each beside that of a slice of one number, which is the

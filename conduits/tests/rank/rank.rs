@@ -6,7 +6,7 @@ use std::process::{Command, Stdio, exit};
 use std::time::Duration;
 
 use gasnet::Boot;
-use gasnet_launch::{BootOptions, Place, boot};
+use gasnet_launch::{BootOptions, Booted, boot};
 use gasnet_sys::fd::{self, Standard};
 use gasnet_sys::process::{kill, parent_pid, pid};
 use gasnet_sys::processors;
@@ -337,7 +337,7 @@ fn main() {
         eprintln!("test rank: {error}");
         exit(1)
     });
-    let Place::Rank(boot) = place else { panic!("a replacement") };
+    let Booted::Rank(boot) = place else { panic!("a replacement") };
     let boot = *boot;
     let rank = Rank { boot, arguments };
     if role != "unattached" {

@@ -110,6 +110,17 @@ pub unsafe fn give_back(at: *mut u8, len: usize) {
     let _ = unsafe { munmap(at.cast(), len) };
 }
 
+/// Gives the pages of a memory file back to the system, for all processes that map them: its bytes are zero
+/// then. A system that cannot do so keeps them.
+///
+/// # Safety
+/// 1. `[at, at + len)` maps a memory file, shared and in whole pages, and its bytes may change at any time
+///    (owed by the caller).
+pub unsafe fn clear_shared(at: *mut u8, len: usize) {
+    // SAFETY: obligation 1: nothing is unmapped, and bytes change that may.
+    unsafe { libc::madvise(at.cast(), len, libc::MADV_REMOVE) };
+}
+
 /// Copies `len` bytes at address `from` of another process.
 ///
 /// # Errors

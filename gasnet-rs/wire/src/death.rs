@@ -88,7 +88,7 @@ pub fn attempt_for<T>(attempting: bool, f: impl FnOnce() -> T) -> T {
 
 /// Who has died in the world with this control file.
 fn died(header: &HostHeader, blocks: &[RankBlock]) -> Died {
-    // ORDER: Acquire; pairs with Release in DeathBoard::died: how each of them has died.
+    // ORDER: Acquire; pairs with Release in `mark` of deaths.rs: how each of them has died.
     let _ = header.left.deaths.load(Ordering::Acquire);
     let words = (0..).zip(blocks).map(|(rank, block)| (rank, block.died.load(Ordering::Relaxed)));
     let (ranks, how) =
@@ -184,7 +184,7 @@ impl Wire {
 
     #[cold]
     fn is_in_vain_now(&self, peer: Option<RankId>) -> bool {
-        // ORDER: Acquire; pairs with Release in DeathBoard::died: what the dead rank has sent is there.
+        // ORDER: Acquire; pairs with Release in `mark` of deaths.rs: what the dead rank has sent is there.
         self.header.left.deaths.load(Ordering::Acquire);
         self.has_given_up() || peer.is_none_or(|peer| self.is_lost(peer))
     }

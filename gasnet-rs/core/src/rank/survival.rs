@@ -1,5 +1,6 @@
-//! What a rank can do when another one has died (`gasnetrun --on-death shrink` or `heal`): the module `death` of the
-//! wire says what a death means.
+//! What a rank can do when another one has died (`gasnetrun --on-death shrink` or `heal`): the module
+//! `death` of the wire says what a death means.
+#![expect(unsafe_code, reason = "gives memory of a world that is over back to the system")]
 
 use super::Rank;
 use crate::RankId;
@@ -64,6 +65,23 @@ impl Survival {
     /// Whether this rank has given up its world.
     pub fn is_over(self) -> bool {
         self.0.wire.has_given_up()
+    }
+
+    /// Gives the memory of this rank's segment, and of those of ranks that have died, back to the system,
+    /// once this world is over on all ranks. It stays mapped, and is zero.
+    ///
+    /// # Safety
+    /// 1. No references are left to memory of these segments, that behind them included, on any rank (owed
+    ///    by the caller).
+    pub unsafe fn release_memory(self) {
+        let dead = self.dead().ranks.into_iter().map(RankId);
+        for rank in dead.chain([self.0.id()]) {
+            if let Some(entry) = self.0.wire.segments.get(rank).filter(|entry| !entry.local.is_null()) {
+                // SAFETY: segments of neighbours are mapped shared, from memory files. References are the
+                // caller's matter (1); all other accesses are made as if others could write at any time.
+                unsafe { gasnet_sys::memory::clear_shared(entry.local, entry.whole) };
+            }
+        }
     }
 
     /// The connection to the launcher, which starts the next world.

@@ -9,7 +9,7 @@
 use super::{Host, map};
 use crate::boot::HostFile;
 use crate::error::Error;
-use crate::prim::Ordering;
+use crate::prim::{AtomicU64, Ordering};
 use gasnet_sys::memory::Mapping;
 use gasnet_sys::process::Ended;
 use gasnet_sys::signals;
@@ -52,14 +52,20 @@ impl DeathBoard {
     pub fn died(&self, rank: u32, how: Ended) {
         let host = self.host();
         let Some(block) = host.ranks.get(rank as usize) else { return };
-        // Relaxed: the counts hand it over, and only this process writes it.
-        if block.died.load(Ordering::Relaxed) != 0 {
-            return;
-        }
-        block.died.store(encode(how), Ordering::Relaxed);
-        // ORDER: Release, both; pair with Acquire in `died` of death.rs: how it died.
-        host.header.left.deaths.fetch_add(1, Ordering::Release);
-        host.header.left.count.fetch_add(1, Ordering::Release);
+        mark(&block.died, [&host.header.left.deaths, &host.header.left.count], encode(how));
+    }
+}
+
+/// Writes how a rank has died, and then that one more has.
+fn mark(died: &AtomicU64, counts: [&AtomicU64; 2], how: u64) {
+    // Relaxed, both: the counts hand it over, and only this process writes it.
+    if died.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    died.store(how, Ordering::Relaxed);
+    for count in counts {
+        // ORDER: Release; pairs with Acquire in `died` of death.rs: how it died.
+        count.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -84,6 +90,34 @@ pub(crate) fn in_words(word: u64) -> String {
         format!("signal {number}, {}", signals::signal_name(number))
     } else {
         format!("exit code {number}")
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// A rank that sees the count of deaths knows how the dead has died, whatever it looks at first.
+    #[test]
+    fn loom_who_sees_a_death_knows_how() {
+        loom::model(|| {
+            let words = Arc::new([(); 3].map(|()| AtomicU64::new(0)));
+            let launcher = words.clone();
+            let told = loom::thread::spawn(move || {
+                let [died, deaths, count] = &*launcher;
+                mark(died, [deaths, count], encode(Ended::Code(7)));
+                mark(died, [deaths, count], encode(Ended::Code(8)));
+            });
+            let [died, deaths, count] = &*words;
+            // As in `some_left` and `is_in_vain` of the wire: a hint, and then the look that counts.
+            if count.load(Ordering::Relaxed) != 0 || deaths.load(Ordering::Relaxed) != 0 {
+                let seen = deaths.load(Ordering::Acquire);
+                assert!(seen == 0 || in_words(died.load(Ordering::Relaxed)) == "exit code 7");
+            }
+            told.join().unwrap();
+            assert_eq!([deaths, count].map(|word| word.load(Ordering::Relaxed)), [1, 1]);
+        });
     }
 }
 
