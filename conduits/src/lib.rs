@@ -19,13 +19,16 @@ pub use registry::names;
 pub use settings::{settings, unknown_settings, wanted};
 
 use gasnet::{Config, Error, Rank, Threading};
+use gasnet_decorators::record::Recorder;
+use gasnet_decorators::replay::Replayer;
 use gasnet_launch::Booted;
 use gasnet_sys::limits;
 use gasnet_sys::mutex::lock;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
-use gasnet_vessel::{PLAN, SEAT, Seat};
+use gasnet_vessel::{PLAN, Seat};
 use gasnet_wire::Boot;
+use gasnet_wire::conduit::OpenContext;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,12 +62,9 @@ pub fn init_with(
                     itself: use --vessel process";
         return Err(Error::job(text));
     }
-    let config = Config::from_env().map(change);
-    if let Some(seat) = Seat::given()? {
-        return start_simulated(&seat, config?, threading);
-    }
-    if let Some(table) = embed::given() {
-        return embed::start(table, config?, threading);
+    let config = read_settings(change)?;
+    if let Some(rank) = start_apart(&config, threading)? {
+        return Ok(rank);
     }
     let (place, config) = find_place(options, config)?;
     match place {
@@ -77,11 +77,31 @@ pub fn init_with(
     }
 }
 
+/// The settings. Every rank finds the same error in them; only one of them returns here to report it.
+fn read_settings(change: impl FnOnce(Config) -> Config) -> Result<Config, Error> {
+    let config = Config::from_env().map(change);
+    config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))
+}
+
+/// Starts the rank of a process that no launcher has started as part of a live job: it is simulated, or
+/// replays what was recorded.
+fn start_apart(config: &Config, threading: Threading) -> Result<Option<&'static Rank>, Error> {
+    let rank = if let Some(seat) = Seat::given()? {
+        start_simulated(&seat, config.clone(), threading)
+    } else if let Some(table) = embed::given() {
+        embed::start(table, config.clone(), threading)
+    } else if let Some(recording) = gasnet_launch::replayed() {
+        replay(recording, registry::settle(config.clone())?, threading)
+    } else {
+        return Ok(None);
+    };
+    rank.map(Some)
+}
+
 /// What this process is in its job, and its settings.
-fn find_place(options: &BootOptions, config: Result<Config, Error>) -> Result<(Booted, Config), Error> {
-    let config = config.and_then(registry::settle);
-    // Every rank finds the same error in the settings; only one of them returns here to report it.
-    let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
+fn find_place(options: &BootOptions, config: Config) -> Result<(Booted, Config), Error> {
+    // As for the settings: every rank finds the same.
+    let config = registry::settle(config).inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
     let place = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
     if let Booted::Rank(boot) = &place
         && boot.rank == 0
@@ -92,11 +112,36 @@ fn find_place(options: &BootOptions, config: Result<Config, Error>) -> Result<(B
     Ok((place, config))
 }
 
+/// Starts a rank, which is recorded if a setting asks for it.
 fn start(boot: Boot, config: Config, threading: Threading) -> Result<&'static Rank, Error> {
+    let (boot, config, recorder) = match settings::recording() {
+        Some(folder) => {
+            let exchange = gasnet_launch::exchange(&boot);
+            let (boot, config, recorder) = Recorder::begin(folder.as_ref(), boot, exchange, config)?;
+            (boot, config, Some(recorder))
+        }
+        None => (boot, config, None),
+    };
+    let open = |cx: &OpenContext<'_>| match &recorder {
+        Some(recorder) => recorder.open(cx, registry::open),
+        None => registry::open(cx),
+    };
     #[expect(unsafe_code, reason = "vouches for the launcher")]
     // SAFETY: the launcher makes the memory files of each world of a job and tells each of its processes its
-    // rank once; a second call makes a job of its own.
-    let rank = unsafe { Rank::start(boot, config, threading, &registry::open)? };
+    // rank once; a second call makes a job of its own. A recorder gives new files.
+    let rank = unsafe { Rank::start(boot, config, threading, &open)? };
+    if rank.size() > 1 {
+        name_rank_in_panics(rank);
+    }
+    Ok(rank)
+}
+
+/// Starts the rank of a recording.
+fn replay(recording: std::fs::File, config: Config, threading: Threading) -> Result<&'static Rank, Error> {
+    let (boot, config, replayer) = Replayer::begin(recording, config)?;
+    #[expect(unsafe_code, reason = "vouches for the files")]
+    // SAFETY: the replayer has made the memory files, which nobody else has.
+    let rank = unsafe { Rank::start(boot, config, threading, &|cx| replayer.open(cx))? };
     if rank.size() > 1 {
         name_rank_in_panics(rank);
     }
@@ -173,12 +218,12 @@ pub struct Member<'a> {
 fn begin_and_keep<T>(
     begin: &impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<(&'static Rank, T)>, Error> {
-    if embed::given().is_some() || std::env::var_os(SEAT).is_some() {
-        let rank = init(&BootOptions::default(), Threading::Parallel)?;
+    let config = read_settings(|config| config)?;
+    if let Some(rank) = start_apart(&config, Threading::Parallel)? {
         attach_and_keep(rank);
         return Ok(Some((rank, begin(rank, Member::default()))));
     }
-    let (place, config) = find_place(&BootOptions::default(), Config::from_env())?;
+    let (place, config) = find_place(&BootOptions::default(), config)?;
     let (boot, link, epoch) = match place {
         Booted::Rank(boot) => {
             let link = boot.link.as_ref().map(|link| link.try_clone()).transpose();

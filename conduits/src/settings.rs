@@ -21,6 +21,12 @@ pub const SETTINGS: &[Setting] = &[
          permission to write them.",
     ),
     setting(
+        "GASNET_RECORD",
+        "path; default none",
+        "Folder in which to record what every rank gets from the others: the option of `gasnetrun` is \
+         `--record`. Ranks share no memory then.",
+    ),
+    setting(
         "GASNET_SIM_SEED",
         "0..; default what the test says",
         "The one seed with which tests of the crate gasnet-simulate run.",
@@ -66,6 +72,11 @@ pub fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
 /// The network that the job is asked to use, if one is named: it is not opened where all ranks share memory.
 pub fn wanted() -> Option<String> {
     Settings::read().conduit
+}
+
+/// The folder in which the ranks are to be recorded, if one is named.
+pub(crate) fn recording() -> Option<String> {
+    Reader::environment(SETTINGS).text(gasnet_launch::RECORD_VARIABLE)
 }
 
 /// The values of the settings of this crate.

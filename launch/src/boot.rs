@@ -10,13 +10,14 @@ use std::process;
 use std::time::Duration;
 
 use gasnet_wire::Boot;
-use gasnet_wire::boot::ToMonitor;
+use gasnet_wire::boot::{Exchange, ToMonitor};
 
 use crate::bind::Bind;
 use crate::command;
 use crate::crew::RankEnd;
 use crate::exchange::LinkExchange;
 use crate::handed;
+use crate::replay;
 use crate::start::{BootMemory, MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start, take_place};
 use crate::{Error, MAX_RANKS};
 use gasnet_sys::process::{Fork, die_with_parent, exit_now, fork, parent_pid, thread_count};
@@ -115,6 +116,23 @@ pub fn boot(options: BootOptions) -> Result<Booted, Error> {
     .into())
 }
 
+/// The recording that this process is to replay in place of starting as a rank of a job, if `gasnetrun
+/// --replay` has started it.
+pub fn replayed() -> Option<std::fs::File> {
+    let said = env::var_os(MESSAGE_VARIABLE)?;
+    let fd = said.to_str()?.strip_prefix(replay::MESSAGE)?.trim_end_matches(replay::PADDING).parse().ok()?;
+    handed::take_env(MESSAGE_VARIABLE)?;
+    stdio::line_buffer_stdout();
+    handed::adopt(fd).ok().map(std::fs::File::from)
+}
+
+/// An exchange between all ranks of a job, over their links to the monitor: for jobs that have one and whose
+/// [`Boot`] has none, since all ranks share memory.
+pub fn exchange(boot: &Boot) -> Option<Box<dyn Exchange>> {
+    let link = boot.link.as_ref()?.try_clone().ok()?;
+    Some(Box::new(LinkExchange::new(link, boot.size)))
+}
+
 /// Warns if Slurm started several processes without connecting them: each is then a job of its own.
 fn warn_of_srun() {
     let number = |name| setting(name).and_then(|text| text.parse::<u32>().ok());
@@ -195,13 +213,12 @@ fn join(text: &str, options: BootOptions) -> Result<Booted, Error> {
         BootMemory::Files([shm, segments]) => (adopt(shm)?, adopt(segments)?),
         BootMemory::WorldAfter(epoch) => return Ok(Booted::Replacement(link, epoch)),
     };
-    let exchange: Option<Box<dyn gasnet_wire::boot::Exchange>> =
-        if message.host_ranks.len() < message.size as usize {
-            let link = link.try_clone().map_err(Error::system("dup"))?;
-            Some(Box::new(LinkExchange::new(link, message.size)))
-        } else {
-            None
-        };
+    let exchange: Option<Box<dyn Exchange>> = if message.host_ranks.len() < message.size as usize {
+        let link = link.try_clone().map_err(Error::system("dup"))?;
+        Some(Box::new(LinkExchange::new(link, message.size)))
+    } else {
+        None
+    };
     Ok(Boot {
         rank: message.rank,
         size: message.size,

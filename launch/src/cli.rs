@@ -13,6 +13,7 @@ use crate::command::Command;
 use crate::hosts;
 use crate::job::OnDeath;
 use crate::place::{self, Host};
+use crate::replay::Replay;
 use crate::{Error, MAX_RANKS};
 
 /// Deaths that end a job whose dead are replaced, if nothing else is said: a program that crashes at the same
@@ -38,6 +39,10 @@ pub enum LaunchOption {
     DryRun,
     Doctor,
     Simulate,
+    Record,
+    Replay,
+    Rank,
+    Gdb,
     Quiet,
     Help,
     Manual,
@@ -110,6 +115,14 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
         "--simulate",
         "as the first word: run the ranks in one process and in virtual time; see gasnetrun --simulate --help",
     ),
+    opt(
+        LaunchOption::Record,
+        "--record DIR",
+        "record in this folder what every rank gets from the others (sets GASNET_RECORD); ranks share no memory then",
+    ),
+    opt(LaunchOption::Replay, "--replay DIR", "run one rank of such a recording again, alone; see --rank"),
+    opt(LaunchOption::Rank, "--rank N", "with --replay: the rank"),
+    opt(LaunchOption::Gdb, "--gdb", "with --replay: under gdb"),
     opt(LaunchOption::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
     opt(LaunchOption::Help, "-h, --help", "print this text"),
     opt(LaunchOption::Manual, "--manual", "print the manual page, in the language of man"),
@@ -121,7 +134,7 @@ pub const COMMAND: CommandTable<LaunchOption> = CommandTable {
     name: "gasnetrun",
     brief: "start the ranks of a PGAS program",
     about: "Runs a program on N ranks, on this host or on several.",
-    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --simulate -n N [options] PROGRAM [arguments]", "gasnetrun --doctor [--hosts A,B]"],
+    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --simulate -n N [options] PROGRAM [arguments]", "gasnetrun --replay DIR --rank N [--gdb] [PROGRAM [arguments]]", "gasnetrun --doctor [--hosts A,B]"],
     options: OPTIONS,
     notes: "\
 A PROGRAM without a slash is looked for in the current directory and in PATH. The output of the ranks is printed in
@@ -145,6 +158,8 @@ pub enum CommandLine {
     Print(String),
     /// Describe what this command would do.
     Describe(Command),
+    /// Run a recorded rank again.
+    Replay(Replay),
     /// Check this host, and these, for problems.
     Doctor(Option<Vec<Host>>),
 }
@@ -171,6 +186,7 @@ pub fn parse(
         hosts: None,
     };
     let (mut dry_run, mut doctor, mut nodes, mut most_deaths) = (false, false, None, None);
+    let (mut replay, mut rank, mut gdb) = (None, None, false);
     while let Some(word) = words.next_argument()? {
         let found = match word {
             Argument::Option(found) => found,
@@ -206,6 +222,13 @@ pub fn parse(
             LaunchOption::Simulate => {
                 return Err("--simulate is the first word: gasnetrun --simulate -n 4 PROGRAM".into());
             }
+            LaunchOption::Record => {
+                let folder = std::path::absolute(found.value()).map_err(|e| format!("--record: {e}"))?;
+                command.environment.push((crate::RECORD_VARIABLE.into(), folder.into()));
+            }
+            LaunchOption::Replay => replay = Some(found.value().into()),
+            LaunchOption::Rank => rank = Some(number_of_rank(&found)?),
+            LaunchOption::Gdb => gdb = true,
             LaunchOption::Verbose => command.verbose = true,
             LaunchOption::Quiet => command.environment.push(("GASNET_QUIET".into(), "1".into())),
             LaunchOption::Help => return Ok(CommandLine::Print(COMMAND.help())),
@@ -219,6 +242,14 @@ pub fn parse(
         return Ok(CommandLine::Doctor(
             command.hosts.map_or_else(hosts_from_settings, |hosts| Ok(Some(hosts)))?,
         ));
+    }
+    if let Some(folder) = replay {
+        let rank = rank.ok_or("--replay: which rank? Give --rank N")?;
+        let program = (!command.program.is_empty()).then_some((command.program, command.arguments));
+        return Ok(CommandLine::Replay(Replay { folder, rank, gdb, program }));
+    }
+    if rank.is_some() || gdb {
+        return Err("--rank and --gdb are for --replay DIR".into());
     }
     if command.program.is_empty() {
         return Err("which program? usage: gasnetrun -n N [options] PROGRAM [arguments]".to_string());
@@ -366,6 +397,11 @@ fn number_of_deaths(found: &FoundOption<LaunchOption>) -> Result<u32, String> {
     value.parse().map_err(|_| format!("--max-deaths: '{value}' is not a number of ranks"))
 }
 
+fn number_of_rank(found: &FoundOption<LaunchOption>) -> Result<u32, String> {
+    let value = found.text();
+    value.parse().map_err(|_| format!("--rank: '{value}' is not the number of a rank"))
+}
+
 fn number_of_hosts(found: &FoundOption<LaunchOption>) -> Result<usize, String> {
     let value = found.text();
     let number = value.parse::<usize>().ok().filter(|n| *n > 0);
@@ -424,6 +460,10 @@ pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
                 print!("{text}");
                 0
             })
+        }
+        Ok(CommandLine::Replay(replay)) => {
+            eprintln!("gasnetrun: {}", replay.start());
+            return 1;
         }
         Ok(CommandLine::Doctor(hosts)) => return crate::doctor::main(hosts.as_deref(), &unknown_settings()),
         Err(message) => {

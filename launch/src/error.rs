@@ -56,6 +56,9 @@ pub enum Error {
     /// An unknown value of `GASNET_BIND`.
     #[error("GASNET_BIND: '{0}' is not a placement; use 'none' or 'core'")]
     Bind(String),
+    /// The folder of a recording.
+    #[error("--record: {0}: {1}")]
+    Recording(PathBuf, io::Error),
     /// No such directory on the host.
     #[error("cannot go to the directory {0}: {1}")]
     Directory(PathBuf, io::Error),

@@ -47,6 +47,7 @@ mod pmix;
 mod ranges;
 mod regroup;
 mod remains;
+mod replay;
 pub mod report;
 mod settings;
 pub mod sinks;
@@ -54,7 +55,9 @@ mod spawn;
 mod start;
 pub mod wire;
 
-pub use boot::{BootOptions, Booted, boot, check_settings, leave_place, refuse, refuse_place};
+pub use boot::{
+    BootOptions, Booted, boot, check_settings, exchange, leave_place, refuse, refuse_place, replayed,
+};
 pub use command::Command;
 pub use error::Error;
 pub use regroup::{NextWorld, next_world};
@@ -63,6 +66,9 @@ pub use spawn::spawn;
 
 /// Argument with which `gasnetrun` is a rank of the job by which `--doctor` tries the network between hosts.
 pub const NETWORK_TRIAL: &str = "--network-trial";
+
+/// Environment variable with the folder in which ranks are recorded.
+pub const RECORD_VARIABLE: &str = "GASNET_RECORD";
 
 /// Most ranks a job can have.
 pub const MAX_RANKS: u32 = 1 << 16;

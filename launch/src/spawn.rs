@@ -5,16 +5,17 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 
-use crate::Error;
 use crate::command::{Command, find};
 use crate::crew::RankEnd;
 use crate::hosts;
 use crate::monitor::Monitor;
 use crate::mpirun;
 use crate::plugin_folder::PluginFolder;
+use crate::replay;
 use crate::start::{BootMemory, MESSAGE_VARIABLE, Message, MonitorSide, RankSide, Start};
+use crate::{Error, RECORD_VARIABLE};
 use gasnet_sys::limits::FileLimit;
-use gasnet_sys::process::{BeforeExec, Pid, spawn_with};
+use gasnet_sys::process::{BeforeExec, Pid, keep_addresses, spawn_with};
 use gasnet_sys::signals::SignalSet;
 
 /// Starts the ranks, monitors them, and returns the job's exit status.
@@ -66,8 +67,18 @@ pub(crate) fn spawn_rank(
     let memory = [start.shm.as_fd(), start.segments.as_fd()];
     let cpus = start.cpus(i).cloned();
     let setup = BeforeExec { parent: start.monitor, mask: start.mask, files: start.files, cpus };
-    let mark = start.keeper.variable();
-    let pid = spawn_process(command, program, (&ours, theirs), &message, mark, &memory, setup)?;
+    let (mark, number) = start.keeper.variable();
+    let mut variables = vec![(mark.into(), number)];
+    let mut program = program.to_path_buf();
+    if let Some(folder) = recording(command) {
+        // Debuggers start a program by its whole path, which lies at the end of its stack.
+        program = std::path::absolute(program).map_err(Error::system("the path of the program"))?;
+        // Where a container refuses it, programs that send addresses cannot be replayed.
+        let _ = keep_addresses();
+        let recorded = replay::variables(folder.as_ref(), start.job_id, start.numbers[i]);
+        variables.extend(recorded.map_err(|e| Error::Recording(folder.into(), e))?);
+    }
+    let pid = spawn_process(command, &program, (&ours, theirs), &message, variables, &memory, setup)?;
     start.started(pid, ours);
     Ok(())
 }
@@ -78,14 +89,14 @@ fn spawn_process(
     program: &Path,
     (ours, mut theirs): (&MonitorSide, RankSide),
     message: &str,
-    mark: (&str, OsString),
+    variables: Vec<(OsString, OsString)>,
     memory: &[BorrowedFd<'_>],
     setup: BeforeExec,
 ) -> Result<Pid, Error> {
     ours.offer_place()?;
     let mut child = process::Command::new(program);
     child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
-    child.env(MESSAGE_VARIABLE, message).envs([mark]);
+    child.env(MESSAGE_VARIABLE, message).envs(variables);
     if let Some((out, err)) = theirs.pipes.take() {
         child.stdout(Stdio::from(out)).stderr(Stdio::from(err));
     }
@@ -114,11 +125,12 @@ struct Recruiter {
     placement: Option<Vec<Vec<usize>>>,
     mask: SignalSet,
     files: FileLimit,
-    mark: (&'static str, OsString),
+    mark: (OsString, OsString),
 }
 
 impl Recruiter {
     fn of(command: &Command, program: &Path, start: &Start) -> Recruiter {
+        let (mark, number) = start.keeper.variable();
         Recruiter {
             command: command.clone(),
             program: program.into(),
@@ -129,7 +141,7 @@ impl Recruiter {
             placement: start.placement.clone(),
             mask: start.mask,
             files: start.files,
-            mark: start.keeper.variable(),
+            mark: (mark.into(), number),
         }
     }
 
@@ -147,11 +159,18 @@ impl Recruiter {
         };
         let cpus = self.placement.as_ref().map(|all| all[rank as usize].clone());
         let setup = BeforeExec { parent: self.monitor, mask: self.mask, files: self.files, cpus };
-        let (command, mark) = (&self.command, self.mark.clone());
+        let (command, variables) = (&self.command, vec![self.mark.clone()]);
         let pid =
-            spawn_process(command, &self.program, (&ours, theirs), &message.encode(), mark, &[], setup)?;
+            spawn_process(command, &self.program, (&ours, theirs), &message.encode(), variables, &[], setup)?;
         Ok(ours.of(rank, pid))
     }
+}
+
+/// The folder in which the ranks of a job are recorded.
+fn recording(command: &Command) -> Option<OsString> {
+    let given = command.environment.iter().rev().find(|(name, _)| name == RECORD_VARIABLE);
+    let folder = given.map(|(_, folder)| folder.clone()).or_else(|| std::env::var_os(RECORD_VARIABLE));
+    folder.filter(|folder| !folder.is_empty())
 }
 
 fn describe(start: &Start) -> Vec<String> {

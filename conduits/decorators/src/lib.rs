@@ -102,7 +102,11 @@ macro_rules! forward {
 
 mod faults;
 mod faulty;
+mod inputs;
+pub mod record;
+pub mod replay;
 mod settings;
+pub mod tape;
 mod traced;
 
 pub use faults::{Fate, FaultRates, Faults, Late, UnknownFault};

@@ -36,6 +36,11 @@ pub fn grow(fd: BorrowedFd<'_>, len: u64) -> io::Result<()> {
     }
 }
 
+/// Makes sure that a file has room for `len` bytes from `offset` on: a mapping of them can be written.
+pub fn allocate(fd: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
+    Ok(fallocate(fd, FallocateFlags::empty(), offset, len)?)
+}
+
 /// A pipe: (read end, write end).
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)

@@ -35,6 +35,17 @@ pub fn allow_access() {
     let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);
 }
 
+/// Has programs that this process starts, and those that they start, find their memory at the same addresses
+/// every time. Some containers refuse it.
+pub fn keep_addresses() -> io::Result<()> {
+    // SAFETY: plain calls; the flag counts when a program is started.
+    let flags = unsafe { libc::personality(0xffff_ffff) };
+    if flags < 0 || unsafe { libc::personality((flags | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// Sends a signal; the process may be gone already.
 pub fn kill(pid: Pid, signal: c_int) {
     if pid > 0 {
@@ -248,6 +259,16 @@ pub fn spawn_with(mut command: Command, keep: &[BorrowedFd<'_>], setup: BeforeEx
     // SAFETY: the hook makes system calls only; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(hook) };
     command.spawn()
+}
+
+/// Becomes a program that keeps these descriptors. Returns only if that fails.
+pub fn become_program(command: &mut Command, keep: &[BorrowedFd<'_>]) -> io::Error {
+    for fd in keep {
+        if let Err(why) = fd::keep_through_exec(fd.as_raw_fd()) {
+            return why;
+        }
+    }
+    std::os::unix::process::CommandExt::exec(command)
 }
 
 /// Makes a helper process end with this one, and gives it a new program's signal settings.

@@ -118,6 +118,9 @@ pub struct Config {
     pub quiet: bool,
     /// `GASNET_WAIT_REPORT` in seconds.
     pub wait_report: Option<u64>,
+    /// Not a setting: what the rank does is to follow from what its polls deliver, and not from the time. For
+    /// ranks that are recorded or replayed.
+    pub repeatable: bool,
 }
 
 impl Default for Config {
@@ -133,6 +136,7 @@ impl Default for Config {
             progress_thread: false,
             quiet: false,
             wait_report: None,
+            repeatable: false,
         }
     }
 }
@@ -176,6 +180,7 @@ impl Config {
             progress_thread: env.word("GASNET_PROGRESS")? == Some("thread"),
             quiet: env.flag("GASNET_QUIET")?.unwrap_or(false),
             wait_report: env.number("GASNET_WAIT_REPORT")?,
+            repeatable: false,
         })
     }
 }

@@ -128,7 +128,8 @@ impl Wait {
 impl Wire {
     #[cold]
     fn looked_again(&self, spins: &mut Spins, polled: Option<usize>) -> bool {
-        let in_vain = spins.in_vain();
+        // Else the time between two looks decides which of them poll.
+        let in_vain = spins.in_vain() || self.config.repeatable;
         if in_vain {
             let done = polled.unwrap_or_else(|| self.poll());
             let policy = WaitPolicy { yields: u32::MAX, ..self.waits().policy() };

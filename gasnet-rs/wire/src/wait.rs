@@ -28,7 +28,7 @@ use crate::shm::map;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The word of a rank in shared memory: the processor it runs on plus one, or 0 while it has given it up.
 #[repr(C, align(128))]
@@ -298,7 +298,8 @@ pub struct Waiter {
     patience: u32,
     /// Time at the end of the last yield if only polls followed it, else 0.
     yielded: u64,
-    since: Option<Instant>,
+    /// By the host's clock. Recordings see a program's own looks at the time, which are calls of the C library.
+    since: Option<Duration>,
     /// Only other ranks can end it.
     pub for_others: bool,
     /// All ranks have to reach this place before it ends.
@@ -384,14 +385,15 @@ impl Waiter {
         let slow = self.turns();
         // Turns on a loaded machine can be long, so a wait is reported well before it sleeps.
         if slow == YIELDS_BEFORE_REPORT {
-            self.since.get_or_insert_with(Instant::now);
+            self.since.get_or_insert_with(map::monotonic);
         }
         let expensive = yields_are_expensive();
         if slow <= self.policy.yields && !expensive {
             self.yielded = yield_timed(self.yielded, self.policy.tolerated_yield());
         } else {
             self.yielded = 0;
-            let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+            let now = map::monotonic();
+            let waited = now.saturating_sub(*self.since.get_or_insert(now));
             let longest = if expensive {
                 LONGEST_SLEEP_AMONG_STRANGERS.max(self.policy.longest)
             } else {
@@ -424,7 +426,7 @@ impl Waiter {
 
     /// Time since this wait became slow, if it has.
     pub fn asleep_for(&self) -> Option<Duration> {
-        self.since.map(|t| t.elapsed())
+        self.since.map(|since| map::monotonic().saturating_sub(since))
     }
 }
 

@@ -1,0 +1,616 @@
+//! The file in which a rank's recording lies, written and read.
+//!
+//! ```text
+//! header   4096 bytes: magic, version, build, job, rank, size; and the count of idle polls (below)
+//! block    8 bytes: length (u32), checksum (u32), then at most 65,528 bytes
+//! block    ...
+//! ```
+//! All numbers are little endian. The bytes of the blocks, one after the other, are the *events*: a tag, and
+//! what belongs to it as variable-length numbers (seven bits a byte) and bytes. An event may continue in the
+//! next block.
+//!
+//! **Cut anywhere.** The writer has the file mapped, so what it has written is in the file as soon as it is in
+//! memory: a killed process loses nothing. The length of the last block is stored after the bytes that it
+//! counts. The checksum of a block is 0 until the block is full. A reader ends where a length is 0, a checksum
+//! is wrong, or an event is not complete.
+//!
+//! **Idle polls.** Most polls of a waiting rank find nothing. They are counted in the header, and become one
+//! event ([`Event::Idle`]) when something else happens.
+//!
+//! **Versions.** A reader takes every file of its major version with the same minor version or an older one.
+#![expect(unsafe_code, reason = "writes into a mapped file")]
+
+use gasnet_sys::fd;
+use gasnet_sys::memory::Mapping;
+use gasnet_wire::conduit::Channel;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// First bytes of a file.
+const MAGIC: &[u8; 8] = b"GASNETFR";
+/// Version of the format: major and minor.
+const VERSION: (u16, u16) = (1, 0);
+/// Bytes of the header: whole pages, since blocks are mapped.
+const HEADER_BYTES: usize = 4096;
+/// Bytes of a block with its head.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Bytes of the head of a block.
+const BLOCK_HEAD_BYTES: usize = 8;
+/// Bytes that a block holds.
+const BLOCK_ROOM: usize = BLOCK_BYTES - BLOCK_HEAD_BYTES;
+/// Bytes of the file that are mapped at a time: whole blocks.
+const WINDOW_BYTES: usize = 1 << 20;
+/// Where the header has the count of idle polls.
+const IDLE_AT: usize = 40;
+/// Bytes of a sent frame for which the recording keeps a mark of their own.
+pub const LINE_BYTES: usize = 64;
+/// Largest size of a fact or of a part of an exchange that a reader believes.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Whose recording a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// A hash of the executable.
+    pub build: u64,
+    /// The job's number.
+    pub job: u64,
+    /// The rank.
+    pub rank: u32,
+    /// Ranks in the job.
+    pub size: u32,
+}
+
+impl Label {
+    fn encode(&self) -> [u8; IDLE_AT] {
+        let mut bytes = [0; IDLE_AT];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..10].copy_from_slice(&VERSION.0.to_le_bytes());
+        bytes[10..12].copy_from_slice(&VERSION.1.to_le_bytes());
+        bytes[12..16].copy_from_slice(&(HEADER_BYTES as u32).to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.build.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.job.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.rank.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.size.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8; IDLE_AT]) -> Result<Label, String> {
+        let number = |at: usize, len: usize| {
+            bytes[at..at + len].iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte))
+        };
+        if &bytes[..8] != MAGIC {
+            return Err("it is no recording of a rank".into());
+        }
+        let (major, minor) = (number(8, 2), number(10, 2));
+        if major != u64::from(VERSION.0) || minor > u64::from(VERSION.1) {
+            return Err(format!(
+                "it has version {major}.{minor} of the format, and this program reads {}.0 to {}.{}",
+                VERSION.0, VERSION.0, VERSION.1
+            ));
+        }
+        Ok(Label {
+            build: number(16, 8),
+            job: number(24, 8),
+            rank: number(32, 4) as u32,
+            size: number(36, 4) as u32,
+        })
+    }
+}
+
+/// Something that happened to a rank, or that it did. Bytes are in [`Reader::bytes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Something about the job that a replay has to know: the length of its name, which the bytes begin with.
+    Fact(usize),
+    /// So many polls that found nothing.
+    Idle(u64),
+    /// A poll delivered the frame with these bytes.
+    Frame(Channel, u32),
+    /// The poll that delivered frames ends, and returns this.
+    PollEnds(u64),
+    /// There was no room for a frame: channel, peer, length.
+    Full(Channel, u32, u64),
+    /// A frame was sent: channel, peer, length, hash. The bytes are the marks of its lines, if it has several.
+    Sent(Channel, u32, u64, u32),
+    /// Room for a frame was given back.
+    Cancelled,
+    /// An exchange gave these bytes: of each rank a length (u32) and its contribution.
+    Exchange,
+    /// A rank turned out to have left.
+    Left(u32),
+    /// The rank ended, with this status.
+    Ended(i32),
+    /// The program looked at this clock of the system, which showed so many nanoseconds.
+    Clock(u8, u64),
+}
+
+const FACT: u8 = 1;
+const IDLE: u8 = 2;
+const POLL_ENDS: u8 = 3;
+const CANCELLED: u8 = 4;
+const EXCHANGE: u8 = 5;
+const LEFT: u8 = 6;
+const ENDED: u8 = 7;
+const CLOCK: u8 = 14;
+// The lowest bit is the channel.
+const FRAME: u8 = 8;
+const FULL: u8 = 10;
+const SENT: u8 = 12;
+
+/// The times of the clocks seen last: a look is written as the difference to the one before.
+type Clocks = [u64; 16];
+
+/// Mixes a word into a hash.
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A hash of some bytes, which says nothing about their number.
+fn hash(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash =
+        words.iter().fold(0x51_7c_c1_b7_27_22_0a_95, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let hash = if rest.is_empty() { hash } else { mix(hash, u64::from_le_bytes(last)) };
+    hash ^ hash >> 32
+}
+
+/// A hash of a frame; adds the mark of each of its lines to `marks`, if it has several.
+pub fn hash_of_frame(frame: &[u8], marks: &mut Vec<u8>) -> u32 {
+    let lines = frame.len().div_ceil(LINE_BYTES);
+    let mut all = 0;
+    for line in frame.chunks(LINE_BYTES) {
+        let hash = hash(line);
+        all = mix(all, hash);
+        if lines > 1 {
+            marks.push((hash >> 24) as u8);
+        }
+    }
+    (all ^ all >> 32) as u32
+}
+
+/// A hash of a file: which program it is.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn hash_of_file(path: &Path) -> io::Result<u64> {
+    let file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    let (mut all, mut at) = (0, 0);
+    loop {
+        let n = file.read_at(&mut buffer, at)?;
+        if n == 0 {
+            return Ok(mix(all, at));
+        }
+        all = mix(all, hash(&buffer[..n]));
+        at += n as u64;
+    }
+}
+
+/// The head of an event: a tag and numbers.
+struct Head {
+    bytes: [u8; 48],
+    len: usize,
+}
+
+impl Head {
+    fn new(tag: u8) -> Head {
+        let mut head = Head { bytes: [0; 48], len: 1 };
+        head.bytes[0] = tag;
+        head
+    }
+
+    fn number(mut self, mut n: u64) -> Head {
+        while n >= 0x80 {
+            self.bytes[self.len] = n as u8 | 0x80;
+            self.len += 1;
+            n >>= 7;
+        }
+        self.bytes[self.len] = n as u8;
+        self.len += 1;
+        self
+    }
+
+    fn raw(mut self, bytes: [u8; 4]) -> Head {
+        self.bytes[self.len..self.len + 4].copy_from_slice(&bytes);
+        self.len += 4;
+        self
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// Writes a file. Not thread-safe.
+#[derive(Debug)]
+pub struct Writer {
+    file: File,
+    header: Mapping,
+    window: Mapping,
+    /// Where the window begins in the file.
+    window_at: u64,
+    /// Where the current block begins in the window, and bytes in it.
+    block: usize,
+    used: usize,
+    /// Why nothing is written any more.
+    stopped: Option<io::Error>,
+    idle: u64,
+    events: u64,
+    clocks: Clocks,
+}
+
+impl Writer {
+    /// Makes the file, which only its owner can read: it holds the program's data.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create(path: &Path, label: &Label) -> io::Result<Writer> {
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        fd::allocate(file.as_fd(), 0, (HEADER_BYTES + WINDOW_BYTES) as u64)?;
+        file.write_all_at(&label.encode(), 0)?;
+        let header = Mapping::shared(file.as_fd(), 0, HEADER_BYTES)?;
+        let window = Mapping::shared(file.as_fd(), HEADER_BYTES as u64, WINDOW_BYTES)?;
+        let (block, used, stopped) = (0, 0, None);
+        Ok(Writer {
+            file,
+            header,
+            window,
+            window_at: HEADER_BYTES as u64,
+            block,
+            used,
+            stopped,
+            idle: 0,
+            events: 0,
+            clocks: [0; 16],
+        })
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Bytes of the file so far.
+    pub fn bytes(&self) -> u64 {
+        self.window_at + (self.block + BLOCK_HEAD_BYTES + self.used) as u64
+    }
+
+    /// Why nothing is written any more, once.
+    pub fn stopped(&mut self) -> Option<io::Error> {
+        let kind = self.stopped.as_ref()?.kind();
+        self.stopped.replace(kind.into()).filter(|why| why.raw_os_error().is_some())
+    }
+
+    /// A poll found nothing.
+    #[inline]
+    pub fn idle_poll(&mut self) {
+        self.idle += 1;
+        // SAFETY: an aligned word of the mapped header, which lives as long as this; nobody else has it.
+        let word = unsafe { AtomicU64::from_ptr(self.header.base().add(IDLE_AT).cast()) };
+        // Relaxed: only a reader of the file sees it, and takes any value.
+        word.store(self.idle, Ordering::Relaxed);
+    }
+
+    /// Writes an event: its head, and bytes.
+    fn event(&mut self, head: &Head, bytes: &[u8]) {
+        if self.idle > 0 {
+            let idle = Head::new(IDLE).number(core::mem::take(&mut self.idle));
+            self.append(idle.bytes());
+            self.events += 1;
+        }
+        self.append(head.bytes());
+        self.append(bytes);
+        self.events += 1;
+        self.publish();
+        // SAFETY: as in `idle_poll`.
+        let word = unsafe { AtomicU64::from_ptr(self.header.base().add(IDLE_AT).cast()) };
+        // Relaxed: as in `idle_poll`.
+        word.store(0, Ordering::Relaxed);
+    }
+
+    /// Says how many bytes the current block has.
+    fn publish(&mut self) {
+        // SAFETY: the aligned first word of a block in the window; nobody else has it.
+        let word = unsafe { AtomicU32::from_ptr(self.window.base().add(self.block).cast()) };
+        // ORDER: Release; pairs with whoever reads the file after this process was killed: the bytes are there
+        // before the length that counts them.
+        word.store(self.used as u32, Ordering::Release);
+    }
+
+    fn append(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.stopped.is_none() {
+            let (now, rest) = bytes.split_at(bytes.len().min(BLOCK_ROOM - self.used));
+            let at = self.block + BLOCK_HEAD_BYTES + self.used;
+            // SAFETY: inside of the block, which is inside of the window; nobody else has it.
+            unsafe { core::ptr::copy_nonoverlapping(now.as_ptr(), self.window.base().add(at), now.len()) };
+            self.used += now.len();
+            if self.used == BLOCK_ROOM {
+                self.next_block();
+            }
+            bytes = rest;
+        }
+    }
+
+    fn next_block(&mut self) {
+        let at = self.block;
+        // SAFETY: the bytes of the block, all written, in the window; nobody else has them.
+        let all =
+            unsafe { core::slice::from_raw_parts(self.window.base().add(at + BLOCK_HEAD_BYTES), BLOCK_ROOM) };
+        let sum = checksum(all);
+        self.publish();
+        // SAFETY: the aligned second word of the block.
+        let word = unsafe { AtomicU32::from_ptr(self.window.base().add(at + 4).cast()) };
+        // Relaxed: the reader compares it with the bytes.
+        word.store(sum, Ordering::Relaxed);
+        (self.block, self.used) = (self.block + BLOCK_BYTES, 0);
+        if self.block < WINDOW_BYTES {
+            return;
+        }
+        let next = self.window_at + WINDOW_BYTES as u64;
+        let mapped = fd::allocate(self.file.as_fd(), next, WINDOW_BYTES as u64)
+            .and_then(|()| Mapping::shared(self.file.as_fd(), next, WINDOW_BYTES));
+        match mapped {
+            Ok(window) => (self.window, self.window_at, self.block) = (window, next, 0),
+            Err(why) => self.stopped = Some(why),
+        }
+    }
+
+    /// Something about the job.
+    pub fn fact(&mut self, name: &str, value: &[u8]) {
+        let text = [name.as_bytes(), value].concat();
+        self.event(&Head::new(FACT).number(name.len() as u64).number(text.len() as u64), &text);
+    }
+
+    /// A poll delivers a frame.
+    pub fn frame(&mut self, channel: Channel, from: u32, frame: &[u8]) {
+        let head = Head::new(FRAME | channel as u8).number(u64::from(from)).number(frame.len() as u64);
+        self.event(&head, frame);
+    }
+
+    /// A poll that delivered frames ends.
+    pub fn poll_ends(&mut self, returned: u64) {
+        self.event(&Head::new(POLL_ENDS).number(returned), &[]);
+    }
+
+    /// There was no room for a frame.
+    pub fn full(&mut self, channel: Channel, to: u32, len: usize) {
+        self.event(&Head::new(FULL | channel as u8).number(u64::from(to)).number(len as u64), &[]);
+    }
+
+    /// A frame was sent.
+    pub fn sent(&mut self, channel: Channel, to: u32, len: usize, hash: u32, marks: &[u8]) {
+        let head = Head::new(SENT | channel as u8).number(u64::from(to)).number(len as u64);
+        self.event(&head.raw(hash.to_le_bytes()), marks);
+    }
+
+    /// Room was given back.
+    pub fn cancelled(&mut self) {
+        self.event(&Head::new(CANCELLED), &[]);
+    }
+
+    /// An exchange gave these contributions.
+    pub fn exchange<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>) {
+        let mut all = Vec::new();
+        for part in parts {
+            all.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            all.extend_from_slice(part);
+        }
+        self.event(&Head::new(EXCHANGE).number(all.len() as u64), &all);
+    }
+
+    /// A rank turned out to have left.
+    pub fn left(&mut self, rank: u32) {
+        self.event(&Head::new(LEFT).number(u64::from(rank)), &[]);
+    }
+
+    /// The rank ends.
+    pub fn ended(&mut self, status: i32) {
+        self.event(&Head::new(ENDED).raw(status.to_le_bytes()), &[]);
+    }
+
+    /// The program looked at a clock.
+    pub fn clock(&mut self, clock: u8, now: u64) {
+        let last = &mut self.clocks[usize::from(clock) % 16];
+        let passed = now.wrapping_sub(*last);
+        *last = now;
+        self.event(&Head::new(CLOCK).number(u64::from(clock)).number(passed), &[]);
+    }
+
+    /// Gives back the room of the file that was not used.
+    pub fn trim(&mut self) {
+        // If it fails the file is longer than need be.
+        let _ = self.file.set_len((self.window_at + (self.block + BLOCK_BYTES) as u64).max(self.bytes()));
+    }
+}
+
+/// The checksum of a full block, which is not 0.
+fn checksum(bytes: &[u8]) -> u32 {
+    (hash(bytes) as u32).max(1)
+}
+
+/// Reads a file, event by event.
+#[derive(Debug)]
+pub struct Reader {
+    file: File,
+    label: Label,
+    /// Where the next block begins, or nothing if there is none.
+    next_block: Option<u64>,
+    block: Vec<u8>,
+    at: usize,
+    /// The bytes of the event read last.
+    bytes: Vec<u8>,
+    /// Events read.
+    events: u64,
+    clocks: Clocks,
+}
+
+impl Reader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn open(file: File) -> Result<Reader, String> {
+        let mut header = [0; IDLE_AT];
+        file.read_exact_at(&mut header, 0).map_err(|e| e.to_string())?;
+        let label = Label::decode(&header)?;
+        let (next_block, block) = (Some(HEADER_BYTES as u64), Vec::with_capacity(BLOCK_ROOM));
+        Ok(Reader { file, label, next_block, block, at: 0, bytes: Vec::new(), events: 0, clocks: [0; 16] })
+    }
+
+    /// Whose recording it is.
+    pub fn label(&self) -> Label {
+        self.label
+    }
+
+    /// Number of the event read last, from 1.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Idle polls after the last event.
+    pub fn idle_at_end(&self) -> u64 {
+        let mut bytes = [0; 8];
+        let read = self.file.read_exact_at(&mut bytes, IDLE_AT as u64);
+        read.map_or(0, |()| u64::from_le_bytes(bytes))
+    }
+
+    /// The bytes of the event read last.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Takes them away; give them back by [`Reader::reuse`].
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.bytes)
+    }
+
+    /// Gives room back.
+    pub fn reuse(&mut self, bytes: Vec<u8>) {
+        self.bytes = bytes;
+    }
+
+    fn read_block(&mut self) -> Option<()> {
+        let at = self.next_block?;
+        self.next_block = None;
+        let mut head = [0; BLOCK_HEAD_BYTES];
+        self.file.read_exact_at(&mut head, at).ok()?;
+        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let (len, sum) = (word(&head) as usize, word(&head[4..]));
+        if len == 0 || len > BLOCK_ROOM {
+            return None;
+        }
+        self.block.resize(len, 0);
+        self.at = 0;
+        self.file.read_exact_at(&mut self.block, at + BLOCK_HEAD_BYTES as u64).ok()?;
+        if len == BLOCK_ROOM {
+            // A block that was full when the writer was killed may lack its checksum.
+            if sum != 0 && sum != checksum(&self.block) {
+                self.block.clear();
+                return None;
+            }
+            self.next_block = Some(at + BLOCK_BYTES as u64);
+        }
+        Some(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        if self.at == self.block.len() {
+            self.read_block()?;
+        }
+        self.at += 1;
+        Some(self.block[self.at - 1])
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let (mut n, mut shift) = (0u64, 0);
+        loop {
+            let byte = self.byte()?;
+            n |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(n);
+            }
+            shift += 7;
+        }
+    }
+
+    fn raw(&mut self) -> Option<[u8; 4]> {
+        let mut bytes = [0; 4];
+        for byte in &mut bytes {
+            *byte = self.byte()?;
+        }
+        Some(bytes)
+    }
+
+    fn read_bytes(&mut self, len: u64) -> Option<()> {
+        self.bytes.clear();
+        if len > MAX_BYTES {
+            return None;
+        }
+        let mut left = len as usize;
+        while left > 0 {
+            if self.at == self.block.len() {
+                self.read_block()?;
+            }
+            let now = left.min(self.block.len() - self.at);
+            self.bytes.extend_from_slice(&self.block[self.at..self.at + now]);
+            self.at += now;
+            left -= now;
+        }
+        Some(())
+    }
+
+    /// The next event; `None` where the file ends.
+    #[expect(clippy::should_implement_trait, reason = "an event refers to the reader's bytes")]
+    pub fn next(&mut self) -> Option<Event> {
+        let tag = self.byte()?;
+        let channel = if tag & 1 == 0 { Channel::Request } else { Channel::Reply };
+        let event = match tag {
+            FACT => {
+                let (name, len) = (self.number()?, self.number()?);
+                self.read_bytes(len)?;
+                Event::Fact(usize::try_from(name.min(len)).ok()?)
+            }
+            IDLE => Event::Idle(self.number()?),
+            POLL_ENDS => Event::PollEnds(self.number()?),
+            CANCELLED => Event::Cancelled,
+            EXCHANGE => {
+                let len = self.number()?;
+                self.read_bytes(len)?;
+                Event::Exchange
+            }
+            LEFT => Event::Left(self.number()? as u32),
+            ENDED => Event::Ended(i32::from_le_bytes(self.raw()?)),
+            CLOCK => {
+                let (clock, passed) = (self.number()? as u8, self.number()?);
+                let last = &mut self.clocks[usize::from(clock) % 16];
+                *last = last.wrapping_add(passed);
+                Event::Clock(clock, *last)
+            }
+            _ => match tag & !1 {
+                FRAME => {
+                    let (from, len) = (self.number()? as u32, self.number()?);
+                    self.read_bytes(len)?;
+                    Event::Frame(channel, from)
+                }
+                FULL => Event::Full(channel, self.number()? as u32, self.number()?),
+                SENT => {
+                    let (to, len) = (self.number()? as u32, self.number()?);
+                    let hash = u32::from_le_bytes(self.raw()?);
+                    let lines = len.div_ceil(LINE_BYTES as u64);
+                    self.read_bytes(if lines > 1 { lines } else { 0 })?;
+                    Event::Sent(channel, to, len, hash)
+                }
+                _ => return None,
+            },
+        };
+        self.events += 1;
+        Some(event)
+    }
+}

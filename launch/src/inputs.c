@@ -1,0 +1,75 @@
+/* Loaded into ranks that are recorded or replayed: random numbers from a seed, and times of which the
+ * recording knows. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* Set by the runtime: called with a clock and the time that it shows, which it may change. */
+void (*gasneti_clock_hook)(void *context, int clock, struct timespec *now);
+void *gasneti_clock_context;
+
+static uint64_t seed;
+static uint64_t drawn;
+static int (*real_clock)(clockid_t, struct timespec *);
+
+__attribute__((constructor)) static void begin(void) {
+    const char *text = getenv("GASNETI_SEED");
+    if (text) seed = strtoull(text, NULL, 16);
+    real_clock = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+}
+
+/* SplitMix64. */
+static uint64_t next(void) {
+    uint64_t z = seed + 0x9e3779b97f4a7c15u * (__atomic_fetch_add(&drawn, 1, __ATOMIC_RELAXED) + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+ssize_t getrandom(void *buffer, size_t length, unsigned flags) {
+    unsigned char *at = buffer;
+    size_t left = length;
+    (void)flags;
+    while (left > 0) {
+        uint64_t word = next();
+        size_t now = left < sizeof word ? left : sizeof word;
+        memcpy(at, &word, now);
+        at += now;
+        left -= now;
+    }
+    return (ssize_t)length;
+}
+
+int getentropy(void *buffer, size_t length) {
+    getrandom(buffer, length, 0);
+    return 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    if (!real_clock) begin();
+    int failed = real_clock(clock, now);
+    if (!failed && gasneti_clock_hook) gasneti_clock_hook(gasneti_clock_context, clock, now);
+    return failed;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    struct timespec exact;
+    (void)zone;
+    if (clock_gettime(CLOCK_REALTIME, &exact)) return -1;
+    now->tv_sec = exact.tv_sec;
+    now->tv_usec = exact.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *now) {
+    struct timespec exact;
+    if (clock_gettime(CLOCK_REALTIME, &exact)) return -1;
+    if (now) *now = exact.tv_sec;
+    return exact.tv_sec;
+}

@@ -1,0 +1,136 @@
+//! `gasnetrun --replay`: becomes a rank that was recorded.
+//!
+//! What the rank does follows from its recording if its memory lies where it lay: programs send addresses to
+//! each other. So it gets the arguments and the environment that it had, at the same length to the byte, since
+//! the stack begins below them, and the system does not choose addresses at random. The descriptor of the
+//! recording is passed in the variable that names the rank's place otherwise.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::command::find;
+use crate::start::MESSAGE_VARIABLE;
+use gasnet_decorators::record::file_of;
+use gasnet_decorators::replay::Facts;
+use gasnet_sys::process::{become_program, keep_addresses};
+
+/// The message to a program that it is to replay, before the number of a descriptor.
+pub(crate) const MESSAGE: &str = "replay:";
+/// What makes the message as long as that to a rank.
+pub(crate) const PADDING: char = ':';
+
+/// The library by which ranks get random numbers from a seed, and times that are recorded; empty if there was
+/// no C compiler.
+const INPUTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inputs.so"));
+/// Its name in the folder of a recording.
+const INPUTS_FILE: &str = "inputs.so";
+/// The variable that has libraries loaded before all others.
+const PRELOAD: &str = "LD_PRELOAD";
+/// The variable with the seed of a rank's random numbers.
+const SEED: &str = "GASNETI_SEED";
+
+/// Prepares the folder of a recording on this host, and returns what a rank needs in its environment.
+pub(crate) fn variables(folder: &Path, job: u64, rank: u32) -> std::io::Result<Vec<(OsString, OsString)>> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let library = folder.join(INPUTS_FILE);
+    // It takes a list.
+    if INPUTS.is_empty() || library.as_os_str().as_bytes().iter().any(|b| b" :".contains(b)) {
+        return Ok(Vec::new());
+    }
+    if std::fs::read(&library).ok().as_deref() != Some(INPUTS) {
+        // By its whole name at once: ranks of a host that share the folder with another may be loading it.
+        let made = folder.join(format!("{INPUTS_FILE}.{}", std::process::id()));
+        std::fs::write(&made, INPUTS)?;
+        std::fs::rename(&made, &library)?;
+    }
+    let mut libraries = library.into_os_string();
+    if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        libraries.push(":");
+        libraries.push(others);
+    }
+    let seed = job.wrapping_add(u64::from(rank).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    Ok(vec![(PRELOAD.into(), libraries), (SEED.into(), format!("{seed:016x}").into())])
+}
+
+/// A rank to replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    /// The folder of the recording.
+    pub folder: PathBuf,
+    /// The rank.
+    pub rank: u32,
+    /// Whether to start it under gdb.
+    pub gdb: bool,
+    /// Its program and arguments; none for those of the recording.
+    pub program: Option<(OsString, Vec<OsString>)>,
+}
+
+/// The recorded environment, with the message to replay in place of that to the rank.
+fn environment(facts: &Facts, fd: i32) -> Vec<(OsString, OsString)> {
+    let pairs = facts.environment.iter().filter_map(|variable| {
+        let at = variable.iter().position(|b| *b == b'=')?;
+        Some((OsString::from_vec(variable[..at].to_vec()), OsString::from_vec(variable[at + 1..].to_vec())))
+    });
+    let mut message = format!("{MESSAGE}{fd}");
+    let mut pairs: Vec<_> = pairs.collect();
+    pairs.retain(|(name, value)| {
+        let told = name == MESSAGE_VARIABLE;
+        if told {
+            message.extend(std::iter::repeat_n(PADDING, value.len().saturating_sub(message.len())));
+        }
+        !told
+    });
+    pairs.push((MESSAGE_VARIABLE.into(), message.into()));
+    pairs
+}
+
+impl Replay {
+    /// Becomes the rank. Returns why it cannot.
+    pub fn start(&self) -> String {
+        self.try_start().err().unwrap_or_default()
+    }
+
+    fn try_start(&self) -> Result<(), String> {
+        let path = file_of(&self.folder, self.rank);
+        let failed = |why: &dyn std::fmt::Display| format!("--replay: {}: {why}", path.display());
+        let open = || File::open(&path).map_err(|e| failed(&e));
+        let (label, facts) = Facts::of(open()?).map_err(|why| failed(&why))?;
+        let tape = open()?;
+        let recorded = || facts.arguments.iter().skip(1).map(|word| OsString::from_vec(word.clone()));
+        let (program, arguments) = match &self.program {
+            Some((program, arguments)) => (find(program).map_err(|e| e.to_string())?, arguments.clone()),
+            None => (Path::new(OsStr::from_bytes(&facts.program)).into(), recorded().collect()),
+        };
+        if arguments.iter().cloned().ne(recorded()) {
+            eprintln!("gasnetrun: warning: these are not the arguments that were recorded");
+        }
+        let program = std::path::absolute(program).map_err(|e| e.to_string())?;
+        let mut command = if self.gdb { under_gdb(&program) } else { Command::new(&program) };
+        command.args(arguments).env_clear().envs(environment(&facts, tape.as_raw_fd()));
+        let directory = Path::new(OsStr::from_bytes(&facts.directory));
+        if directory.is_dir() {
+            command.current_dir(directory);
+        }
+        if label.rank > 0 && !self.gdb {
+            command.stdin(Stdio::null());
+        }
+        if let Err(why) = keep_addresses() {
+            eprintln!("gasnetrun: warning: addresses differ from those of the recording: {why}");
+        }
+        let why = become_program(&mut command, &[tape.as_fd()]);
+        Err(format!("--replay: {}: {why}", Path::new(command.get_program()).display()))
+    }
+}
+
+/// gdb, which adds nothing to the program's environment.
+fn under_gdb(program: &Path) -> Command {
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-q", "-ex", "set startup-with-shell off"]);
+    gdb.args(["-ex", "unset environment LINES", "-ex", "unset environment COLUMNS", "--args"]).arg(program);
+    gdb
+}
