@@ -7,7 +7,9 @@
 //! goes through the launcher. Only the network below knows the true host. It is wrapped in a [`Recorded`],
 //! which hides the network's one-sided operations: puts, gets and atomic operations then arrive as frames.
 //!
-//! What depends on the time is switched off above ([`Config::repeatable`]).
+//! What depends on the time is switched off above ([`Config::repeatable`]), and the conduit carries out the
+//! steps of waits itself ([`Conduit::idle`]): so they look at no clock and decide nothing, as in a replay, where
+//! they do not happen.
 //!
 //! # Invariants
 //! 1. What the rank learns is on the tape before the rank learns it.
@@ -26,7 +28,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -115,6 +117,7 @@ pub struct Recorder {
     shm: HostFile,
     host: Vec<u32>,
     exchange: Arc<dyn Exchange>,
+    spins: u32,
 }
 
 impl core::fmt::Debug for Recorder {
@@ -160,10 +163,9 @@ impl Recorder {
             Arc::new(Tape { rank: boot.rank, writer: Mutex::new(writer), thread: AtomicUsize::new(0) });
         inputs::listen(Box::new(Clock(tape.clone())));
         let alone = |name| gasnet_sys::fd::memory_file(name).map(HostFile::from).map_err(failed);
-        // The rank does not see how many ranks share its processors.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let crowded = boot.host_ranks.len() > processors;
-        let spin = config.spin.or(crowded.then_some(0));
+        let spins = config.spin.unwrap_or(if crowded { 0 } else { SPINS });
         let told = Boot {
             rank: boot.rank,
             size: boot.size,
@@ -175,8 +177,8 @@ impl Recorder {
             overseer: Some(Box::new(End(tape.clone()))),
             job_id: boot.job_id,
         };
-        let config = alone_in(Config { max_segment: Some(max_segment), spin, ..config });
-        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange }))
+        let config = alone_in(Config { max_segment: Some(max_segment), ..config });
+        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange, spins }))
     }
 
     /// Opens the network of the true host by `open`, and wraps it.
@@ -215,7 +217,8 @@ impl Recorder {
         let limits: Vec<u8> = limits.iter().flat_map(|n| n.to_le_bytes()).collect();
         writer.fact(fact::LIMITS, &limits);
         drop(writer);
-        Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: Mutex::default() })))
+        let (tape, reserved, steps) = (self.tape.clone(), Mutex::default(), AtomicU32::new(0));
+        Ok(Some(Box::new(Recorded { inner, tape, reserved, steps, spins: self.spins })))
     }
 }
 
@@ -291,7 +294,18 @@ struct Recorded {
     tape: Arc<Tape>,
     /// For whom the slot is that was reserved last, and room for marks.
     reserved: Mutex<(Option<(RankId, Channel)>, Vec<u8>)>,
+    /// Steps of waits since something arrived, and how many of them spin.
+    steps: AtomicU32,
+    spins: u32,
 }
+
+/// Steps that spin where every rank of the host has a processor.
+const SPINS: u32 = 2000;
+/// Steps after them that yield.
+const YIELDS: u32 = 200;
+/// A sleep, and the longest one of a rank whose network has a descriptor.
+const SLEEP: Duration = Duration::from_micros(100);
+const SLEEP_ON_DESCRIPTOR: Duration = Duration::from_millis(20);
 
 impl Recorded {
     fn sent(&self, to: RankId, channel: Channel, frame: &[u8], marks: &mut Vec<u8>) {
@@ -300,6 +314,21 @@ impl Recorded {
         let mut writer = self.tape.write();
         writer.sent(channel, to.0, frame.len(), hash, marks);
         self.tape.check(writer);
+    }
+
+    /// A step of a wait.
+    fn step(&self) {
+        // Relaxed, here and below: one thread waits.
+        let step = self.steps.fetch_add(1, Ordering::Relaxed);
+        if step < self.spins {
+            core::hint::spin_loop();
+        } else if step < self.spins.saturating_add(YIELDS) {
+            std::thread::yield_now();
+        } else if let Some(fd) = self.inner.descriptor() {
+            gasnet_sys::poll::wait_readable(fd, SLEEP_ON_DESCRIPTOR);
+        } else {
+            std::thread::sleep(SLEEP);
+        }
     }
 
     fn full(&self, to: RankId, channel: Channel, len: usize) {
@@ -380,6 +409,7 @@ unsafe impl Conduit for Recorded {
         let done = unseen(|| self.inner.poll(channel, budget, &mut taken))?;
         let mut writer = self.tape.write();
         if delivered || done > 0 {
+            self.steps.store(0, Ordering::Relaxed);
             writer.poll_ends(done as u64);
             self.tape.check(writer);
         } else {
@@ -432,7 +462,12 @@ unsafe impl Conduit for Recorded {
     }
 
     fn idle(&self, what: &'static str) -> bool {
-        unseen(|| self.inner.idle(what))
+        unseen(|| {
+            if !self.inner.idle(what) {
+                self.step();
+            }
+        });
+        true
     }
 
     fn close(&self) {

@@ -28,7 +28,7 @@ use crate::shm::map;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The word of a rank in shared memory: the processor it runs on plus one, or 0 while it has given it up.
 #[repr(C, align(128))]
@@ -298,8 +298,7 @@ pub struct Waiter {
     patience: u32,
     /// Time at the end of the last yield if only polls followed it, else 0.
     yielded: u64,
-    /// By the host's clock. Recordings see a program's own looks at the time, which are calls of the C library.
-    since: Option<Duration>,
+    since: Option<Instant>,
     /// Only other ranks can end it.
     pub for_others: bool,
     /// All ranks have to reach this place before it ends.
@@ -385,15 +384,14 @@ impl Waiter {
         let slow = self.turns();
         // Turns on a loaded machine can be long, so a wait is reported well before it sleeps.
         if slow == YIELDS_BEFORE_REPORT {
-            self.since.get_or_insert_with(map::monotonic);
+            self.since.get_or_insert_with(Instant::now);
         }
         let expensive = yields_are_expensive();
         if slow <= self.policy.yields && !expensive {
             self.yielded = yield_timed(self.yielded, self.policy.tolerated_yield());
         } else {
             self.yielded = 0;
-            let now = map::monotonic();
-            let waited = now.saturating_sub(*self.since.get_or_insert(now));
+            let waited = self.since.get_or_insert_with(Instant::now).elapsed();
             let longest = if expensive {
                 LONGEST_SLEEP_AMONG_STRANGERS.max(self.policy.longest)
             } else {
@@ -426,7 +424,7 @@ impl Waiter {
 
     /// Time since this wait became slow, if it has.
     pub fn asleep_for(&self) -> Option<Duration> {
-        self.since.map(|since| map::monotonic().saturating_sub(since))
+        self.since.map(|t| t.elapsed())
     }
 }
 

@@ -1,0 +1,158 @@
+//! `gasnetrun --record` and `--replay`: every rank of a recording does alone what it did in its job, whatever
+//! the end; and the commands of `docs/replay.md` do what the page says.
+
+use gasnet_tests::run::{Outcome, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const RANKS: u32 = 4;
+
+/// A folder of its own, in which `relay` lies.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("replay-{name}"));
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_relay"), folder.join("relay")).expect("a link");
+    folder
+}
+
+fn gasnetrun(folder: &Path, words: &[&str], input: &str) -> Outcome {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gasnetrun-for-tests"));
+    command.args(words).current_dir(folder).env("RUST_BACKTRACE", "0");
+    run(command, input, Duration::from_secs(300)).expect("gasnetrun starts")
+}
+
+#[track_caller]
+fn says(outcome: &Outcome, status: i32, parts: &[&str]) {
+    assert_eq!(outcome.status, Some(status), "{}", outcome.report());
+    for part in parts {
+        let said = outcome.stderr.contains(part) || outcome.stdout.contains(part);
+        assert!(said, "no '{part}' in\n{}", outcome.report());
+    }
+}
+
+/// Records a job whose rank 1 ends it so; with the job's outcome.
+fn record(name: &str, options: &[&str], end: &str) -> (PathBuf, Outcome) {
+    let folder = folder(name);
+    let (ranks, words) = (RANKS.to_string(), ["--record", "run", "-l", "-n"]);
+    let words = [&words[..], &[&ranks], options, &["./relay", "20", end]].concat();
+    let outcome = gasnetrun(&folder, &words, "");
+    (folder, outcome)
+}
+
+fn replay(folder: &Path, rank: u32, end: &str) -> Outcome {
+    gasnetrun(folder, &["--replay", "run", "--rank", &rank.to_string(), "./relay", "20", end], "")
+}
+
+/// What a rank printed in its job.
+fn printed(job: &Outcome, rank: u32) -> String {
+    let mark = format!("[{rank}] ");
+    job.stdout.lines().filter_map(|line| line.strip_prefix(&mark)).map(|line| format!("{line}\n")).collect()
+}
+
+/// Order of arrival, times to the nanosecond, and iteration of hash tables.
+#[test]
+fn every_rank_prints_the_same() {
+    for (name, options) in [("smp", &[][..]), ("udp", &["--conduit", "udp"])] {
+        let (folder, job) = record(name, options, "well");
+        says(&job, 0, &[]);
+        for rank in 0..RANKS {
+            assert!(printed(&job, rank).contains("came as number"), "{}", job.report());
+            for _ in 0..2 {
+                let again = replay(&folder, rank, "well");
+                says(&again, 0, &[]);
+                assert_eq!(again.stdout, printed(&job, rank), "{}", again.report());
+            }
+        }
+    }
+}
+
+/// A rank that ends the job replays to its own end; the others, which are killed, to where they were.
+#[test]
+fn every_end_is_replayed() {
+    let (folder, job) = record("status", &[], "status");
+    says(&job, 7, &[]);
+    says(&replay(&folder, 1, "status"), 7, &[]);
+    says(&replay(&folder, 2, "status"), 125, &["rank 2 of 4: the recording ends here", "in a wait for"]);
+    // Nothing is lost of what a killed rank got.
+    let (folder, job) = record("killed", &[], "killed");
+    says(&job, 137, &[]);
+    says(&replay(&folder, 1, "killed"), 137, &[]);
+    let (folder, job) = record("waits", &["-t", "2"], "waits");
+    says(&job, 124, &[]);
+    let parts = ["rank 1 of 4: the recording ends here", "in a wait for something that nobody sends"];
+    says(&replay(&folder, 1, "waits"), 125, &parts);
+}
+
+#[test]
+fn another_program_leaves_the_recording() {
+    let (folder, job) = record("other", &[], "well");
+    says(&job, 0, &[]);
+    let parts = [
+        "the replay of rank 1 of 4 leaves the recording at event ",
+        "it sends a request to rank 2, handler 200, whose bytes 0 to 63 are others than then: 01c80100",
+        "last input: frame from rank 0, handler 200",
+    ];
+    says(&replay(&folder, 1, "other"), 124, &parts);
+    // The others do nothing else.
+    says(&replay(&folder, 2, "other"), 0, &[]);
+}
+
+#[test]
+fn a_debugger_stops_in_the_replayed_rank() {
+    if !run(Command::new("sh"), "command -v gdb", Duration::from_secs(10)).is_ok_and(|o| o.status == Some(0))
+    {
+        eprintln!("not tested: there is no gdb");
+        return;
+    }
+    let (folder, job) = record("gdb", &[], "well");
+    says(&job, 0, &[]);
+    let commands = "break relay.rs:48\nrun\nbacktrace 1\ndelete\ncontinue\n";
+    let words = ["--replay", "run", "--rank", "2", "--gdb", "./relay", "20", "well"];
+    let outcome = gasnetrun(&folder, &words, commands);
+    says(&outcome, 0, &["relay.rs:48", "exited normally"]);
+    printed(&job, 2).lines().for_each(|line| says(&outcome, 0, &[line]));
+}
+
+/// The commands of the page with the status and the words that follow each.
+#[test]
+fn commands_of_the_page() {
+    let page = include_str!("../../docs/replay.md");
+    let folder = folder("page");
+    let mut commands = 0;
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("$ gasnetrun ") else { continue };
+        let words: Vec<&str> = command.split('#').next().expect("a word").split_whitespace().collect();
+        let outcome = gasnetrun(&folder, &words, "");
+        commands += 1;
+        let mut said = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("```")) {
+            said.push(line);
+        }
+        let status = said.last().and_then(|line| line.strip_prefix("[status ")?.strip_suffix(']'));
+        let parts: Vec<&str> = said.iter().copied().filter(|line| !line.starts_with('[')).collect();
+        says(&outcome, status.map_or(0, |status| status.parse().expect("a status")), &parts);
+    }
+    assert!(commands >= 4, "{commands} commands");
+}
+
+#[test]
+fn mistakes_say_what_to_do() {
+    let folder = folder("mistakes");
+    for (words, status, part) in [
+        (&["--replay", "run", "./relay"][..], 2, "which rank? Give --rank N"),
+        (&["--replay", "run", "--rank", "0"], 1, "run/frames.0: No such file"),
+        (&["--rank", "1", "-n", "2", "./relay"], 2, "are for --replay DIR"),
+        (&["--record", "run", "-n", "2", "--conduit", "netvm", "./relay"], 1, "GASNET_CONDUIT"),
+    ] {
+        says(&gasnetrun(&folder, words, ""), status, &[part]);
+    }
+    std::fs::create_dir(folder.join("run"))
+        .or_else(|_| std::fs::metadata(folder.join("run")).map(drop))
+        .expect("a folder");
+    std::fs::write(folder.join("run/frames.3"), [0; 5000]).expect("a file");
+    let outcome = gasnetrun(&folder, &["--replay", "run", "--rank", "3"], "");
+    says(&outcome, 1, &["run/frames.3: it is no recording of a rank"]);
+}
