@@ -81,6 +81,14 @@ pub(crate) fn settle(config: Config) -> Result<Config, Error> {
     }
     settings::check()?;
     let owner = settings.conduit.as_deref().is_some_and(|name| OWNERS.contains(&name));
+    if let (Some(_), Some(name)) = (settings::recording(), settings.conduit.as_deref())
+        && (owner || name == "mpi")
+    {
+        return Err(Error::job(format!(
+            "--record (GASNET_RECORD): not with the network {name}, whose messages are not all that a rank gets or which starts ranks \
+             itself; use smp, udp or ofi"
+        )));
+    }
     Ok(if owner { Config { neighborhood: 1, ..config } } else { config })
 }
 

@@ -13,7 +13,8 @@ use crate::command::Command;
 use crate::hosts;
 use crate::job::OnDeath;
 use crate::place::{self, Host};
-use crate::replay::Replay;
+use crate::replay::{Replay, summary};
+use crate::spawn::recording;
 use crate::{Error, MAX_RANKS};
 
 /// Deaths that end a job whose dead are replaced, if nothing else is said: a program that crashes at the same
@@ -454,7 +455,13 @@ pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
             let _ = std::io::stdout().write_all(text.as_bytes());
             return 0;
         }
-        Ok(CommandLine::Run(command)) => crate::spawn(&command),
+        Ok(CommandLine::Run(command)) => crate::spawn(&command).inspect(|_| {
+            let recorded = recording(&command).and_then(|folder| summary(folder.as_ref(), command.ranks));
+            let quiet = |(name, value): &(OsString, OsString)| name == "GASNET_QUIET" && value == "1";
+            if let Some(text) = recorded.filter(|_| !command.environment.iter().any(quiet)) {
+                eprintln!("gasnetrun: {text}");
+            }
+        }),
         Ok(CommandLine::Describe(command)) => {
             hosts::describe(&command, command.hosts.as_deref()).map(|text| {
                 print!("{text}");

@@ -57,6 +57,23 @@ pub(crate) fn variables(folder: &Path, job: u64, rank: u32) -> std::io::Result<V
     Ok(vec![(PRELOAD.into(), libraries), (SEED.into(), format!("{seed:016x}").into())])
 }
 
+/// What is said at the end of a recorded job; nothing if no rank of this host was recorded.
+pub(crate) fn summary(folder: &Path, ranks: u32) -> Option<String> {
+    let sizes = (0..ranks).filter_map(|rank| Some(file_of(folder, rank).metadata().ok()?.len()));
+    let (files, bytes) = sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size));
+    let folder = std::env::current_dir()
+        .ok()
+        .and_then(|here| Some(folder.strip_prefix(here).ok()?.to_path_buf()))
+        .unwrap_or_else(|| folder.into());
+    (files > 0).then(|| {
+        format!(
+            "recorded {files} ranks in {} KiB; they shared no memory, so the job may have taken longer than usual\n  again:  gasnetrun --replay {} --rank N PROGRAM",
+            bytes >> 10,
+            folder.display()
+        )
+    })
+}
+
 /// A rank to replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {

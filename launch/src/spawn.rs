@@ -167,7 +167,7 @@ impl Recruiter {
 }
 
 /// The folder in which the ranks of a job are recorded.
-fn recording(command: &Command) -> Option<OsString> {
+pub(crate) fn recording(command: &Command) -> Option<OsString> {
     let given = command.environment.iter().rev().find(|(name, _)| name == RECORD_VARIABLE);
     let folder = given.map(|(_, folder)| folder.clone()).or_else(|| std::env::var_os(RECORD_VARIABLE));
     folder.filter(|folder| !folder.is_empty())

@@ -145,7 +145,7 @@ fn mistakes_say_what_to_do() {
         (&["--replay", "run", "./relay"][..], 2, "which rank? Give --rank N"),
         (&["--replay", "run", "--rank", "0"], 1, "run/frames.0: No such file"),
         (&["--rank", "1", "-n", "2", "./relay"], 2, "are for --replay DIR"),
-        (&["--record", "run", "-n", "2", "--conduit", "netvm", "./relay"], 1, "GASNET_CONDUIT"),
+        (&["--record", "run", "-n", "2", "--conduit", "netvm", "./relay"], 1, "not with the network netvm"),
     ] {
         says(&gasnetrun(&folder, words, ""), status, &[part]);
     }

@@ -23,12 +23,12 @@ use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{Channel, Conduit, Frame, OpenContext, RawSlot, Rma};
 use gasnet_wire::port::NicPort;
-use gasnet_wire::{Boot, Config, Error, Gathered, RankId};
+use gasnet_wire::{Boot, Config, Error, Gathered, RankId, WaitPolicy, Waiter};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -117,7 +117,8 @@ pub struct Recorder {
     shm: HostFile,
     host: Vec<u32>,
     exchange: Arc<dyn Exchange>,
-    spins: u32,
+    /// How ranks of the true host wait.
+    policy: WaitPolicy,
 }
 
 impl core::fmt::Debug for Recorder {
@@ -164,8 +165,7 @@ impl Recorder {
         inputs::listen(Box::new(Clock(tape.clone())));
         let alone = |name| gasnet_sys::fd::memory_file(name).map(HostFile::from).map_err(failed);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let crowded = boot.host_ranks.len() > processors;
-        let spins = config.spin.unwrap_or(if crowded { 0 } else { SPINS });
+        let policy = WaitPolicy::new(boot.host_ranks.len() as u32, processors, config.spin);
         let told = Boot {
             rank: boot.rank,
             size: boot.size,
@@ -178,7 +178,7 @@ impl Recorder {
             job_id: boot.job_id,
         };
         let config = alone_in(Config { max_segment: Some(max_segment), ..config });
-        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange, spins }))
+        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange, policy }))
     }
 
     /// Opens the network of the true host by `open`, and wraps it.
@@ -217,8 +217,8 @@ impl Recorder {
         let limits: Vec<u8> = limits.iter().flat_map(|n| n.to_le_bytes()).collect();
         writer.fact(fact::LIMITS, &limits);
         drop(writer);
-        let (tape, reserved, steps) = (self.tape.clone(), Mutex::default(), AtomicU32::new(0));
-        Ok(Some(Box::new(Recorded { inner, tape, reserved, steps, spins: self.spins })))
+        let waiter = Mutex::new(Waiter::new(self.policy, None));
+        Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: Mutex::default(), waiter })))
     }
 }
 
@@ -294,17 +294,11 @@ struct Recorded {
     tape: Arc<Tape>,
     /// For whom the slot is that was reserved last, and room for marks.
     reserved: Mutex<(Option<(RankId, Channel)>, Vec<u8>)>,
-    /// Steps of waits since something arrived, and how many of them spin.
-    steps: AtomicU32,
-    spins: u32,
+    /// The wait that the rank is in.
+    waiter: Mutex<Waiter>,
 }
 
-/// Steps that spin where every rank of the host has a processor.
-const SPINS: u32 = 2000;
-/// Steps after them that yield.
-const YIELDS: u32 = 200;
-/// A sleep, and the longest one of a rank whose network has a descriptor.
-const SLEEP: Duration = Duration::from_micros(100);
+/// Longest sleep on the network's descriptor.
 const SLEEP_ON_DESCRIPTOR: Duration = Duration::from_millis(20);
 
 impl Recorded {
@@ -314,21 +308,20 @@ impl Recorded {
         let mut writer = self.tape.write();
         writer.sent(channel, to.0, frame.len(), hash, marks);
         self.tape.check(writer);
+        // The next wait is another one.
+        self.waiter().progressed();
     }
 
     /// A step of a wait.
     fn step(&self) {
-        // Relaxed, here and below: one thread waits.
-        let step = self.steps.fetch_add(1, Ordering::Relaxed);
-        if step < self.spins {
-            core::hint::spin_loop();
-        } else if step < self.spins.saturating_add(YIELDS) {
-            std::thread::yield_now();
-        } else if let Some(fd) = self.inner.descriptor() {
-            gasnet_sys::poll::wait_readable(fd, SLEEP_ON_DESCRIPTOR);
-        } else {
-            std::thread::sleep(SLEEP);
-        }
+        self.waiter().step_or(|sleep| match self.inner.descriptor() {
+            Some(fd) => drop(gasnet_sys::poll::wait_readable(fd, SLEEP_ON_DESCRIPTOR)),
+            None => std::thread::sleep(sleep),
+        });
+    }
+
+    fn waiter(&self) -> MutexGuard<'_, Waiter> {
+        self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn full(&self, to: RankId, channel: Channel, len: usize) {
@@ -409,7 +402,7 @@ unsafe impl Conduit for Recorded {
         let done = unseen(|| self.inner.poll(channel, budget, &mut taken))?;
         let mut writer = self.tape.write();
         if delivered || done > 0 {
-            self.steps.store(0, Ordering::Relaxed);
+            self.waiter().progressed();
             writer.poll_ends(done as u64);
             self.tape.check(writer);
         } else {

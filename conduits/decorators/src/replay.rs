@@ -192,12 +192,13 @@ impl Play {
                 if sum == hash {
                     return self.advance();
                 }
-                let line =
-                    marks.iter().zip(self.reader.bytes()).position(|(now, then)| now != then).unwrap_or(0);
-                let at = line * LINE_BYTES;
+                let others = marks.iter().zip(self.reader.bytes()).position(|(now, then)| now != then);
+                // One in 256 lines that differ has the same mark.
+                let or = if marks.is_empty() || others.is_some() { "" } else { ", or later ones," };
+                let at = others.unwrap_or(0) * LINE_BYTES;
                 let end = frame.len().min(at + LINE_BYTES);
                 self.leaves(&format!(
-                    "sends a {} to rank {to}, handler {handler}, whose bytes {at} to {} are others than then: {}",
+                    "sends a {} to rank {to}, handler {handler}, whose bytes {at} to {}{or} are others than then: {}",
                     name(channel),
                     end - 1,
                     hex(&frame[at..end])

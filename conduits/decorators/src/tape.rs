@@ -614,3 +614,193 @@ impl Reader {
         Some(event)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn path(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("gasnet-tape-{}-{name}", std::process::id()))
+    }
+
+    const LABEL: Label = Label { build: 1 << 63 | 5, job: u64::MAX, rank: 3, size: 70_000 };
+
+    /// An event and its bytes.
+    type Read = (Event, Vec<u8>);
+
+    fn all(path: &Path) -> Vec<Read> {
+        let mut reader = Reader::open(File::open(path).unwrap()).unwrap();
+        let mut events = Vec::new();
+        while let Some(event) = reader.next() {
+            let has_bytes =
+                matches!(event, Event::Fact(_) | Event::Frame(..) | Event::Sent(..) | Event::Exchange);
+            events.push((event, if has_bytes { reader.bytes().to_vec() } else { Vec::new() }));
+        }
+        assert_eq!(reader.events(), events.len() as u64);
+        events
+    }
+
+    /// Writes events of all kinds, those with bytes also across blocks and windows; returns what is to be read.
+    fn write(writer: &mut Writer, random: &mut fastrand::Rng, count: usize) -> Vec<Read> {
+        let mut expected = Vec::new();
+        let mut now = 1 << 60;
+        for _ in 0..count {
+            let len = [0, 1, 63, 64, 65, 129, 9000, BLOCK_ROOM, 200_000][random.usize(..9)];
+            let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
+            let channel = if random.bool() { Channel::Request } else { Channel::Reply };
+            let idle = if random.u8(..4) == 0 { random.u64(1..300) } else { 0 };
+            (0..idle).for_each(|_| writer.idle_poll());
+            if idle > 0 {
+                expected.push((Event::Idle(idle), Vec::new()));
+            }
+            let plain = |event| (event, Vec::new());
+            expected.push(match random.u8(..10) {
+                0 => {
+                    writer.fact("name", &bytes);
+                    (Event::Fact(4), [b"name", &bytes[..]].concat())
+                }
+                1 => {
+                    writer.frame(channel, 70_000, &bytes);
+                    (Event::Frame(channel, 70_000), bytes)
+                }
+                2 => {
+                    writer.poll_ends(300);
+                    plain(Event::PollEnds(300))
+                }
+                3 => {
+                    writer.full(channel, 1, len);
+                    plain(Event::Full(channel, 1, len as u64))
+                }
+                4 => {
+                    let mut marks = Vec::new();
+                    let hash = hash_of_frame(&bytes, &mut marks);
+                    writer.sent(channel, 2, len, hash, &marks);
+                    assert_eq!(marks.len(), if len > 64 { len.div_ceil(64) } else { 0 });
+                    (Event::Sent(channel, 2, len as u64, hash), marks)
+                }
+                5 => {
+                    writer.cancelled();
+                    plain(Event::Cancelled)
+                }
+                6 => {
+                    writer.exchange([&bytes[..], &[7]].into_iter());
+                    let said = [&(len as u32).to_le_bytes()[..], &bytes, &1u32.to_le_bytes(), &[7]].concat();
+                    (Event::Exchange, said)
+                }
+                7 => {
+                    writer.left(9);
+                    plain(Event::Left(9))
+                }
+                8 => {
+                    writer.ended(-1);
+                    plain(Event::Ended(-1))
+                }
+                _ => {
+                    // Clocks may be set back.
+                    now = if random.bool() { now + 100 } else { now - 5 };
+                    writer.clock(1, now);
+                    plain(Event::Clock(1, now))
+                }
+            });
+        }
+        expected
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "maps files")]
+    fn what_is_written_is_read_wherever_the_file_is_cut() {
+        let path = path("cut");
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut writer = Writer::create(&path, &LABEL).unwrap();
+        let expected = write(&mut writer, &mut random, 200);
+        (0..5).for_each(|_| writer.idle_poll());
+        // Not closed: as after a kill.
+        assert!(all(&path) == expected, "before the end");
+        let reader = Reader::open(File::open(&path).unwrap()).unwrap();
+        assert_eq!((reader.label(), reader.idle_at_end()), (LABEL, 5));
+        let len = writer.bytes();
+        assert!(len > 2 * WINDOW_BYTES as u64, "{len}");
+        assert!(writer.stopped().is_none());
+        writer.trim();
+        drop(writer);
+        for _ in 0..8 {
+            let cut = random.u64(HEADER_BYTES as u64..len);
+            File::options().write(true).open(&path).unwrap().set_len(cut).unwrap();
+            let read = all(&path);
+            assert!(read.len() < expected.len() && read[..] == expected[..read.len()], "cut at {cut}");
+            let mut writer = Writer::create(&path, &LABEL).unwrap();
+            let again = write(&mut writer, &mut fastrand::Rng::with_seed(1), 200);
+            assert!(again == expected);
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// A file with damage is read up to there; nothing panics.
+    #[test]
+    #[cfg_attr(miri, ignore = "maps files")]
+    fn any_damage_is_handled() {
+        let path = path("damage");
+        let mut random = fastrand::Rng::with_seed(2);
+        let mut writer = Writer::create(&path, &LABEL).unwrap();
+        let expected = write(&mut writer, &mut random, 60);
+        let len = writer.bytes();
+        writer.trim();
+        drop(writer);
+        let good = std::fs::read(&path).unwrap();
+        for _ in 0..200 {
+            let mut bytes = good.clone();
+            let at = random.u64(..len) as usize;
+            bytes[at] ^= 1 << random.u8(..8);
+            std::fs::write(&path, &bytes).unwrap();
+            let Ok(mut reader) = Reader::open(File::open(&path).unwrap()) else { continue };
+            let mut n = 0;
+            while reader.next().is_some() {
+                n += 1;
+            }
+            // In the last block, which has no checksum, damage may look like other events.
+            if at < BLOCK_BYTES {
+                assert!(n <= expected.len(), "at {at}");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "maps files")]
+    fn other_files_and_versions_are_refused() {
+        let path = path("other");
+        let open = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Reader::open(File::open(&path).unwrap()).map(|reader| reader.label())
+        };
+        assert!(open(b"short").is_err());
+        assert!(open(&[0; 4096]).unwrap_err().contains("no recording"));
+        let mut label = LABEL.encode();
+        assert_eq!(open(&label), Ok(LABEL));
+        label[10] = 1;
+        assert!(open(&label).unwrap_err().contains("version 1.1 of the format"));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// A mark for each line, and a hash that every byte changes.
+    #[test]
+    fn hashes_find_the_line_that_differs() {
+        let frame: Vec<u8> = (0..300u32).map(|i| i as u8).collect();
+        let (mut marks, mut others) = (Vec::new(), Vec::new());
+        let hash = hash_of_frame(&frame, &mut marks);
+        let mut found = 0;
+        for at in 0..frame.len() {
+            let mut other = frame.clone();
+            other[at] ^= 0x10;
+            others.clear();
+            assert_ne!(hash_of_frame(&other, &mut others), hash);
+            let differ: Vec<usize> = (0..marks.len()).filter(|i| marks[*i] != others[*i]).collect();
+            // A mark has eight bits, so one in 256 stays the same.
+            assert!(differ.iter().all(|line| *line == at / LINE_BYTES), "byte {at}");
+            found += differ.len();
+        }
+        assert!(found > 290, "{found}");
+        assert_ne!(hash_of_frame(&frame[..64], &mut others), hash_of_frame(&frame[..65], &mut others));
+    }
+}

@@ -44,6 +44,7 @@ use crate::wire::{ACK, ACK_NOW, Header, Packet, PacketKind, REPLY, WANTS, expand
 use gasnet_wire::conduit::Channel;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 /// Most gets of one rank that another may have to serve at the same time.
 pub const MAX_GETS: usize = 64;
@@ -277,7 +278,9 @@ struct Lane {
     /// The peer's limit.
     limit: u64,
     next_message: u32,
-    partial: HashMap<u32, Partial>,
+    /// With hashes of its own: the standard ones take numbers from a sequence of the thread's, and those of a
+    /// program that is recorded are not to depend on its network.
+    partial: HashMap<u32, Partial, BuildHasherDefault<DefaultHasher>>,
     /// Units received, and units handled.
     charged: u64,
     consumed: u64,

@@ -314,8 +314,8 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A wait that begins now.
-    pub(crate) fn new(policy: WaitPolicy, presence: Option<&'static Presence>) -> Waiter {
+    /// A wait that begins now. Ranks have theirs from [`WaitCalls::begin`](crate::WaitCalls::begin).
+    pub fn new(policy: WaitPolicy, presence: Option<&'static Presence>) -> Waiter {
         Waiter {
             policy,
             presence,
@@ -341,7 +341,7 @@ impl Waiter {
 
     /// [`Waiter::step`] that sleeps in its own way.
     #[inline]
-    pub(crate) fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
+    pub fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
         if self.steps < self.policy.spins {
             self.steps += 1;
             // The poll between two steps is a pause in itself, and the instruction takes long, especially in
