@@ -14,6 +14,9 @@
 //! With `--on-death shrink` ranks survive the death of others: they get the memory of a new world from the
 //! monitor (`regroup`), as [`job::membership`] says.
 //!
+//! With `--record` ranks keep what they get from others, and `--replay` becomes one of them again (`replay`):
+//! one process without a monitor.
+//!
 //! A rank is connected to its monitor by a *link*: a socket on which it announces that it joins, leaves
 //! or ends the job ([`gasnet_wire::boot::ToMonitor`]). The ranks of a host share two memory files. No
 //! object of a job has a name in the file system.

@@ -1,7 +1,8 @@
 //! Conduits around conduits.
 //!
-//! [`Faulty`] does to frames what networks do to datagrams; [`Traced`] records all operations. Both can wrap
-//! any conduit, and each other; [`wrap`] applies those that the settings ask for.
+//! [`Faulty`] does to frames what networks do to datagrams; [`Traced`] writes a line for each operation. Both
+//! can wrap any conduit, and each other; [`wrap`] applies those that the settings ask for. [`record`] keeps what
+//! a rank gets from the others, and [`replay`] runs that rank again without them.
 //!
 //! A conduit promises that frames arrive exactly once and whole, in any order. So programs have to tolerate
 //! only two of the faults, late and out of order. The other three break the promise, and show how the runtime
@@ -13,6 +14,9 @@
 //! - *inner*: the conduit that a decorator wraps.
 //! - *plan*: the rate of each fault, and the seed ([`FaultRates`]).
 //! - *fate*: what happens to one frame ([`Fate`]); the sequence of fates follows from the plan ([`Faults`]).
+//! - *tape*: the file with what a rank got ([`tape`]); an *event* is an entry of it.
+//! - *idle poll*: a poll that found nothing.
+//! - *look*: the program reads a clock.
 //! - *held*: a frame that has arrived, and is delivered later.
 //!
 //! # Layers
@@ -21,6 +25,8 @@
 //! lib        wraps a conduit as the settings ask; forwards methods
 //! faulty     a conduit whose frames vanish, double, change or come late       settings   reads them
 //! faults     plans and fates, which udp uses too       traced     writes a line for each operation
+//! replay     a rank runs again, alone                  record     what it gets is kept
+//! tape       the file of a recording                   inputs     clocks that the program reads
 //! ```
 //!
 //! # A late frame, traced
@@ -38,7 +44,8 @@
 //! 2. No lock is held while a frame is delivered: the core may send and poll in it.
 //! 3. While a frame is held, the rank neither dozes in the inner conduit nor sleeps on its descriptor, which
 //!    would not report that the frame is due.
-//! 4. The same plan gives the same fates, in the order in which frames arrive.
+//! 4. What a recorded rank learns is on its tape before it learns it.
+//! 5. The same plan gives the same fates, in the order in which frames arrive.
 
 /// Forwards methods to the `inner` conduit. A decorator lists every method, its own or forwarded: a lint
 /// denies methods with the trait's default, so a new method of the trait cannot be forgotten.

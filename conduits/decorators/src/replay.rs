@@ -11,7 +11,7 @@
 
 use crate::inputs;
 use crate::record::{ARGUMENT_COUNTS, Nobody, alone_in, fact};
-use crate::tape::{Event, LINE_BYTES, Label, Reader, hash_of_file, hash_of_frame};
+use crate::tape::{LINE_BYTES, Label, Reader, TapeEvent, hash_of_file, hash_of_frame};
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
@@ -58,7 +58,7 @@ impl Facts {
     pub fn of(file: File) -> Result<(Label, Facts), String> {
         let mut reader = Reader::open(file)?;
         let mut facts = Facts::default();
-        while let Some(Event::Fact(name)) = reader.next() {
+        while let Some(TapeEvent::Fact(name)) = reader.next() {
             facts.learn(name, reader.bytes());
         }
         Ok((reader.label(), facts))
@@ -98,7 +98,7 @@ struct Play {
     reader: Reader,
     label: Label,
     /// The event that comes next.
-    next: Option<Event>,
+    next: Option<TapeEvent>,
     /// Idle polls that are left at the end of the recording.
     idle_at_end: u64,
     /// What the rank waits for.
@@ -120,8 +120,8 @@ impl Play {
     }
 
     /// The event that comes next, without that a rank has left, which may be noticed at any time.
-    fn peek(&mut self) -> Option<Event> {
-        while let Some(Event::Left(_)) = self.next {
+    fn peek(&mut self) -> Option<TapeEvent> {
+        while let Some(TapeEvent::Left(_)) = self.next {
             self.advance();
         }
         self.next
@@ -156,18 +156,18 @@ impl Play {
     fn leaves(&self, does: &str) -> ! {
         let did = match self.next {
             None => self.is_over(),
-            Some(Event::Idle(_)) => "polled, and found nothing".to_string(),
-            Some(Event::Frame(_, from)) => format!("polled, and got a frame from rank {from}"),
-            Some(Event::PollEnds(_)) => "returned from a handler".into(),
-            Some(Event::Full(_, to, len)) => format!("found no room for {len} bytes to rank {to}"),
-            Some(Event::Sent(channel, to, len, _)) => {
+            Some(TapeEvent::Idle(_)) => "polled, and found nothing".to_string(),
+            Some(TapeEvent::Frame(_, from)) => format!("polled, and got a frame from rank {from}"),
+            Some(TapeEvent::PollEnds(_)) => "returned from a handler".into(),
+            Some(TapeEvent::Full(_, to, len)) => format!("found no room for {len} bytes to rank {to}"),
+            Some(TapeEvent::Sent(channel, to, len, _)) => {
                 format!("sent a {} of {len} bytes to rank {to}", name(channel))
             }
-            Some(Event::Cancelled) => "gave up a message that it had prepared".into(),
-            Some(Event::Exchange) => "met the other ranks".into(),
-            Some(Event::Clock(..)) => "looked at a clock".into(),
-            Some(Event::Ended(status)) => format!("ended with status {status}"),
-            Some(Event::Fact(_) | Event::Left(_)) => "started".into(),
+            Some(TapeEvent::Cancelled) => "gave up a message that it had prepared".into(),
+            Some(TapeEvent::Exchange) => "met the other ranks".into(),
+            Some(TapeEvent::Clock(..)) => "looked at a clock".into(),
+            Some(TapeEvent::Ended(status)) => format!("ended with status {status}"),
+            Some(TapeEvent::Fact(_) | TapeEvent::Left(_)) => "started".into(),
         };
         let input = self
             .last_frame
@@ -188,7 +188,9 @@ impl Play {
         let handler = frame.get(1).copied().unwrap_or(0);
         let len = frame.len() as u64;
         match self.peek() {
-            Some(Event::Sent(then, rank, length, sum)) if (then, rank, length) == (channel, to.0, len) => {
+            Some(TapeEvent::Sent(then, rank, length, sum))
+                if (then, rank, length) == (channel, to.0, len) =>
+            {
                 if sum == hash {
                     return self.advance();
                 }
@@ -269,7 +271,7 @@ impl Replayer {
         // The facts about the network come after those at the start, and some exchanges lie between.
         let mut facts = Facts::default();
         let mut next = reader.next();
-        while let Some(Event::Fact(name)) = next {
+        while let Some(TapeEvent::Fact(name)) = next {
             facts.learn(name, reader.bytes());
             next = reader.next();
         }
@@ -311,7 +313,7 @@ impl Replayer {
     pub fn open(&self, cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         let mut facts = self.facts.clone();
         let mut play = lock(&self.play);
-        while let Some(Event::Fact(name)) = play.next {
+        while let Some(TapeEvent::Fact(name)) = play.next {
             facts.learn(name, play.reader.bytes());
             play.advance();
         }
@@ -331,7 +333,7 @@ impl inputs::Looks for Clock {
     fn look(&self, clock: u8, _: u64) -> u64 {
         let mut play = lock(&self.0);
         match play.peek() {
-            Some(Event::Clock(then, now)) if then == clock => {
+            Some(TapeEvent::Clock(then, now)) if then == clock => {
                 play.advance();
                 now
             }
@@ -349,7 +351,7 @@ impl Exchange for ReplayedExchange {
         if play.label.size == 1 && play.next.is_none() {
             return Nobody.all_gather(mine);
         }
-        let Some(Event::Exchange) = play.peek() else { play.leaves("meets the other ranks") };
+        let Some(TapeEvent::Exchange) = play.peek() else { play.leaves("meets the other ranks") };
         let mut parts = Vec::new();
         let mut rest = play.reader.bytes();
         while let Some((len, more)) = rest.split_first_chunk::<4>() {
@@ -377,7 +379,7 @@ impl Overseer for End {
         // As in the recording.
         let Ok(mut play) = self.0.try_lock() else { return };
         match play.peek() {
-            Some(Event::Ended(then)) if then == *status => play.advance(),
+            Some(TapeEvent::Ended(then)) if then == *status => play.advance(),
             _ => play.leaves(&format!("ends with status {status}")),
         }
     }
@@ -408,11 +410,13 @@ unsafe impl Conduit for Replayed {
     fn reserve(&self, to: RankId, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
         let mut play = lock(&self.play);
         match play.peek() {
-            Some(Event::Full(then, rank, length)) if (then, rank, length) == (channel, to.0, len as u64) => {
+            Some(TapeEvent::Full(then, rank, length))
+                if (then, rank, length) == (channel, to.0, len as u64) =>
+            {
                 play.advance();
                 return Ok(None);
             }
-            Some(Event::Cancelled) => play.advance(),
+            Some(TapeEvent::Cancelled) => play.advance(),
             // The rest is compared when the frame is complete.
             _ => {}
         }
@@ -445,7 +449,7 @@ unsafe impl Conduit for Replayed {
     fn send(&self, to: RankId, channel: Channel, frame: &[u8], _: bool) -> Result<bool, Error> {
         let mut play = lock(&self.play);
         match play.peek() {
-            Some(Event::Full(then, rank, len))
+            Some(TapeEvent::Full(then, rank, len))
                 if (then, rank, len) == (channel, to.0, frame.len() as u64) =>
             {
                 play.advance();
@@ -463,7 +467,7 @@ unsafe impl Conduit for Replayed {
         loop {
             let mut play = lock(&self.play);
             match play.peek() {
-                Some(Event::Frame(channel, from)) => {
+                Some(TapeEvent::Frame(channel, from)) => {
                     let bytes = play.reader.take_bytes();
                     let mut lines = play.room(bytes.len());
                     let data = lines.as_mut_ptr().cast::<u8>();
@@ -478,14 +482,14 @@ unsafe impl Conduit for Replayed {
                     lock(&self.play).pool.push(lines);
                     delivered = true;
                 }
-                Some(Event::PollEnds(done)) => {
+                Some(TapeEvent::PollEnds(done)) => {
                     play.advance();
                     return Ok(done as usize);
                 }
-                Some(Event::Idle(n)) if !delivered => {
+                Some(TapeEvent::Idle(n)) if !delivered => {
                     match n {
                         0 | 1 => play.advance(),
-                        n => play.next = Some(Event::Idle(n - 1)),
+                        n => play.next = Some(TapeEvent::Idle(n - 1)),
                     }
                     return Ok(0);
                 }
@@ -548,7 +552,7 @@ unsafe impl Conduit for Replayed {
 
     fn left_for(&self, rank: RankId) -> Option<Duration> {
         let mut play = lock(&self.play);
-        if play.next == Some(Event::Left(rank.0)) {
+        if play.next == Some(TapeEvent::Left(rank.0)) {
             play.advance();
             return Some(Duration::ZERO);
         }
