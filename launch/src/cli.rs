@@ -332,6 +332,11 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
     };
     let so_far =
         "so far ranks survive the death of others on one host only, where they share memory (--conduit smp)";
+    if recording(command).is_some() {
+        return Err(format!(
+            "--on-death {name}: not with --record (GASNET_RECORD): what is recorded is a job whose first death ends it"
+        ));
+    }
     match conduit(command).1.as_str() {
         "mpi" => {
             return Err(format!("--on-death {name}: MPI ends the whole job when one of its processes ends"));
@@ -667,6 +672,7 @@ mod tests {
             ("--on-death shrink --conduit mpi -n 4 p", "MPI ends the whole job"),
             ("--on-death shrink --conduit udp -n 4 p", "not with the network udp: so far"),
             ("--on-death shrink -H a,b -n 4 p", "not on other hosts: so far"),
+            ("--on-death heal --record d -n 4 p", "--on-death heal: not with --record"),
             ("--on-death heal -H a,b -n 4 p", "--on-death heal: not on other hosts"),
             ("--nodes 0 -n 1 p", "not a number of hosts"),
             ("--nodes 2 -n 2 p", "1 host is named"),

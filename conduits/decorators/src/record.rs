@@ -288,12 +288,15 @@ impl Overseer for End {
     }
 }
 
+/// For whom a slot is, if one is reserved, and room for marks.
+type Reserved = (Option<(RankId, Channel)>, Vec<u8>);
+
 /// A conduit whose deliveries and answers are recorded.
 struct Recorded {
     inner: Box<dyn Conduit>,
     tape: Arc<Tape>,
-    /// For whom the slot is that was reserved last, and room for marks.
-    reserved: Mutex<(Option<(RankId, Channel)>, Vec<u8>)>,
+    /// The slot that was reserved last.
+    reserved: Mutex<Reserved>,
     /// The wait that the rank is in.
     waiter: Mutex<Waiter>,
 }

@@ -249,7 +249,9 @@ impl Link {
         let before = std::panic::take_hook();
         let link = self.clone();
         std::panic::set_hook(Box::new(move |what| {
-            let text = what.payload_as_str().unwrap_or_default();
+            let payload = what.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
             let place = what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
             link.mailbox.last_words(text, &place);
             before(what);

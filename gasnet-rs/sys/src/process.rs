@@ -38,12 +38,14 @@ pub fn allow_access() {
 /// Has programs that this process starts, and those that they start, find their memory at the same addresses
 /// every time. Some containers refuse it.
 pub fn keep_addresses() -> io::Result<()> {
+    /// Asks for the flags, and sets none.
+    const ASK: libc::c_ulong = 0xffff_ffff;
     // SAFETY: plain calls; the flag counts when a program is started.
-    let flags = unsafe { libc::personality(0xffff_ffff) };
-    if flags < 0 || unsafe { libc::personality((flags | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    let refused = unsafe {
+        let flags = libc::personality(ASK);
+        flags < 0 || libc::personality((flags | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) < 0
+    };
+    if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Sends a signal; the process may be gone already.

@@ -34,7 +34,7 @@ fn cool(world: World, points: usize, steps: u64) {
             mine.iter_mut().zip(around).for_each(|(t, a)| *t += RATE * (a[0] + a[2] - 2.0 * a[1]));
         });
         step += 1;
-        if step % 20 == 0 {
+        if step.is_multiple_of(20) {
             keep.save(step, |save| save.part(&rod));
         }
     }
