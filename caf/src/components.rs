@@ -13,7 +13,7 @@ use crate::descriptor::{Axis, Class, Descriptor, Element, Section};
 use crate::image::Image;
 use crate::owner::{Elements, MAX_STEPS_BYTES, Own, Target, length, same_shape};
 use crate::stat::Failure;
-use crate::walk::{Bounds, Found, Miss, Reader, Step, Subscript, split, walk};
+use crate::walk::{Bounds, Found, Miss, Reader, Reference, Step, Subscript, one, split, walk};
 use gasnet::SegmentEntry;
 use gasnet_sys::memory::{read_process, write_process};
 use gasnet_sys::process::Pid;
@@ -137,6 +137,33 @@ impl Image {
             Err(Miss::Unreadable) => Ok(Lead::Owner),
             Err(miss) => Err(miss),
         }
+    }
+
+    /// Where the one element is mapped that a list leads to, if it is of so many bytes, and near with all that is
+    /// on the way.
+    ///
+    /// # Safety
+    /// 1. A list of compiled code (owed by the caller).
+    pub unsafe fn near_element(
+        &self,
+        coarray: &Coarray,
+        image: i32,
+        list: *const Reference,
+        bytes: usize,
+    ) -> Option<*mut u8> {
+        let there = self.locate(coarray, 0, image).ok()?;
+        let segment = self.rank.table().get(there.rank).filter(|segment| !segment.local.is_null())?;
+        let near = Near { own: there.rank == self.rank.id(), segment, process: None };
+        let start = if near.own { segment.local.expose_provenance() } else { segment.addr };
+        let read = |at: usize| {
+            let mut word = 0usize;
+            // SAFETY: a word; coarrays, components and their descriptors are whole in the segment.
+            unsafe { bytes::load((&raw mut word).cast(), near.mapped(at)?, size_of::<usize>()) };
+            Some(word)
+        };
+        // SAFETY: (1).
+        let (at, found) = unsafe { one(list, start.wrapping_add(there.offset as usize), read) }?;
+        if found == bytes { near.mapped(at) } else { None }
     }
 
     /// Reads what a reference leads to.

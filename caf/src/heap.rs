@@ -2,7 +2,8 @@
 //!
 //! Every image has one, of the same range. Images that allocate together propose the lowest place that each
 //! has free, and take the highest of the proposals if all have it free, so that a coarray lies at the same
-//! offset on all of its images ([`crate::memory`]).
+//! offset on all of its images ([`crate::memory`]). Memory of components is taken at the other end
+//! ([`crate::blocks`]).
 
 use std::collections::BTreeMap;
 
@@ -50,6 +51,15 @@ impl Heap {
         }
     }
 
+    /// Takes `bytes` bytes at the highest place there is.
+    pub fn take_last(&mut self, bytes: u64) -> Option<u64> {
+        let room = room(bytes)?;
+        let (start, length) = self.free.iter().rev().find(|(_, length)| **length >= room)?;
+        let at = start + length - room;
+        self.take(at, bytes);
+        Some(at)
+    }
+
     /// Gives back what [`Heap::take`] took.
     pub fn give(&mut self, at: u64, bytes: u64) {
         let (mut start, mut length) = (at, room(bytes).unwrap_or(0));
@@ -86,6 +96,9 @@ mod tests {
             assert!(places.iter().all(|(other, n)| at >= other + n || at + bytes <= *other));
             places.push((at, bytes));
         }
+        let last = heap.take_last(100).unwrap();
+        assert_eq!(last, (1 << 20) - 128);
+        heap.give(last, 100);
         let hole = places.remove(3);
         heap.give(hole.0, hole.1);
         assert_eq!(heap.find(1000, 0), Some(hole.0), "the lowest place");

@@ -7,6 +7,7 @@
     reason = "follows the pointer to the current team, asks the C library for the number of processors"
 )]
 
+use crate::blocks::Blocks;
 use crate::heap::Heap;
 use crate::peers::{Peers, control_bytes};
 use crate::settings::Settings;
@@ -31,6 +32,8 @@ pub struct Image {
     pub rank: &'static gasnet::Rank,
     /// Which coarray memory is free.
     pub heap: Mutex<Heap>,
+    /// The memory of components in this segment.
+    pub blocks: Mutex<Blocks>,
     /// Whether this library has initialised MPI, for the program.
     pub mpi: bool,
     /// The coarrays and component blocks there are.
@@ -150,6 +153,7 @@ pub fn start(handlers: impl FnOnce() -> Vec<(u8, Handler)>, words: Words) -> &'s
         begin(handlers(), words).unwrap_or_else(|text| refuse(&text))
     });
     if first {
+        image.begin_blocks();
         // Nobody sends to an image whose state is not there yet.
         image.rank.barrier();
     }
@@ -192,6 +196,7 @@ fn begin(handlers: Vec<(u8, Handler)>, words: Words) -> Result<Image, String> {
         rank,
         mpi,
         heap: Mutex::new(Heap::new(control..size)),
+        blocks: Mutex::default(),
         tables: Mutex::default(),
         calls: Mutex::default(),
         accessors: Mutex::default(),

@@ -15,7 +15,7 @@
 //! - `cells`: the words of locks and events; `looks`: loops of the program that wait.
 //! - `walk`: references to components of other images, which their owner follows if it is far.
 //! - `assign`: assignment of sections that are mapped here; `convert`: of elements of different types.
-//! - `memory`: coarrays and components that compiled code registers.
+//! - `memory`: coarrays and components that compiled code registers; `blocks`: memory of components.
 //! - `joint`: collective operations of teams, also with images that have stopped.
 //! - `report`: `stat=`, `errmsg=`, error termination.
 //! - `image`: the state of this image, and how it starts and ends.
@@ -34,6 +34,7 @@ mod access;
 mod accessors;
 mod assign;
 mod atomics;
+mod blocks;
 mod cells;
 mod coarray;
 mod collect;

@@ -4,7 +4,7 @@
 //! registered before the program begins, in one order on all images, so that these find the same places by
 //! themselves. For an `allocate` the images of the team agree ([`crate::heap`]).
 //!
-//! **Components** are memory of `malloc`, since compiled code frees and reallocates it by itself. Compiled
+//! **Components** have memory that compiled code frees and reallocates by itself ([`crate::blocks`]). Compiled
 //! code also copies and forgets their tokens, so that these say nothing: nobody follows them.
 #![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
 
@@ -338,7 +338,12 @@ impl Image {
                 return Err(no_room(bytes).shared());
             }
             if said[0] == !said[1] {
-                lock(&self.heap).take(mine, bytes);
+                let mut heap = lock(&self.heap);
+                // Another thread may have taken it meanwhile, for a component.
+                if heap.find(bytes, mine) != Some(mine) {
+                    return Err(no_room(bytes));
+                }
+                heap.take(mine, bytes);
                 return Ok(mine);
             }
             from = said[0];
@@ -466,9 +471,8 @@ impl Image {
     fn container(&self, tables: &Tables, address: usize) -> Option<usize> {
         let own = self.rank.table().get(self.rank.id())?;
         let offset = address.wrapping_sub(own.local.addr()) as u64;
-        if offset < own.size as u64 {
-            let (start, (bytes, _)) = tables.places.range(..=offset).next_back()?;
-            return (offset - start < *bytes).then(|| own.local.addr() + *start as usize);
+        if let Some(start) = coarray_at(tables, offset) {
+            return Some(own.local.addr() + start as usize);
         }
         let (start, block) = tables.blocks.range(..=address).next_back()?;
         (address - start < block.bytes && self.is_held(tables, *start, block.token)).then_some(*start)
@@ -504,7 +508,10 @@ impl Image {
         home: *mut *mut u8,
         descriptor: Descriptor,
     ) -> Result<(), Failure> {
-        let at = plain(bytes)?;
+        let at = self.new_block(bytes);
+        if at.is_null() {
+            return Err(no_room(bytes as u64));
+        }
         let mut tables = lock(&self.tables);
         let local = self.rank.table().get(self.rank.id()).map_or(0, |e| e.local.addr());
         let offset = home.addr().wrapping_sub(local) as u64;
@@ -515,10 +522,8 @@ impl Image {
             let coarray = unsafe { &*std::ptr::with_exposed_provenance::<Coarray>(*token) };
             coarray.has_components.store(true, Relaxed);
         }
-        let own =
-            self.rank.table().get(self.rank.id()).map_or(0..0, |e| e.local.addr()..e.local.addr() + e.size);
         // In memory that compiled code may free, others may follow at the same place.
-        tables.latest = own.contains(&home.addr()).then_some((home.addr(), at.addr()));
+        tables.latest = coarray_at(&tables, offset).map(|_| (home.addr(), at.addr()));
         if let Some(old) = tables.by_token.insert(home.addr(), at.addr()) {
             tables.blocks.remove(&old);
         }
@@ -555,7 +560,7 @@ impl Image {
             tables.blocks.remove(&known);
         }
         tables.blocks.remove(&at.addr());
-        // SAFETY: memory of `malloc`, by this module or by compiled code, which has its only address.
+        // SAFETY: memory of a component, by this library or by compiled code, which has its only address.
         unsafe { libc::free(at.cast()) };
         if let (Some(head), false) = (array, keep) {
             // SAFETY: as above.
@@ -594,11 +599,10 @@ fn word(at: usize) -> usize {
     unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() }
 }
 
-/// Memory that compiled code may free.
-fn plain(bytes: usize) -> Result<*mut u8, Failure> {
-    // SAFETY: a plain call.
-    let at = unsafe { libc::malloc(bytes.max(1)) };
-    if at.is_null() { Err(no_room(bytes as u64)) } else { Ok(at.cast()) }
+/// Where the coarray begins that a place of the segment lies in, if it is one.
+fn coarray_at(tables: &Tables, place: u64) -> Option<u64> {
+    let (start, (bytes, _)) = tables.places.range(..=place).next_back()?;
+    (place - start < *bytes).then_some(*start)
 }
 
 #[cold]

@@ -198,6 +198,82 @@ unsafe fn subscripts(array: &RawArray, fixed: bool) -> Result<Vec<Subscript>, Fa
     array.mode.iter().zip(&array.subscripts).take_while(|(mode, _)| **mode != 0).map(one).collect()
 }
 
+/// The address that a list leads to, and the bytes there, if it names one element with all subscripts in their
+/// bounds and `read` reads all words on the way: as [`parse`] and [`walk`], without memory of its own.
+///
+/// # Safety
+/// As of [`parse`].
+pub unsafe fn one(
+    list: *const Reference,
+    base: usize,
+    read: impl Fn(usize) -> Option<usize>,
+) -> Option<(usize, usize)> {
+    let (mut at, mut bytes) = (base, 0);
+    // The bounds of the coarray itself are elsewhere.
+    let mut is_described = false;
+    // SAFETY: (1).
+    let mut next = unsafe { list.as_ref() };
+    while let Some(entry) = next {
+        bytes = entry.bytes;
+        // SAFETY: (1).
+        next = unsafe { entry.next.as_ref() };
+        // SAFETY: the variant is that of the number.
+        unsafe {
+            match entry.what {
+                0 => {
+                    let RawComponent { offset, token_offset } = entry.which.component;
+                    at = at.wrapping_add_signed(offset);
+                    is_described = next.is_some_and(|next| next.what == 1);
+                    if token_offset != 0 && !is_described {
+                        at = read(at).filter(|at| *at != 0)?;
+                    }
+                }
+                1 if is_described => at = element(&entry.which.array, bytes, Some(at), &read)?,
+                2 => at = at.wrapping_add(element(&entry.which.array, bytes, None, &read)?),
+                _ => return None,
+            }
+        }
+    }
+    Some((at, bytes))
+}
+
+/// The address of an element by the descriptor at an address, or its distance from the first one.
+///
+/// # Safety
+/// As of [`parse`].
+unsafe fn element(
+    array: &RawArray,
+    bytes: usize,
+    descriptor: Option<usize>,
+    read: &impl Fn(usize) -> Option<usize>,
+) -> Option<usize> {
+    let (mut at, mut span) = (0, bytes as isize);
+    if let Some(descriptor) = descriptor {
+        at = read(descriptor).filter(|at| *at != 0)?;
+        span = span.max(read(descriptor.wrapping_add(SPAN_AT))? as isize);
+    }
+    let used = array.mode.iter().zip(&array.subscripts).take_while(|(mode, _)| **mode != 0);
+    for (n, (mode, raw)) in used.enumerate() {
+        if *mode != 4 {
+            return None;
+        }
+        // SAFETY: the variant is that of the mode.
+        let subscript = unsafe { raw.range.start };
+        let mut distance = subscript.wrapping_mul(span);
+        if let Some(descriptor) = descriptor {
+            let dimension = descriptor.wrapping_add(HEAD_BYTES + DIMENSION_BYTES * n);
+            let word = |i: usize| Some(read(dimension.wrapping_add(i * size_of::<usize>()))? as isize);
+            let (stride, lower, upper) = (word(0)?, word(1)?, word(2)?);
+            if !(lower..=upper).contains(&subscript) {
+                return None;
+            }
+            distance = (subscript - lower).wrapping_mul(stride).wrapping_mul(span);
+        }
+        at = at.wrapping_add_signed(distance);
+    }
+    Some(at)
+}
+
 /// The memory of an image.
 pub trait Reader {
     /// Copies bytes from an address of that image; `false` if that is not possible.

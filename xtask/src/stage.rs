@@ -17,7 +17,7 @@ use crate::files::{belongs, copy, make_parent, newer, rename, write};
 use crate::sh;
 
 /// The names that are visible in the installed libraries.
-pub const VISIBLE: [&str; 10] = [
+pub const VISIBLE: [&str; 12] = [
     "gasnet*",
     "gex*",
     "upc*",
@@ -28,6 +28,8 @@ pub const VISIBLE: [&str; 10] = [
     "Vip*",
     "_gfortran_caf_*",
     "__wrap__gfortran_caf_*",
+    "free",
+    "realloc",
 ];
 
 /// Longest time for a release build.
