@@ -34,6 +34,7 @@ pub(crate) fn image() -> &'static Image {
 fn start() -> &'static Image {
     let image =
         image::start(|| [owner::handlers(), joint::handlers(), accessors::handlers()].concat(), in_words);
+    image.begin_blocks();
     control::arm();
     image
 }

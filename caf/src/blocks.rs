@@ -1,51 +1,21 @@
-//! Memory of components, in the segment of their image: near images then read and write it by loads and stores.
+//! Memory of components, in the segment of their image: near images then read and write it by loads and
+//! stores.
 //!
 //! Compiled code frees and reallocates components by itself, with `free` and `realloc` of C. So this library
 //! defines both: memory of a segment comes back here, all other goes on to the C library, or to whatever
-//! allocator the program has. The rest of this library calls `libc::free` like everybody. Where the program's `free` is another one (a static program, a sanitizer, an
-//! allocator that is loaded first) components are memory of `malloc`, as before; near images then have the
-//! system copy it.
-//!
-//! Blocks are taken from the end of the heap, coarrays from its start, where all images propose the same place.
-//! A small block has a power of two bytes, and stays one when it is freed; the memory of a large one goes back
-//! to the heap.
+//! allocator the program has. The rest of this library calls `libc::free` like everybody. Where the program's
+//! `free` is another one (a static program, a sanitizer, an allocator that is loaded first) components are
+//! memory of `malloc`, as before; near images then have the system copy it.
 #![expect(unsafe_code, reason = "defines functions of C, and calls the next ones of these names")]
 
-use crate::heap::Heap;
+use crate::heap::room_of_block;
 use crate::image::{Image, current, lock};
-use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
-
-/// Bytes of the smallest block.
-const LEAST_BYTES: u64 = 64;
-/// Bytes of the largest block that stays one.
-const MOST_SMALL_BYTES: u64 = 4096;
-/// Sizes of small blocks.
-const SIZES: usize = (MOST_SMALL_BYTES / LEAST_BYTES).ilog2() as usize + 1;
 
 /// Where the segment is while blocks come from it; else no bytes.
 static START: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-/// The blocks of an image.
-#[derive(Debug, Default)]
-pub struct Blocks {
-    /// Bytes of those in use, by place.
-    used: HashMap<u64, u64>,
-    /// Places of small ones that are free, by size.
-    free: [Vec<u64>; SIZES],
-}
-
-/// The bytes of a block that has room for so many, and which size of small blocks that is.
-fn room(bytes: usize) -> Option<(u64, Option<usize>)> {
-    let bytes = (bytes as u64).max(LEAST_BYTES);
-    if bytes <= MOST_SMALL_BYTES {
-        let bytes = bytes.next_power_of_two();
-        return Some((bytes, Some((bytes / LEAST_BYTES).ilog2() as usize)));
-    }
-    Some((bytes.checked_next_multiple_of(LEAST_BYTES)?, None))
-}
 
 impl Image {
     /// Has components in the segment from now on, if compiled code gives them back to this library.
@@ -75,27 +45,6 @@ impl Image {
         }
         let at = lock(&self.blocks).take(&mut lock(&self.heap), bytes)?;
         Some(std::ptr::with_exposed_provenance_mut(START.load(Relaxed) + at as usize))
-    }
-}
-
-impl Blocks {
-    /// A block with room for so many bytes.
-    fn take(&mut self, heap: &mut Heap, bytes: usize) -> Option<u64> {
-        let (room, size) = room(bytes)?;
-        let kept = size.and_then(|size| self.free[size].pop());
-        let at = kept.or_else(|| heap.take_last(room))?;
-        self.used.insert(at, room);
-        Some(at)
-    }
-
-    /// Gives back the block at a place, if there is one.
-    fn give(&mut self, heap: &mut Heap, at: u64) -> Option<()> {
-        let bytes = self.used.remove(&at)?;
-        match room(bytes as usize)?.1 {
-            Some(size) => self.free[size].push(at),
-            None => heap.give(at, bytes),
-        }
-        Some(())
     }
 }
 
@@ -152,8 +101,8 @@ unsafe extern "C" fn realloc(at: *mut c_void, bytes: usize) -> *mut c_void {
         // SAFETY: the function has this type; owed by the caller.
         return unsafe { std::mem::transmute::<*mut c_void, Realloc>(next)(at, bytes) };
     };
-    let old = lock(&image.blocks).used.get(&place).copied().unwrap_or(0);
-    if bytes > 0 && room(bytes).is_some_and(|(room, _)| room == old) {
+    let old = lock(&image.blocks).bytes(place);
+    if bytes > 0 && room_of_block(bytes) == Some(old) {
         return at;
     }
     let to = if bytes == 0 { std::ptr::null_mut() } else { image.new_block(bytes).cast::<c_void>() };
@@ -203,46 +152,3 @@ std::arch::global_asm!(
     free = sym free,
     realloc = sym realloc,
 );
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_do_not_overlap_and_come_back() {
-        let whole = 64..1 << 20;
-        let (mut heap, mut blocks, mut random) = (Heap::new(whole.clone()), Blocks::default(), 1u64);
-        let mut used: Vec<(u64, u64)> = Vec::new();
-        for step in 0..20_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let number = (random >> 33) as usize;
-            if step < 15_000 && number.is_multiple_of(2) {
-                let bytes = if number.is_multiple_of(16) { number % 60_000 } else { number % 700 };
-                let Some(at) = blocks.take(&mut heap, bytes) else { continue };
-                assert!(
-                    at.is_multiple_of(LEAST_BYTES) && at >= whole.start && at + bytes as u64 <= whole.end
-                );
-                let end = at + bytes.max(1) as u64;
-                assert!(
-                    used.iter().all(|(start, stop)| end <= *start || *stop <= at),
-                    "{at} {bytes} {used:?}"
-                );
-                used.push((at, end));
-            } else if !used.is_empty() {
-                let (at, _) = used.swap_remove(number % used.len());
-                assert_eq!(blocks.give(&mut heap, at), Some(()));
-                assert_eq!(blocks.give(&mut heap, at), None, "freed twice");
-            }
-        }
-        assert!(used.is_empty() && blocks.used.is_empty());
-        // Small blocks stay such: the same requests need no more memory.
-        let kept: usize = blocks.free.iter().map(Vec::len).sum();
-        assert!(kept > 0);
-        let at = blocks.take(&mut heap, 100).unwrap();
-        assert_eq!(blocks.free.iter().map(Vec::len).sum::<usize>(), kept - 1);
-        assert_eq!(blocks.give(&mut heap, at), Some(()));
-        let large = blocks.take(&mut heap, 100_000).unwrap();
-        assert_eq!(blocks.give(&mut heap, large), Some(()));
-        assert_eq!(heap.find(100_000, large), Some(large), "large ones go back to the heap");
-    }
-}

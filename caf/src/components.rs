@@ -139,8 +139,8 @@ impl Image {
         }
     }
 
-    /// Where the one element is mapped that a list leads to, if it is of so many bytes, and near with all that is
-    /// on the way.
+    /// Where the one element is mapped that a list leads to, if it is of so many bytes, and near with all
+    /// that is on the way.
     ///
     /// # Safety
     /// 1. A list of compiled code (owed by the caller).

@@ -3,12 +3,19 @@
 //! Every image has one, of the same range. Images that allocate together propose the lowest place that each
 //! has free, and take the highest of the proposals if all have it free, so that a coarray lies at the same
 //! offset on all of its images ([`crate::memory`]). Memory of components is taken at the other end
-//! ([`crate::blocks`]).
+//! ([`Blocks`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Coarrays begin at multiples of this, so that those of different images share no cache line.
 const ALIGN_BYTES: u64 = 64;
+
+/// Bytes of the smallest block.
+const LEAST_BYTES: u64 = 64;
+/// Bytes of the largest block that stays one.
+const MOST_SMALL_BYTES: u64 = 4096;
+/// Sizes of small blocks.
+const SIZES: usize = (MOST_SMALL_BYTES / LEAST_BYTES).ilog2() as usize + 1;
 
 /// The free ranges: length by offset. Neighbouring ranges are one.
 #[derive(Debug)]
@@ -75,6 +82,58 @@ impl Heap {
     }
 }
 
+/// Memory of components, each of one image alone. Blocks are taken from the end of the heap, coarrays from
+/// its start, where all images propose the same place. A small block has a power of two bytes, and stays one
+/// when it is freed; the memory of a large one goes back to the heap.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// Bytes of those in use, by place.
+    used: HashMap<u64, u64>,
+    /// Places of small ones that are free, by size.
+    free: [Vec<u64>; SIZES],
+}
+
+/// The bytes of a block that has room for so many, and which size of small blocks that is.
+fn size_of_block(bytes: usize) -> Option<(u64, Option<usize>)> {
+    let bytes = (bytes as u64).max(LEAST_BYTES);
+    if bytes <= MOST_SMALL_BYTES {
+        let bytes = bytes.next_power_of_two();
+        return Some((bytes, Some((bytes / LEAST_BYTES).ilog2() as usize)));
+    }
+    Some((bytes.checked_next_multiple_of(LEAST_BYTES)?, None))
+}
+
+impl Blocks {
+    /// A block with room for so many bytes.
+    pub fn take(&mut self, heap: &mut Heap, bytes: usize) -> Option<u64> {
+        let (room, size) = size_of_block(bytes)?;
+        let kept = size.and_then(|size| self.free[size].pop());
+        let at = kept.or_else(|| heap.take_last(room))?;
+        self.used.insert(at, room);
+        Some(at)
+    }
+
+    /// The bytes of the block at a place; 0 if there is none.
+    pub fn bytes(&self, at: u64) -> u64 {
+        self.used.get(&at).copied().unwrap_or(0)
+    }
+
+    /// Gives back the block at a place, if there is one.
+    pub fn give(&mut self, heap: &mut Heap, at: u64) -> Option<()> {
+        let bytes = self.used.remove(&at)?;
+        match size_of_block(bytes as usize)?.1 {
+            Some(size) => self.free[size].push(at),
+            None => heap.give(at, bytes),
+        }
+        Some(())
+    }
+}
+
+/// The bytes of a block that has room for so many.
+pub fn room_of_block(bytes: usize) -> Option<u64> {
+    size_of_block(bytes).map(|(bytes, _)| bytes)
+}
+
 /// The bytes of the heap that an object of `bytes` bytes takes.
 fn room(bytes: u64) -> Option<u64> {
     bytes.max(1).checked_next_multiple_of(ALIGN_BYTES)
@@ -110,5 +169,43 @@ mod tests {
             heap.give(at, bytes);
         }
         assert_eq!(heap.free, whole);
+    }
+
+    #[test]
+    fn blocks_do_not_overlap_and_come_back() {
+        let whole = 64..1 << 20;
+        let (mut heap, mut blocks, mut random) = (Heap::new(whole.clone()), Blocks::default(), 1u64);
+        let mut used: Vec<(u64, u64)> = Vec::new();
+        for step in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = (random >> 33) as usize;
+            if step < 15_000 && number.is_multiple_of(2) {
+                let bytes = if number.is_multiple_of(16) { number % 60_000 } else { number % 700 };
+                let Some(at) = blocks.take(&mut heap, bytes) else { continue };
+                assert!(
+                    at.is_multiple_of(LEAST_BYTES) && at >= whole.start && at + bytes as u64 <= whole.end
+                );
+                let end = at + bytes.max(1) as u64;
+                assert!(
+                    used.iter().all(|(start, stop)| end <= *start || *stop <= at),
+                    "{at} {bytes} {used:?}"
+                );
+                used.push((at, end));
+            } else if !used.is_empty() {
+                let (at, _) = used.swap_remove(number % used.len());
+                assert_eq!(blocks.give(&mut heap, at), Some(()));
+                assert_eq!(blocks.give(&mut heap, at), None, "freed twice");
+            }
+        }
+        assert!(used.is_empty() && blocks.used.is_empty());
+        // Small blocks stay such: the same requests need no more memory.
+        let kept: usize = blocks.free.iter().map(Vec::len).sum();
+        assert!(kept > 0);
+        let at = blocks.take(&mut heap, 100).unwrap();
+        assert_eq!(blocks.free.iter().map(Vec::len).sum::<usize>(), kept - 1);
+        assert_eq!(blocks.give(&mut heap, at), Some(()));
+        let large = blocks.take(&mut heap, 100_000).unwrap();
+        assert_eq!(blocks.give(&mut heap, large), Some(()));
+        assert_eq!(heap.find(100_000, large), Some(large), "large ones go back to the heap");
     }
 }

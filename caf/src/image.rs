@@ -7,8 +7,7 @@
     reason = "follows the pointer to the current team, asks the C library for the number of processors"
 )]
 
-use crate::blocks::Blocks;
-use crate::heap::Heap;
+use crate::heap::{Blocks, Heap};
 use crate::peers::{Peers, control_bytes};
 use crate::settings::Settings;
 use crate::stat::Failure;
@@ -153,7 +152,6 @@ pub fn start(handlers: impl FnOnce() -> Vec<(u8, Handler)>, words: Words) -> &'s
         begin(handlers(), words).unwrap_or_else(|text| refuse(&text))
     });
     if first {
-        image.begin_blocks();
         // Nobody sends to an image whose state is not there yet.
         image.rank.barrier();
     }
@@ -281,6 +279,22 @@ impl Image {
             level = outer;
         }
         level
+    }
+
+    /// The team with a number: the current one, one around it, or one that this image has formed.
+    ///
+    /// # Errors
+    /// It is another team than this image's own.
+    #[cold]
+    pub fn level_numbered(&self, number: i32) -> Result<&'static Level, Failure> {
+        let around = std::iter::successors(Some(self.level()), |level| level.outer);
+        let mut formed: Vec<_> = lock(&self.tables).teams.values().copied().collect();
+        formed.retain(|level| level.outer.is_some_and(|outer| std::ptr::eq(outer, self.level())));
+        around.chain(formed).find(|level| level.number == number).ok_or_else(|| {
+            Failure::other(format!(
+                "team_number={number} is the number of another team than this image's own"
+            ))
+        })
     }
 
     /// Makes another team the current one.

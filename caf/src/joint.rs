@@ -335,13 +335,13 @@ impl Image {
         }
     }
 
-    /// `fail image`: as [`Image::end`], but to the others this image has failed. The code is 0, unless no
-    /// image has stopped otherwise. The caller then ends the process, without hooks of the program.
+    /// `fail image`, by an image that holds no locks any more: as [`Image::end`], but to the others this
+    /// image has failed. The code is 0, unless no image has stopped otherwise. The caller then ends the
+    /// process, without hooks of the program.
     pub fn fail_image(&self) {
         if self.leaving.swap(true, Relaxed) {
             return;
         }
-        self.give_all_locks();
         self.leave(Gone::Failed);
         let none_stopped = self.rank.ranks().all(|rank| self.gone(rank) != Some(Gone::Stopped));
         self.rank.done(none_stopped.into());

@@ -187,9 +187,10 @@ impl Image {
         }
     }
 
-    /// Gives back all locks that this image holds.
+    /// Gives back all locks that this image holds; what it has written before is complete then.
     #[cold]
     pub fn give_all_locks(&self) {
+        self.sync_memory();
         let mut level = Some(self.level());
         let mut in_teams = HashSet::new();
         let mut places: Vec<(usize, &[u32])> = Vec::new();

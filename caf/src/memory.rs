@@ -4,8 +4,8 @@
 //! registered before the program begins, in one order on all images, so that these find the same places by
 //! themselves. For an `allocate` the images of the team agree ([`crate::heap`]).
 //!
-//! **Components** have memory that compiled code frees and reallocates by itself ([`crate::blocks`]). Compiled
-//! code also copies and forgets their tokens, so that these say nothing: nobody follows them.
+//! **Components** have memory that compiled code frees and reallocates by itself ([`crate::blocks`]).
+//! Compiled code also copies and forgets their tokens, so that these say nothing: nobody follows them.
 #![expect(unsafe_code, reason = "writes to variables of compiled code, and calls its allocator")]
 
 use crate::coarray::{Coarray, CoarrayKind};
@@ -322,8 +322,8 @@ impl Image {
         let mut from = 0;
         loop {
             let mine = lock(&self.heap).find(bytes, from).unwrap_or(u64::MAX);
-            // The highest and, as complements, the lowest of the proposals and of the sizes. The zeros of images
-            // that have failed do not count among them.
+            // The highest and, as complements, the lowest of the proposals and of the sizes. The zeros of
+            // images that have failed do not count among them.
             let mut said = [mine, !mine, n, !n].map(u64::to_ne_bytes);
             if let Err(failure) = self.combine(self.level(), None, said.as_flattened_mut(), &how) {
                 unless_failed(Err(failure))?;

@@ -191,8 +191,8 @@ pub struct Peers {
     pub heard: Mutex<Option<(u32, Option<Asked>)>>,
     /// How often this image has executed `sync images` with each other one, by rank.
     pub pairs: Box<[AtomicU64]>,
-    /// An `allocate` knows that an image is gone, and has said so or goes on. The compiler has a `sync all` without
-    /// one follow.
+    /// An `allocate` knows that an image is gone, and has said so or goes on. The compiler has a `sync all`
+    /// without one follow.
     pub told: AtomicBool,
     /// A word that is the same on all images of a job, and different in each job.
     pub job: u64,

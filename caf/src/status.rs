@@ -28,8 +28,8 @@ impl Image {
         ranks.zip(1..).filter(|(rank, _)| self.gone(RankId(**rank)) == Some(how)).map(|(_, i)| i).collect()
     }
 
-    /// That an image of the current team has failed, for accesses that ask: without `stat=` it is no error, and
-    /// they find what the image has left.
+    /// That an image of the current team has failed, for accesses that ask: without `stat=` it is no error,
+    /// and they find what the image has left.
     ///
     /// # Errors
     /// It has failed.

@@ -11,8 +11,8 @@ use crate::stat::Failure;
 
 impl Image {
     /// `form team`: the images of the current team that give the same number form a team, in the order of
-    /// `new_index`, or in their order here. Returns the address for the team variable, and whether images have
-    /// failed.
+    /// `new_index`, or in their order here. Returns the address for the team variable, and whether images
+    /// have failed.
     ///
     /// # Collective
     /// Over the current team.
@@ -101,22 +101,6 @@ impl Image {
     pub fn team_number(&self, variable: usize) -> Result<i32, Failure> {
         let level = if variable == 0 { self.level() } else { self.team_of("team_number", variable)? };
         Ok(level.number)
-    }
-
-    /// The team with a number: the current one, one around it, or one that this image has formed.
-    ///
-    /// # Errors
-    /// It is another team than this image's own.
-    #[cold]
-    pub fn level_numbered(&self, number: i32) -> Result<&'static Level, Failure> {
-        let around = std::iter::successors(Some(self.level()), |level| level.outer);
-        let mut formed: Vec<_> = lock(&self.tables).teams.values().copied().collect();
-        formed.retain(|level| level.outer.is_some_and(|outer| std::ptr::eq(outer, self.level())));
-        around.chain(formed).find(|level| level.number == number).ok_or_else(|| {
-            Failure::other(format!(
-                "team_number={number} is the number of another team than this image's own"
-            ))
-        })
     }
 
     /// The team of a variable.

@@ -198,8 +198,8 @@ unsafe fn subscripts(array: &RawArray, fixed: bool) -> Result<Vec<Subscript>, Fa
     array.mode.iter().zip(&array.subscripts).take_while(|(mode, _)| **mode != 0).map(one).collect()
 }
 
-/// The address that a list leads to, and the bytes there, if it names one element with all subscripts in their
-/// bounds and `read` reads all words on the way: as [`parse`] and [`walk`], without memory of its own.
+/// The address that a list leads to, and the bytes there, if it names one element with all subscripts in
+/// their bounds and `read` reads all words on the way: as [`parse`] and [`walk`], without memory of its own.
 ///
 /// # Safety
 /// As of [`parse`].

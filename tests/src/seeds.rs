@@ -28,8 +28,8 @@ pub struct Seeds {
     pub together: u64,
     /// The program of these seeds.
     pub program: fn(&[u64]) -> String,
-    /// Compiles and runs it; returns how many seeds are left out because the compiler crashes on them. An error
-    /// is the report of what went wrong.
+    /// Compiles and runs it; returns how many seeds are left out because the compiler crashes on them. An
+    /// error is the report of what went wrong.
     pub attempt: fn(&Options, &[u64]) -> Result<u64, String>,
 }
 
@@ -79,8 +79,8 @@ impl Seeds {
         if failed == 0 && crashed * 2 <= done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
-    /// Seeds together, and each half of them if that does not pass: how many are wrong, and how many crash the
-    /// compiler.
+    /// Seeds together, and each half of them if that does not pass: how many are wrong, and how many crash
+    /// the compiler.
     fn attempt_all(&self, options: &Options, seeds: &[u64]) -> (u64, u64) {
         let report = match (self.attempt)(options, seeds) {
             Ok(crashed) => return (0, crashed),

@@ -161,6 +161,7 @@ fn stop(code: c_int) -> ! {
 #[unsafe(no_mangle)]
 pub extern "C" fn _gfortran_caf_fail_image() -> ! {
     flush_units();
+    image().give_all_locks();
     image().fail_image();
     // SAFETY: a plain call. Nothing of the program runs any more.
     unsafe { libc::_exit(0) }
