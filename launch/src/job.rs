@@ -492,7 +492,7 @@ impl Job {
             Consequence::Starts(world) => {
                 if let Some(left) = self.members.misses() {
                     let text = format!(
-                        "a rank has died, and rank {left} has ended its program already, so there is no world of all ranks any more:                          World::survive ends on all ranks or on none"
+                        "a rank has died, and rank {left} has ended its program already, so there is no world of all ranks any more: World::survive ends on all ranks or on none"
                     );
                     self.say(actions, text);
                     return self.end(now, 1, None, actions);

@@ -34,6 +34,9 @@ impl<T: Plain> core::fmt::Debug for Array<T> {
 impl<T: Plain> Drop for Array<T> {
     fn drop(&mut self) {
         lock(&self.world.0.arrays.dropped).insert(self.number);
+        if self.world.0.next.get().is_some() {
+            self.world.0.arrays.release_dropped(self.world);
+        }
     }
 }
 
@@ -63,10 +66,13 @@ pub(crate) struct ArrayPart {
 }
 
 impl Arrays {
-    /// Whether this rank has none any more.
-    pub(crate) fn all_dropped(&self) -> bool {
-        let dropped = lock(&self.dropped);
-        lock(&self.live).iter().all(|array| dropped.contains(&array.0))
+    /// Gives the parts of those that this rank has dropped back to the system: their world is over.
+    pub(crate) fn release_dropped(&self, world: World) {
+        let dropped = std::mem::take(&mut *lock(&self.dropped));
+        let live = lock(&self.live);
+        for (_, offset, bytes) in live.iter().filter(|array| dropped.contains(&array.0)) {
+            kept::release(world, *offset, *bytes);
+        }
     }
 }
 

@@ -21,8 +21,8 @@ const LEAST_IN_PLACE: usize = 4096;
 /// use pgas::Bulk;
 /// # pgas::run(|world| {
 /// let field = Bulk::from(vec![1.5f64; 1 << 20]);
-/// let doubled = world.call(1, |_, field: Bulk<f64>| Bulk::from(field.iter().map(|x| 2.0 * x).collect::<Vec<_>>()), field).wait();
-/// assert_eq!(doubled[17], 3.0);
+/// let doubled = world.call(1, |_, field: Bulk<f64>| Bulk::from(field.iter().map(|x| 2.0 *
+/// x).collect::<Vec<_>>()), field).wait(); assert_eq!(doubled[17], 3.0);
 /// # })
 /// ```
 pub struct Bulk<T: Plain>(Arc<Inner<T>>);
@@ -86,16 +86,6 @@ impl<T: Plain> Bulk<T> {
             Ok(Inner::Own(values)) => values,
             Ok(inner) => inner.values().to_vec(),
             Err(shared) => shared.values().to_vec(),
-        }
-    }
-}
-
-impl<T: Plain> Bulk<T> {
-    /// The memory of values that were made here, if no clone is left.
-    pub(crate) fn into_own(self) -> Option<Vec<T>> {
-        match Arc::try_unwrap(self.0) {
-            Ok(Inner::Own(values)) => Some(values),
-            _ => None,
         }
     }
 }

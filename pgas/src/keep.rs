@@ -5,10 +5,11 @@
 //! back to it, and a copy of the state of one other rank, whose *partner* it is. A version is *whole* when
 //! all ranks have their own state and their partner's copy is made.
 //!
-//! **Two versions.** [`Keep::save`] first drops what is older than the newest whole version. Then it makes
-//! both copies of the new state, and meets all ranks. Whoever leaves that meeting knows that the version is
+//! **Two versions.** [`Keep::save`] first drops what is older than the newest whole version. Each rank puts
+//! its new state into the partner's part of an array, and all meet: so all copies are made. Each notes the
+//! copy that it has got, and all meet again. Whoever leaves the second meeting knows that the version is
 //! whole. So at each moment there is a whole version, or none was ever saved: a rank that dies in the middle
-//! of a save takes nothing of the version before with it.
+//! of a save takes nothing of the version before with it. Two arrays are used in turn.
 //!
 //! **After deaths** the copies are handed from world to world, in the process. When a [`Keep`] is made in a
 //! new world, all ranks say which states they have, and find from the same list the newest version of which
@@ -22,12 +23,15 @@
 
 use crate::args::{Args, Data, Plain};
 use crate::array::Array;
-use crate::bulk::Bulk;
-use crate::saved::{Held, Stamp, State};
+use crate::layout::Layout;
+use crate::saved::{Held, Stamp, State, Words};
 use crate::values::word_of;
 use crate::world::World;
 use crate::{body, kept};
+use gasnet::GlobalPtr;
+use gasnet_sys::mutex::lock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 /// A state, as ranks tell each other which they have: its version, its owner, how many ranks there were, and
 /// whether it is the rank's own.
@@ -43,6 +47,8 @@ struct Chosen {
     stamp: Stamp,
     /// Of each owner, the rank that has its state: its own if it can be, else the first that has a copy.
     sources: Vec<u32>,
+    /// Whether a rank has all that it had when the version was saved: its own state, and the copy of another.
+    complete: Vec<bool>,
 }
 
 /// What ranks have saved is lost: both copies of it were with ranks that have died. Given by
@@ -87,7 +93,9 @@ fn choose(reports: &[Report]) -> Result<Option<Chosen>, Lost> {
     for (stamp, size) in versions.iter().rev() {
         let sources: Option<Vec<u32>> = (0..*size).map(|owner| source(*stamp, owner)).collect();
         if let Some(sources) = sources {
-            return Ok(Some(Chosen { stamp: *stamp, sources }));
+            let has = |report: &Report, own| report.2.iter().any(|h| h.0 == *stamp && h.3 == own);
+            let complete = reports.iter().map(|r| has(r, true) && (*size == 1 || has(r, false))).collect();
+            return Ok(Some(Chosen { stamp: *stamp, sources, complete }));
         }
     }
     let Some(whole) = reports.iter().filter_map(|r| r.1).max() else {
@@ -103,9 +111,10 @@ fn choose(reports: &[Report]) -> Result<Option<Chosen>, Lost> {
 pub struct Keep {
     world: World,
     number: u32,
-    /// What was found when this was made in a world that follows another one, and whether the partner has no
-    /// copy of it.
-    found: Result<Option<(Chosen, bool)>, Lost>,
+    /// What was found when this was made in a world that follows another one.
+    found: Result<Option<Chosen>, Lost>,
+    /// The arrays with the copies of the last two saves in this world, and the number of the next save.
+    arrays: Mutex<([Option<Arc<Array<u64>>>; 2], usize)>,
 }
 
 impl World {
@@ -122,17 +131,22 @@ impl World {
         let number = self.0.keeps.fetch_add(1, Ordering::Relaxed);
         // In the job's first world nothing was saved.
         let found = if self.epoch() == 0 { Ok(None) } else { find(self, number) };
-        Keep { world: self, number, found }
+        Keep { world: self, number, found, arrays: Mutex::default() }
     }
 
-    /// The rank that has the copies of this one's states.
+    /// The rank that has the copies of a rank's states.
     fn partner_of(self, rank: u32) -> u32 {
         (rank + 1) % self.size()
+    }
+
+    /// The rank whose states this one has copies of.
+    fn ward(self) -> u32 {
+        (self.rank() + self.size() - 1) % self.size()
     }
 }
 
 /// Finds the newest version that all ranks can have, and drops all others.
-fn find(world: World, number: u32) -> Result<Option<(Chosen, bool)>, Lost> {
+fn find(world: World, number: u32) -> Result<Option<Chosen>, Lost> {
     let copies = &world.0.copies;
     let (whole, mine) = copies.with(number, |held| {
         let all = held.states.iter().map(|s| (s.stamp, s.owner, s.size, s.own));
@@ -144,26 +158,7 @@ fn find(world: World, number: u32) -> Result<Option<(Chosen, bool)>, Lost> {
         held.states.retain(|state| state.stamp == chosen.stamp);
         held.whole = Some(chosen.stamp);
     });
-    let me = world.rank();
-    let of_partner = &reports[world.partner_of(me) as usize].2;
-    let lacks = !of_partner.iter().any(|h| h.0 == chosen.stamp && h.1 == me && !h.3);
-    Ok(Some((chosen, lacks)))
-}
-
-/// Runs on the partner: keeps a copy. What is older than the version `whole` is dropped.
-fn keep_copy(
-    world: World,
-    (number, whole, stamp, [owner, size], words): (u32, Option<Stamp>, Stamp, [u32; 2], Bulk<u64>),
-) {
-    world.0.copies.with(number, |held| {
-        held.drop_before(whole);
-        held.states.push(State { stamp, owner, size, own: false, words });
-    });
-}
-
-/// Runs on the rank that has a copy.
-fn copy_of(world: World, (number, stamp, owner): (u32, Stamp, u32)) -> Option<Bulk<u64>> {
-    world.0.copies.with(number, |held| Some(held.find(stamp, owner)?.words.clone()))
+    Ok(Some(chosen))
 }
 
 impl Keep {
@@ -172,7 +167,7 @@ impl Keep {
     }
 
     /// Saves what `f` gives to the [`Saver`], under this number, which grows from save to save: as a rule,
-    /// that of the step that comes next. Costs what it costs to copy all of it to another rank.
+    /// that of the step that comes next. Costs a copy of it here and one on another rank.
     ///
     /// Until it has returned somewhere, the version before is what [`Keep::restore`] gives. A rank keeps two
     /// versions, of its own states and of another rank's: the memory of four states.
@@ -190,28 +185,42 @@ impl Keep {
         let mut saver = Saver { words: room, used: 0 };
         f(&mut saver);
         saver.words.truncate(saver.used);
-        let (owner, size) = (world.rank(), world.size());
-        let state = State { stamp, owner, size, own: true, words: Bulk::from(saver.words) };
-        self.send(whole, &state);
-        self.with(|held| held.states.push(state));
-        let [least, most]: [u64; 2] = world
-            .reduce_slice(vec![[version, !version]], |a: [u64; 2], b| [a[0].min(b[0]), a[1].min(b[1])])[0];
-        if least != !most {
+        let words = Words::Here(Arc::new(saver.words));
+        let all = world.gather_all((version, words.len()));
+        if let Some(other) = all.iter().map(|one| one.0).find(|other| *other != version) {
+            let (least, most) = (version.min(other), version.max(other));
             world.abort(&format!(
-                "ranks save different versions, {least} and {}: all ranks save together",
-                !most
+                "ranks save different versions, {least} and {most}: all ranks save together"
             ));
         }
+        let (owner, size) = (world.rank(), world.size());
+        let state = |owner, own, words| State { stamp, owner, size, own, words };
+        self.with(|held| held.states.push(state(owner, true, words.clone())));
+        if size > 1 {
+            let array = self.array_of(all.iter().map(|one| one.1).max().unwrap_or(0));
+            words.put(world, array.at(world.partner_of(owner), 0));
+            world.barrier();
+            let copy = Words::InPart(array, all[world.ward() as usize].1);
+            self.with(|held| held.states.push(state(world.ward(), false, copy)));
+        }
+        world.barrier();
         self.with(|held| held.whole = Some(stamp));
     }
 
-    /// Has the partner keep a copy, and waits until it does.
-    fn send(&self, whole: Option<Stamp>, state: &State) {
-        let (world, words) = (self.world, state.words.clone());
-        if world.size() > 1 {
-            let of = [state.owner, state.size];
-            let copy = (self.number, whole, state.stamp, of, words);
-            world.call(world.partner_of(world.rank()), keep_copy, copy).wait();
+    /// The array for the copies of a save, with parts of so many words at least.
+    fn array_of(&self, words: usize) -> Arc<Array<u64>> {
+        let mut arrays = lock(&self.arrays);
+        let (arrays, number) = &mut *arrays;
+        let place = &mut arrays[*number % 2];
+        *number += 1;
+        match place {
+            Some(array) if array.local_len() >= words => array.clone(),
+            _ => {
+                // All ranks come here: the parts of an array are all as long.
+                *place = None;
+                let all = words.next_multiple_of(8) * self.world.size() as usize;
+                place.insert(Arc::new(self.world.array(all, Layout::Block))).clone()
+            }
         }
     }
 
@@ -250,11 +259,11 @@ impl Keep {
             (Some(stamp), _) => (stamp, vec![me]),
             (None, Err(lost)) => return Err(lost.clone()),
             (None, Ok(None)) => return Ok(None),
-            (None, Ok(Some((chosen, lacks)))) if world.0.rank.survival().heals() => {
-                self.repair(chosen, *lacks);
+            (None, Ok(Some(chosen))) if world.0.rank.survival().heals() => {
+                self.repair(chosen);
                 (chosen.stamp, vec![me])
             }
-            (None, Ok(Some((chosen, _)))) => {
+            (None, Ok(Some(chosen))) => {
                 let mine = (0..).zip(&chosen.sources).filter(|(_, source)| **source == me);
                 (chosen.stamp, mine.map(|(owner, _)| owner).collect())
             }
@@ -263,19 +272,36 @@ impl Keep {
         Ok(Some(stamp.1))
     }
 
-    /// Gets this rank's state from who has it, and gives the partner its copy, where they are missing.
-    fn repair(&self, chosen: &Chosen, lacks: bool) {
-        let (world, owner, stamp) = (self.world, self.world.rank(), chosen.stamp);
-        let own = |held: &mut Held| held.states.iter().any(|s| s.stamp == stamp && s.owner == owner && s.own);
-        if !self.with(own) {
-            let source = chosen.sources[owner as usize];
-            let words = world.call(source, copy_of, (self.number, stamp, owner)).wait();
-            let words = words.unwrap_or_else(|| world.abort("a copy that was there is not any more"));
-            let size = world.size();
-            self.with(|held| held.states.push(State { stamp, owner, size, own: true, words }));
+    /// Has each new process get its rank's state, and then the copy of another rank's that it is to have.
+    fn repair(&self, chosen: &Chosen) {
+        let (world, me, stamp) = (self.world, self.world.rank(), chosen.stamp);
+        if chosen.complete.iter().all(|complete| *complete) {
+            return;
         }
-        if lacks && let Some(state) = self.with(|held| held.find(stamp, owner).cloned()) {
-            self.send(Some(stamp), &state);
+        let here = |owner| self.with(|held| Some(held.find(stamp, owner)?.words.clone()));
+        let new = |rank: u32| !chosen.complete[rank as usize];
+        let mine: Vec<(u32, usize)> =
+            world.ranks().filter_map(|owner| Some((owner, here(owner)?.len()))).collect();
+        let mut lens = vec![0; world.size() as usize];
+        let all = world.gather_all(mine).into_iter().flatten();
+        all.for_each(|(owner, len)| lens[owner as usize] = len);
+        let words = lens.iter().max().copied().unwrap_or(0).next_multiple_of(8) * world.size() as usize;
+        // First what a new process goes on with, then what it keeps for another one.
+        for (own, owner) in [(true, me), (false, world.ward())] {
+            let array = Arc::new(world.array::<u64>(words, Layout::Block));
+            for rank in world.ranks().filter(|rank| new(*rank)) {
+                let owner = if own { rank } else { (rank + world.size() - 1) % world.size() };
+                let source = if own { chosen.sources[owner as usize] } else { owner };
+                if let Some(state) = here(owner).filter(|_| source == me && rank != me) {
+                    state.put(world, array.at(rank, 0));
+                }
+            }
+            world.barrier();
+            if new(me) && here(owner).is_none() {
+                let words = Words::InPart(array, lens[owner as usize]);
+                let size = world.size();
+                self.with(|held| held.states.push(State { stamp, owner, size, own, words }));
+            }
         }
         world.barrier();
     }
@@ -286,9 +312,9 @@ impl Keep {
         let Some(state) = self.with(|held| held.find(stamp, owner).cloned()) else {
             self.world.abort("a state that was there is not any more")
         };
-        let mut restorer = Restorer { world: self.world, owner, words: &state.words };
+        let mut restorer = Restorer { world: self.world, owner, words: &state.words, at: 0 };
         f(&mut restorer);
-        let left = restorer.words.len();
+        let left = state.words.len() - restorer.at;
         assert!(left == 0, "{} bytes of what was saved have not been restored", 8 * left);
     }
 }
@@ -336,7 +362,7 @@ impl Saver {
 
     /// Saves this rank's part of an array.
     pub fn part<T: Plain>(&mut self, array: &Array<T>) {
-        const { assert!(align_of::<T>() <= 8, "elements of an array that is saved are aligned to at most 8 bytes") }
+        const { assert!(align_of::<T>() <= 8, "elements that are saved are aligned to at most 8 bytes") }
         let bytes = self.piece::<[T; 0]>(array.local_len() * size_of::<T>());
         // No rank is in a phase of the array: this one has it borrowed, and all ranks save together.
         kept::read(array.world, array.first, bytemuck::cast_slice_mut(bytes));
@@ -348,26 +374,27 @@ impl Saver {
 pub struct Restorer<'a> {
     world: World,
     owner: u32,
-    /// What is still to be read.
-    words: &'a [u64],
+    words: &'a Words,
+    /// Where the next piece begins.
+    at: usize,
 }
 
-impl<'a> Restorer<'a> {
+impl Restorer<'_> {
     /// The rank that has saved this, by its number in the world in which it did.
     pub fn rank(&self) -> u32 {
         self.owner
     }
 
+    /// Goes on to the next piece. Returns where its words begin, and how many bytes it has.
     #[track_caller]
-    fn piece<T: 'static>(&mut self) -> &'a [u8] {
-        let Some((head, rest)) = self.words.split_at_checked(HEAD_WORDS) else {
-            panic!("nothing is left of what was saved")
-        };
+    fn piece<T: 'static>(&mut self) -> (usize, usize) {
+        assert!(self.at < self.words.len(), "nothing is left of what was saved");
+        let mut head = [0; HEAD_WORDS];
+        self.words.read(self.at, &mut head);
         assert!(head[0] == word_of::<T>(), "the next piece that was saved has another type");
-        let bytes = head[1] as usize;
-        let (piece, rest) = rest.split_at(bytes.div_ceil(8));
-        self.words = rest;
-        &bytemuck::cast_slice(piece)[..bytes]
+        let (first, bytes) = (self.at + HEAD_WORDS, head[1] as usize);
+        self.at = first + bytes.div_ceil(8);
+        (first, bytes)
     }
 
     /// The value that was saved next.
@@ -376,8 +403,11 @@ impl<'a> Restorer<'a> {
     /// Something else was.
     #[track_caller]
     pub fn value<T: Data>(&mut self) -> T {
-        let (world, bytes) = (self.world, self.piece::<T>());
-        world.read(Vec::new(), || <T as Args>::read(bytes)).unwrap_or_else(|e| panic!("{e}"))
+        let (first, bytes) = self.piece::<T>();
+        let mut words = vec![0u64; bytes.div_ceil(8)];
+        self.words.read(first, &mut words);
+        let bytes = &bytemuck::cast_slice(&words)[..bytes];
+        self.world.read(Vec::new(), || <T as Args>::read(bytes)).unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// The plain data that was saved next, or the part of an array.
@@ -386,8 +416,15 @@ impl<'a> Restorer<'a> {
     /// Something else was saved.
     #[track_caller]
     pub fn slice<T: Plain>(&mut self) -> Vec<T> {
-        const { assert!(align_of::<T>() <= 8, "elements that are saved are aligned to at most 8 bytes") }
-        bytemuck::cast_slice::<u8, T>(self.piece::<[T; 0]>()).to_vec()
+        const { assert!(size_of::<T>() > 0, "elements that are saved have a byte or more") }
+        let (first, bytes) = self.piece::<[T; 0]>();
+        let mut values = vec![T::zeroed(); bytes / size_of::<T>()];
+        self.words.pieces(first, bytes.div_ceil(8), |from, piece| {
+            let to = &mut bytemuck::cast_slice_mut::<T, u8>(&mut values)[8 * from..];
+            let n = to.len().min(8 * piece.len());
+            to[..n].copy_from_slice(&bytemuck::cast_slice(piece)[..n]);
+        });
+        values
     }
 
     /// Fills this rank's part of an array with the one that was saved next.
@@ -396,11 +433,16 @@ impl<'a> Restorer<'a> {
     /// Something else was saved, or a part of another length.
     #[track_caller]
     pub fn part<T: Plain>(&mut self, array: &mut Array<T>) {
-        let bytes = self.piece::<[T; 0]>();
-        let (saved, has) = (bytes.len() / size_of::<T>().max(1), array.local_len());
+        const { assert!(size_of::<T>() > 0, "elements that are saved have a byte or more") }
+        let (first, bytes) = self.piece::<[T; 0]>();
+        let (saved, has) = (bytes / size_of::<T>(), array.local_len());
         assert!(saved == has, "a part of {saved} elements was saved, and the array's has {has}");
         // The array is not in a phase here, and others enter one together with this rank.
-        kept::write(array.world, array.first, bytemuck::cast_slice::<u8, T>(bytes));
+        self.words.pieces(first, bytes.div_ceil(8), |from, piece| {
+            let n = (bytes - 8 * from).min(8 * piece.len());
+            let to = GlobalPtr::new(array.first.rank(), array.first.offset() + 8 * from as u64);
+            kept::write::<u8>(array.world, to, &bytemuck::cast_slice(piece)[..n]);
+        });
     }
 }
 

@@ -99,14 +99,17 @@ pub(crate) fn write<T: Plain>(world: World, to: GlobalPtr<T>, values: &[T]) {
     unsafe { world.0.rank.kept().write(to, values) }
 }
 
-/// Gives the memory of a world that is over on all ranks back to the system, if this rank has dropped all of
-/// its arrays.
-pub(crate) fn release(world: World) {
-    if world.0.arrays.all_dropped() {
-        // SAFETY: only phases of arrays give references, each rank to its own part; this one's are dropped,
-        // and the dead have none.
-        unsafe { world.0.rank.survival().release_memory() };
-    }
+/// Gives this rank's part of an array back to the system, when the array was dropped and its world is over on
+/// all ranks.
+pub(crate) fn release(world: World, offset: u64, bytes: u64) {
+    // SAFETY: only phases of the array give references, each rank to its own part.
+    unsafe { world.0.rank.survival().release(offset, bytes as usize) };
+}
+
+/// Gives the memory of the dead back to the system, when their world is over on all ranks.
+pub(crate) fn release_dead(world: World) {
+    // SAFETY: only the dead had references to their parts.
+    unsafe { world.0.rank.survival().release_dead() };
 }
 
 /// Updates a word of this rank's own part, in the phase in which all update.

@@ -167,17 +167,22 @@
 //!
 //! | Attribute | |
 //! |---|---|
-//! | `rename`, `rename_all`, `alias`, `default`, `with`, `serialize_with`, `deserialize_with`, `from`, `into`, `try_from`, `transparent`, `skip`, `bound`, `other`, `deny_unknown_fields`, `remote` | carried |
-//! | `skip_serializing_if` on a field with a name | carried; where a field is left out, names travel with the others. The field is an `Option` or has a `default`, as for other formats |
+//! | `rename`, `rename_all`, `alias`, `default`, `with`, `serialize_with`, `deserialize_with`, `from`,
+//! `into`, `try_from`, `transparent`, `skip`, `bound`, `other`, `deny_unknown_fields`, `remote` | carried |
+//! | `skip_serializing_if` on a field with a name | carried; where a field is left out, names travel with
+//! the others. The field is an `Option` or has a `default`, as for other formats |
 //! | `skip_serializing_if` in a tuple struct | carried as long as nothing is left out; else an error |
 //! | `skip_serializing`, `skip_deserializing` on a field | an error |
-//! | `skip_serializing`, `skip_deserializing` on a variant | the other variants are carried; this one is an error |
+//! | `skip_serializing`, `skip_deserializing` on a variant | the other variants are carried; this one is an
+//! error |
 //! | a `rename` of a variant for one side | an error |
 //! | `tag` and `content`, if all variants have fields, and without names | carried |
-//! | `tag` and `content` on other enums; `tag` alone; `untagged`; `flatten`; values of any type, such as JSON's | an error |
+//! | `tag` and `content` on other enums; `tag` alone; `untagged`; `flatten`; values of any type, such as
+//! JSON's | an error |
 //! | sequences and maps that do not know how long they are | carried |
 //! | a `Serialize` that says one length and writes another | an error |
-//! | values that lie in each other 1,000 deep (lists and trees of boxes), or take more than 1 MiB of stack | an error |
+//! | values that lie in each other 1,000 deep (lists and trees of boxes), or take more than 1 MiB of stack |
+//! an error |
 //!
 //! Collective calls of values follow the same rules. Their values go to several ranks, so what belongs to one
 //! at a time cannot be in them: a [`Remote`], a [`Reply`].
@@ -198,7 +203,7 @@
 //! All ranks leave together. A call without an answer by then ends with [`CallError::Gone`], and so does a
 //! call that is made after [`run_on`] has returned; a `send` then does nothing. A rank that dies, panics or
 //! exits ends the whole job, with a message that names the rank, and with its exit status: nobody waits for
-//! a dead rank.
+//! a dead rank. A job that is to go on says so: [`World::survive`], [`World::keep`].
 //!
 //! # Tests
 //! [`testing::run`] runs a closure on ranks in a `#[test]`: a job of its own for each call.

@@ -133,7 +133,10 @@ impl World {
         self.0.engine.release_threads();
         let begin = |rank, member: Member<'_>| World::start(rank, member, self.0.copies.clone());
         let next = gasnet_conduits::next_world(self.0.rank, begin)?;
-        kept::release(self);
+        if next.is_some() {
+            self.0.arrays.release_dropped(self);
+            kept::release_dead(self);
+        }
         Ok(next.map(|next| *self.0.next.get_or_init(|| next)))
     }
 

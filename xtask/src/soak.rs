@@ -370,10 +370,12 @@ fn deaths(kills: u64, seed: u64) -> Result<String, String> {
         let shown = sh::show(&job);
         let outcome = sh::capture(job, CONFORMANCE_LIMIT)?;
         let deaths = outcome.stderr.matches("terminated with signal 9").count() as u64;
-        let ends = outcome.stdout.matches(" survives in world ").count() as u64;
         let told = outcome.stderr.contains("saved is lost: ") || outcome.stderr.contains("nobody is left of");
-        let expected = u64::from(ranks) - if heals { 0 } else { deaths };
-        let whole = outcome.status == Some(0) && ends == expected;
+        // Who is not replaced, since it dies when all work is done, was named, too.
+        let ended = |rank: u32| outcome.stdout.contains(&format!("rank {rank} survives in world "));
+        let named = |rank: u32| outcome.stderr.contains(&format!("rank {rank} (pid "));
+        let all = (0..ranks).all(|rank| ended(rank) || named(rank)) && (0..ranks).any(ended);
+        let whole = outcome.status == Some(0) && all;
         if !(whole || outcome.status == Some(1) && told) {
             return Err(format!("seed {seed}: {shown}\n{}", outcome.report()));
         }

@@ -5,6 +5,7 @@
 use super::Rank;
 use crate::RankId;
 use gasnet_wire::death::Died;
+use gasnet_wire::segment::Place;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A rank in a job that may survive deaths. Jobs on which the crate `pgas` is built use it by the methods of
@@ -67,19 +68,40 @@ impl Survival {
         self.0.wire.has_given_up()
     }
 
-    /// Gives the memory of this rank's segment, and of those of ranks that have died, back to the system,
-    /// once this world is over on all ranks. It stays mapped, and is zero.
+    /// Gives the pages of this rank's segment, or of the memory behind it, that lie in this range back to the
+    /// system. They stay mapped, and are zero.
     ///
     /// # Safety
-    /// 1. No references are left to memory of these segments, that behind them included, on any rank (owed
-    ///    by the caller).
-    pub unsafe fn release_memory(self) {
-        let dead = self.dead().ranks.into_iter().map(RankId);
-        for rank in dead.chain([self.0.id()]) {
-            if let Some(entry) = self.0.wire.segments.get(rank).filter(|entry| !entry.local.is_null()) {
+    /// 1. No references are left to that memory, on any rank (owed by the caller).
+    pub unsafe fn release(self, offset: u64, len: usize) {
+        // SAFETY: (1).
+        unsafe { self.release_of(self.0.id(), offset, len) };
+    }
+
+    /// [`Survival::release`] of all memory of ranks that have died in this world.
+    ///
+    /// # Safety
+    /// As [`Survival::release`].
+    pub unsafe fn release_dead(self) {
+        for rank in self.dead().ranks.into_iter().map(RankId) {
+            let whole = self.0.wire.segments.get(rank).map_or(0, |entry| entry.whole);
+            // SAFETY: (1).
+            unsafe { self.release_of(rank, 0, whole) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Survival::release`].
+    unsafe fn release_of(self, rank: RankId, offset: u64, len: usize) {
+        /// Pages of a memory file are not larger, as a rule; larger ones are kept.
+        const PAGE: usize = 4096;
+        if let Some(Place::Near(at)) = self.0.wire.segments.whole_at(rank, offset, len) {
+            let skipped = at.align_offset(PAGE);
+            let len = len.saturating_sub(skipped) / PAGE * PAGE;
+            if len > 0 {
                 // SAFETY: segments of neighbours are mapped shared, from memory files. References are the
                 // caller's matter (1); all other accesses are made as if others could write at any time.
-                unsafe { gasnet_sys::memory::clear_shared(entry.local, entry.whole) };
+                unsafe { gasnet_sys::memory::clear_shared(at.wrapping_add(skipped), len) };
             }
         }
     }
