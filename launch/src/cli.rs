@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, nearest, opt};
 
@@ -454,6 +454,7 @@ pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
     let allocation = || allocation::find(variable, |path| std::fs::read_to_string(path));
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let surroundings = Surroundings { conduits, allocation: &allocation, host: host.trim() };
+    let began = SystemTime::now();
     let outcome = match parse(std::env::args_os().skip(1), &surroundings) {
         Ok(CommandLine::Print(text)) => {
             use std::io::Write;
@@ -461,7 +462,8 @@ pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
             return 0;
         }
         Ok(CommandLine::Run(command)) => crate::spawn(&command).inspect(|_| {
-            let recorded = recording(&command).and_then(|folder| summary(folder.as_ref(), command.ranks));
+            let recorded =
+                recording(&command).and_then(|folder| summary(folder.as_ref(), command.ranks, began));
             let quiet = |(name, value): &(OsString, OsString)| name == "GASNET_QUIET" && value == "1";
             if let Some(text) = recorded.filter(|_| !command.environment.iter().any(quiet)) {
                 eprintln!("gasnetrun: {text}");

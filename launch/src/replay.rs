@@ -1,9 +1,9 @@
 //! `gasnetrun --replay`: becomes a rank that was recorded.
 //!
 //! What the rank does follows from its recording if its memory lies where it lay: programs send addresses to
-//! each other. So it gets the arguments and the environment that it had, at the same length to the byte, since
-//! the stack begins below them, and the system does not choose addresses at random. The descriptor of the
-//! recording is passed in the variable that names the rank's place otherwise.
+//! each other. So it gets the arguments and the environment that it had, at the same length to the byte,
+//! since the stack begins below them, and the system does not choose addresses at random. The descriptor of
+//! the recording is passed in the variable that names the rank's place otherwise.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,6 +12,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use crate::command::find;
 use crate::start::MESSAGE_VARIABLE;
@@ -57,10 +58,14 @@ pub(crate) fn variables(folder: &Path, job: u64, rank: u32) -> std::io::Result<V
     Ok(vec![(PRELOAD.into(), libraries), (SEED.into(), format!("{seed:016x}").into())])
 }
 
-/// What is said at the end of a recorded job; nothing if no rank of this host was recorded.
-pub(crate) fn summary(folder: &Path, ranks: u32) -> Option<String> {
-    let sizes = (0..ranks).filter_map(|rank| Some(file_of(folder, rank).metadata().ok()?.len()));
-    let (files, bytes) = sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size));
+/// What is said at the end of a job that began then and was recorded; nothing if no rank of this host was.
+pub(crate) fn summary(folder: &Path, ranks: u32, since: SystemTime) -> Option<String> {
+    let size = |rank| {
+        let file = file_of(folder, rank).metadata().ok()?;
+        (file.modified().ok()? >= since).then_some(file.len())
+    };
+    let (files, bytes) =
+        (0..ranks).filter_map(size).fold((0, 0), |(files, bytes), size| (files + 1, bytes + size));
     let folder = std::env::current_dir()
         .ok()
         .and_then(|here| Some(folder.strip_prefix(here).ok()?.to_path_buf()))

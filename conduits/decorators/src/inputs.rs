@@ -50,8 +50,8 @@ pub(crate) fn listen(looks: Box<dyn Looks>) {
         return;
     }
     let looks = Box::into_raw(Box::new(looks));
-    // SAFETY: the library's two variables, which nobody else sets. One thread starts the rank; others that look
-    // at a clock now find the hook with its context or none.
+    // SAFETY: the library's two variables, which nobody else sets. One thread starts the rank; others that
+    // look at a clock now find the hook with its context or none.
     unsafe {
         context.cast::<*mut c_void>().write_volatile(looks.cast());
         hook.cast::<Option<Hook>>().write_volatile(Some(looked));

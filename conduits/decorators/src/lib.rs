@@ -1,8 +1,8 @@
 //! Conduits around conduits.
 //!
 //! [`Faulty`] does to frames what networks do to datagrams; [`Traced`] writes a line for each operation. Both
-//! can wrap any conduit, and each other; [`wrap`] applies those that the settings ask for. [`record`] keeps what
-//! a rank gets from the others, and [`replay`] runs that rank again without them.
+//! can wrap any conduit, and each other; [`wrap`] applies those that the settings ask for. [`record`] keeps
+//! what a rank gets from the others, and [`replay`] runs that rank again without them.
 //!
 //! A conduit promises that frames arrive exactly once and whole, in any order. So programs have to tolerate
 //! only two of the faults, late and out of order. The other three break the promise, and show how the runtime

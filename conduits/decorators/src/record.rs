@@ -8,8 +8,8 @@
 //! which hides the network's one-sided operations: puts, gets and atomic operations then arrive as frames.
 //!
 //! What depends on the time is switched off above ([`Config::repeatable`]), and the conduit carries out the
-//! steps of waits itself ([`Conduit::idle`]): so they look at no clock and decide nothing, as in a replay, where
-//! they do not happen.
+//! steps of waits itself ([`Conduit::idle`]): so they look at no clock and decide nothing, as in a replay,
+//! where they do not happen.
 //!
 //! # Invariants
 //! 1. What the rank learns is on the tape before the rank learns it.
@@ -17,7 +17,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::inputs::{self, seen, unseen};
-use crate::tape::{self, Label, Writer};
+use crate::tape::{self, TapeLabel, TapeWriter};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
@@ -62,7 +62,7 @@ pub(crate) const ARGUMENT_COUNTS: usize = MAX_ARGUMENTS + 1;
 #[derive(Debug)]
 struct Tape {
     rank: u32,
-    writer: Mutex<Writer>,
+    writer: Mutex<TapeWriter>,
     /// The thread that calls the conduit: the address of its [`MARK`], or 0 before the first call.
     thread: AtomicUsize,
 }
@@ -73,7 +73,7 @@ thread_local! {
 }
 
 impl Tape {
-    fn write(&self) -> MutexGuard<'_, Writer> {
+    fn write(&self) -> MutexGuard<'_, TapeWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +102,7 @@ impl Tape {
         ));
     }
 
-    fn check(&self, mut writer: MutexGuard<'_, Writer>) {
+    fn check(&self, mut writer: MutexGuard<'_, TapeWriter>) {
         if let Some(why) = writer.stopped() {
             drop(writer);
             self.say_stopped(&why);
@@ -149,8 +149,8 @@ impl Recorder {
         let failed = |e: std::io::Error| Error::job(format!("--record: {}: {e}", path.display()));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         let build = tape::hash_of_file(Path::new("/proc/self/exe")).map_err(failed)?;
-        let label = Label { build, job: boot.job_id, rank: boot.rank, size: boot.size };
-        let mut writer = Writer::create(&path, &label).map_err(failed)?;
+        let label = TapeLabel { build, job: boot.job_id, rank: boot.rank, size: boot.size };
+        let mut writer = TapeWriter::create(&path, &label).map_err(failed)?;
         // What cannot be read a replay does without.
         let whole = |path: &str| std::fs::read(path).unwrap_or_default();
         writer.fact(fact::ARGUMENTS, &whole("/proc/self/cmdline"));
@@ -217,8 +217,9 @@ impl Recorder {
         let limits: Vec<u8> = limits.iter().flat_map(|n| n.to_le_bytes()).collect();
         writer.fact(fact::LIMITS, &limits);
         drop(writer);
-        let waiter = Mutex::new(Waiter::new(self.policy, None));
-        Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: Mutex::default(), waiter })))
+        let (policy, tape, reserved) = (self.policy, self.tape.clone(), Mutex::default());
+        let waiter = Mutex::new(Waiter::new(policy, None));
+        Ok(Some(Box::new(Recorded { inner, tape, reserved, policy, waiter })))
     }
 }
 
@@ -297,6 +298,7 @@ struct Recorded {
     tape: Arc<Tape>,
     /// The slot that was reserved last.
     reserved: Mutex<Reserved>,
+    policy: WaitPolicy,
     /// The wait that the rank is in.
     waiter: Mutex<Waiter>,
 }
@@ -311,8 +313,7 @@ impl Recorded {
         let mut writer = self.tape.write();
         writer.sent(channel, to.0, frame.len(), hash, marks);
         self.tape.check(writer);
-        // The next wait is another one.
-        self.waiter().progressed();
+        self.next_wait();
     }
 
     /// A step of a wait.
@@ -321,6 +322,11 @@ impl Recorded {
             Some(fd) => drop(gasnet_sys::poll::wait_readable(fd, SLEEP_ON_DESCRIPTOR)),
             None => std::thread::sleep(sleep),
         });
+    }
+
+    /// The rank has gone on: its next wait is another one.
+    fn next_wait(&self) {
+        *self.waiter() = Waiter::new(self.policy, None);
     }
 
     fn waiter(&self) -> MutexGuard<'_, Waiter> {
@@ -405,7 +411,7 @@ unsafe impl Conduit for Recorded {
         let done = unseen(|| self.inner.poll(channel, budget, &mut taken))?;
         let mut writer = self.tape.write();
         if delivered || done > 0 {
-            self.waiter().progressed();
+            self.next_wait();
             writer.poll_ends(done as u64);
             self.tape.check(writer);
         } else {

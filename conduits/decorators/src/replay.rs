@@ -4,14 +4,14 @@
 //! network: its polls deliver what the recording says that they delivered, and what the rank sends is
 //! compared with what it sent then. The rank is an ordinary process, so debuggers work as usual.
 //!
-//! The first step that is not the recorded one ends the replay ([`STATUS_LEFT`]), since all that follows would
-//! be another run. A rank that was killed, or still waited when the job ended, replays up to there
+//! The first step that is not the recorded one ends the replay ([`STATUS_LEFT`]), since all that follows
+//! would be another run. A rank that was killed, or still waited when the job ended, replays up to there
 //! ([`STATUS_OVER`]). Under a debugger both stop the process as a breakpoint does.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::inputs;
 use crate::record::{ARGUMENT_COUNTS, Nobody, alone_in, fact};
-use crate::tape::{LINE_BYTES, Label, Reader, TapeEvent, hash_of_file, hash_of_frame};
+use crate::tape::{LINE_BYTES, TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
@@ -55,8 +55,8 @@ impl Facts {
     ///
     /// # Errors
     /// Why the file is none.
-    pub fn of(file: File) -> Result<(Label, Facts), String> {
-        let mut reader = Reader::open(file)?;
+    pub fn of(file: File) -> Result<(TapeLabel, Facts), String> {
+        let mut reader = TapeReader::open(file)?;
         let mut facts = Facts::default();
         while let Some(TapeEvent::Fact(name)) = reader.next() {
             facts.learn(name, reader.bytes());
@@ -95,8 +95,8 @@ impl Facts {
 
 /// How far a replay is.
 struct Play {
-    reader: Reader,
-    label: Label,
+    reader: TapeReader,
+    label: TapeLabel,
     /// The event that comes next.
     next: Option<TapeEvent>,
     /// Idle polls that are left at the end of the recording.
@@ -264,7 +264,7 @@ impl Replayer {
     /// The file is no recording.
     pub fn begin(file: File, config: Config) -> Result<(Boot, Config, Replayer), Error> {
         let refuse = |why: String| Error::job(format!("--replay: {why}"));
-        let mut reader = Reader::open(file).map_err(refuse)?;
+        let mut reader = TapeReader::open(file).map_err(refuse)?;
         let label = reader.label();
         let build = hash_of_file(Path::new("/proc/self/exe"));
         let other_program = build.is_ok_and(|build| build != label.build);

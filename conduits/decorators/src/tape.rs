@@ -9,10 +9,10 @@
 //! what belongs to it as variable-length numbers (seven bits a byte) and bytes. An event may continue in the
 //! next block.
 //!
-//! **Cut anywhere.** The writer has the file mapped, so what it has written is in the file as soon as it is in
-//! memory: a killed process loses nothing. The length of the last block is stored after the bytes that it
-//! counts. The checksum of a block is 0 until the block is full. A reader ends where a length is 0, a checksum
-//! is wrong, or an event is not complete.
+//! **Cut anywhere.** The writer has the file mapped, so what it has written is in the file as soon as it is
+//! in memory: a killed process loses nothing. The length of the last block is stored after the bytes that it
+//! counts. The checksum of a block is 0 until the block is full. A reader ends where a length is 0, a
+//! checksum is wrong, or an event is not complete.
 //!
 //! **Idle polls.** Most polls of a waiting rank find nothing. They are counted in the header, and become one
 //! event ([`TapeEvent::Idle`]) when something else happens.
@@ -53,7 +53,7 @@ const MAX_BYTES: u64 = 1 << 30;
 
 /// Whose recording a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Label {
+pub struct TapeLabel {
     /// A hash of the executable.
     pub build: u64,
     /// The job's number.
@@ -64,7 +64,7 @@ pub struct Label {
     pub size: u32,
 }
 
-impl Label {
+impl TapeLabel {
     fn encode(&self) -> [u8; IDLE_AT] {
         let mut bytes = [0; IDLE_AT];
         bytes[..8].copy_from_slice(MAGIC);
@@ -78,7 +78,7 @@ impl Label {
         bytes
     }
 
-    fn decode(bytes: &[u8; IDLE_AT]) -> Result<Label, String> {
+    fn decode(bytes: &[u8; IDLE_AT]) -> Result<TapeLabel, String> {
         let number = |at: usize, len: usize| {
             bytes[at..at + len].iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte))
         };
@@ -92,7 +92,7 @@ impl Label {
                 VERSION.0, VERSION.0, VERSION.1
             ));
         }
-        Ok(Label {
+        Ok(TapeLabel {
             build: number(16, 8),
             job: number(24, 8),
             rank: number(32, 4) as u32,
@@ -101,7 +101,7 @@ impl Label {
     }
 }
 
-/// Something that happened to a rank, or that it did. Bytes are in [`Reader::bytes`].
+/// Something that happened to a rank, or that it did. Bytes are in [`TapeReader::bytes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapeEvent {
     /// Something about the job that a replay has to know: the length of its name, which the bytes begin with.
@@ -114,7 +114,8 @@ pub enum TapeEvent {
     PollEnds(u64),
     /// There was no room for a frame: channel, peer, length.
     Full(Channel, u32, u64),
-    /// A frame was sent: channel, peer, length, hash. The bytes are the marks of its lines, if it has several.
+    /// A frame was sent: channel, peer, length, hash. The bytes are the marks of its lines, if it has
+    /// several.
     Sent(Channel, u32, u64, u32),
     /// Room for a frame was given back.
     Cancelled,
@@ -229,7 +230,7 @@ impl Head {
 
 /// Writes a file. Not thread-safe.
 #[derive(Debug)]
-pub struct Writer {
+pub struct TapeWriter {
     file: File,
     header: Mapping,
     window: Mapping,
@@ -245,12 +246,12 @@ pub struct Writer {
     clocks: Clocks,
 }
 
-impl Writer {
+impl TapeWriter {
     /// Makes the file, which only its owner can read: it holds the program's data.
     ///
     /// # Errors
     /// The system's.
-    pub fn create(path: &Path, label: &Label) -> io::Result<Writer> {
+    pub fn create(path: &Path, label: &TapeLabel) -> io::Result<TapeWriter> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
         fd::allocate(file.as_fd(), 0, (HEADER_BYTES + WINDOW_BYTES) as u64)?;
@@ -258,7 +259,7 @@ impl Writer {
         let header = Mapping::shared(file.as_fd(), 0, HEADER_BYTES)?;
         let window = Mapping::shared(file.as_fd(), HEADER_BYTES as u64, WINDOW_BYTES)?;
         let (block, used, stopped) = (0, 0, None);
-        Ok(Writer {
+        Ok(TapeWriter {
             file,
             header,
             window,
@@ -319,8 +320,8 @@ impl Writer {
     fn publish(&mut self) {
         // SAFETY: the aligned first word of a block in the window; nobody else has it.
         let word = unsafe { AtomicU32::from_ptr(self.window.base().add(self.block).cast()) };
-        // ORDER: Release; pairs with whoever reads the file after this process was killed: the bytes are there
-        // before the length that counts them.
+        // ORDER: Release; pairs with whoever reads the file after this process was killed: the bytes are
+        // there before the length that counts them.
         word.store(self.used as u32, Ordering::Release);
     }
 
@@ -437,9 +438,9 @@ fn checksum(bytes: &[u8]) -> u32 {
 
 /// Reads a file, event by event.
 #[derive(Debug)]
-pub struct Reader {
+pub struct TapeReader {
     file: File,
-    label: Label,
+    label: TapeLabel,
     /// Where the next block begins, or nothing if there is none.
     next_block: Option<u64>,
     block: Vec<u8>,
@@ -451,21 +452,30 @@ pub struct Reader {
     clocks: Clocks,
 }
 
-impl Reader {
+impl TapeReader {
     /// Opens a file.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn open(file: File) -> Result<Reader, String> {
+    pub fn open(file: File) -> Result<TapeReader, String> {
         let mut header = [0; IDLE_AT];
         file.read_exact_at(&mut header, 0).map_err(|e| e.to_string())?;
-        let label = Label::decode(&header)?;
+        let label = TapeLabel::decode(&header)?;
         let (next_block, block) = (Some(HEADER_BYTES as u64), Vec::with_capacity(BLOCK_ROOM));
-        Ok(Reader { file, label, next_block, block, at: 0, bytes: Vec::new(), events: 0, clocks: [0; 16] })
+        Ok(TapeReader {
+            file,
+            label,
+            next_block,
+            block,
+            at: 0,
+            bytes: Vec::new(),
+            events: 0,
+            clocks: [0; 16],
+        })
     }
 
     /// Whose recording it is.
-    pub fn label(&self) -> Label {
+    pub fn label(&self) -> TapeLabel {
         self.label
     }
 
@@ -486,7 +496,7 @@ impl Reader {
         &self.bytes
     }
 
-    /// Takes them away; give them back by [`Reader::reuse`].
+    /// Takes them away; give them back by [`TapeReader::reuse`].
     pub fn take_bytes(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.bytes)
     }
@@ -624,13 +634,13 @@ mod tests {
         std::env::temp_dir().join(format!("gasnet-tape-{}-{name}", std::process::id()))
     }
 
-    const LABEL: Label = Label { build: 1 << 63 | 5, job: u64::MAX, rank: 3, size: 70_000 };
+    const LABEL: TapeLabel = TapeLabel { build: 1 << 63 | 5, job: u64::MAX, rank: 3, size: 70_000 };
 
     /// An event and its bytes.
     type Read = (TapeEvent, Vec<u8>);
 
     fn all(path: &Path) -> Vec<Read> {
-        let mut reader = Reader::open(File::open(path).unwrap()).unwrap();
+        let mut reader = TapeReader::open(File::open(path).unwrap()).unwrap();
         let mut events = Vec::new();
         while let Some(event) = reader.next() {
             let has_bytes = matches!(
@@ -643,8 +653,9 @@ mod tests {
         events
     }
 
-    /// Writes events of all kinds, those with bytes also across blocks and windows; returns what is to be read.
-    fn write(writer: &mut Writer, random: &mut fastrand::Rng, count: usize) -> Vec<Read> {
+    /// Writes events of all kinds, those with bytes also across blocks and windows; returns what is to be
+    /// read.
+    fn write(writer: &mut TapeWriter, random: &mut fastrand::Rng, count: usize) -> Vec<Read> {
         let mut expected = Vec::new();
         let mut now = 1 << 60;
         for _ in 0..count {
@@ -714,12 +725,12 @@ mod tests {
     fn what_is_written_is_read_wherever_the_file_is_cut() {
         let path = path("cut");
         let mut random = fastrand::Rng::with_seed(1);
-        let mut writer = Writer::create(&path, &LABEL).unwrap();
+        let mut writer = TapeWriter::create(&path, &LABEL).unwrap();
         let expected = write(&mut writer, &mut random, 500);
         (0..5).for_each(|_| writer.idle_poll());
         // Not closed: as after a kill.
         assert!(all(&path) == expected, "before the end");
-        let reader = Reader::open(File::open(&path).unwrap()).unwrap();
+        let reader = TapeReader::open(File::open(&path).unwrap()).unwrap();
         assert_eq!((reader.label(), reader.idle_at_end()), (LABEL, 5));
         let len = writer.bytes();
         assert!(len > (HEADER_BYTES + WINDOW_BYTES) as u64, "several windows: {len}");
@@ -731,7 +742,7 @@ mod tests {
             File::options().write(true).open(&path).unwrap().set_len(cut).unwrap();
             let read = all(&path);
             assert!(read.len() < expected.len() && read[..] == expected[..read.len()], "cut at {cut}");
-            let mut writer = Writer::create(&path, &LABEL).unwrap();
+            let mut writer = TapeWriter::create(&path, &LABEL).unwrap();
             let again = write(&mut writer, &mut fastrand::Rng::with_seed(1), 500);
             assert!(again == expected);
         }
@@ -744,7 +755,7 @@ mod tests {
     fn any_damage_is_handled() {
         let path = path("damage");
         let mut random = fastrand::Rng::with_seed(2);
-        let mut writer = Writer::create(&path, &LABEL).unwrap();
+        let mut writer = TapeWriter::create(&path, &LABEL).unwrap();
         let expected = write(&mut writer, &mut random, 60);
         let len = writer.bytes();
         writer.trim();
@@ -755,7 +766,7 @@ mod tests {
             let at = random.u64(..len) as usize;
             bytes[at] ^= 1 << random.u8(..8);
             std::fs::write(&path, &bytes).unwrap();
-            let Ok(mut reader) = Reader::open(File::open(&path).unwrap()) else { continue };
+            let Ok(mut reader) = TapeReader::open(File::open(&path).unwrap()) else { continue };
             let mut n = 0;
             while reader.next().is_some() {
                 n += 1;
@@ -774,7 +785,7 @@ mod tests {
         let path = path("other");
         let open = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            Reader::open(File::open(&path).unwrap()).map(|reader| reader.label())
+            TapeReader::open(File::open(&path).unwrap()).map(|reader| reader.label())
         };
         assert!(open(b"short").is_err());
         assert!(open(&[0; 4096]).unwrap_err().contains("no recording"));

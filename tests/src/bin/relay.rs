@@ -1,8 +1,8 @@
-//! A token goes round, and each rank adds to it: the program of `docs/replay.md`. What the ranks print depends
-//! on the order in which messages come, on the clock, and on the seeds of hash tables.
+//! A token goes round, and each rank adds to it: the program of `docs/replay.md`. What the ranks print
+//! depends on the order in which messages come, on the clock, and on the seeds of hash tables.
 //!
-//! `relay [ROUNDS] [how it ends]`: `well`, `status` (rank 1 ends the job with status 7), `waits` (rank 1 waits
-//! for what never comes), `killed` (rank 1 kills itself), `other` (rank 1 adds something else).
+//! `relay [ROUNDS] [how it ends]`: `well`, `status` (rank 1 ends the job with status 7), `waits` (rank 1
+//! waits for what never comes), `killed` (rank 1 kills itself), `other` (rank 1 adds something else).
 
 use gasnet::{GlobalPtr, Handler, RankId};
 use std::collections::HashMap;
