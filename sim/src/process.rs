@@ -15,7 +15,7 @@ use gasnet::RankId;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
 use gasnet_sys::{clock, fd, limits};
-use gasnet_vessel::{Answer, Call, Facts, Mailbox, PART_BYTES, PLAN, SEAT, Seat, View, answer, ask};
+use gasnet_vessel::{Facts, Letter, Mailbox, PART_BYTES, PLAN, SEAT, Seat, View, answer, ask};
 use gasnet_wire::boot::ToMonitor;
 use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, MIN_FRAME, RawSlot, Rma};
 use std::cell::{Cell, RefCell};
@@ -48,7 +48,7 @@ const LONGEST_SLEEP_NANOSECONDS: u64 = 10_000_000_000_000;
 const LONGEST_ANSWER: Duration = Duration::from_secs(11);
 
 /// The ranks of a job.
-struct Crew<'a> {
+struct Processes<'a> {
     cluster: &'a Cluster,
     shared: &'a Arc<Simulation>,
     executable: &'a Executable,
@@ -79,7 +79,7 @@ struct Member {
 
 /// A note or a question.
 struct Asked {
-    call: Call,
+    call: Letter,
     bytes: Vec<u8>,
     /// It is a question.
     waits: bool,
@@ -126,7 +126,7 @@ impl Cluster {
         let file = fd::memory_file("mailboxes").map_err(|why| fail(why.to_string()))?;
         let bytes = u64::from(self.ranks) * gasnet_vessel::BYTES as u64;
         fd::grow(file.as_fd(), bytes).map_err(|why| fail(format!("mailboxes of the ranks: {why}")))?;
-        let crew = Crew {
+        let processes = Processes {
             cluster: self,
             shared: &shared,
             executable,
@@ -135,7 +135,7 @@ impl Cluster {
             is_over: Cell::new(false),
             has_left: Cell::new(false),
         };
-        let report = self.drive(&shared, &crew)?;
+        let report = self.drive(&shared, &processes)?;
         let codes = shared.codes();
         if let Some(rank) = codes.iter().position(|code| *code != 0) {
             let what = What::Ended { rank: rank as u32, code: codes[rank], text: String::new() };
@@ -145,7 +145,7 @@ impl Cluster {
     }
 }
 
-impl Vessel for Crew<'_> {
+impl Vessel for Processes<'_> {
     fn live(&self, rank: u32) -> Result<(), String> {
         self.start(rank)?;
         let conduit = self.cluster.conduit(self.shared, rank);
@@ -159,8 +159,7 @@ impl Vessel for Crew<'_> {
     fn place(&self, rank: u32) -> Option<String> {
         self.with_mailbox(rank, |mailbox| {
             mailbox.pid()?;
-            let question = Answer { kind: answer::WHERE, words: &[], bytes: &[] };
-            mailbox.answer(question, self.view(rank));
+            mailbox.answer(answer::WHERE, &[], &[], self.view(rank));
             let call = self.next(rank).ok().filter(|call| call.kind == ask::PLACE);
             call.map(|_| String::from_utf8_lossy(mailbox.bytes()).into_owned())
         })
@@ -171,7 +170,7 @@ impl Vessel for Crew<'_> {
     }
 }
 
-impl Crew<'_> {
+impl Processes<'_> {
     fn member(&self, rank: u32) -> &Member {
         &self.ranks[rank as usize]
     }
@@ -209,7 +208,7 @@ impl Crew<'_> {
     }
 
     /// A rank's next question, or the end of its process.
-    fn next(&self, rank: u32) -> Result<Call, ExitStatus> {
+    fn next(&self, rank: u32) -> Result<Letter, ExitStatus> {
         let member = self.member(rank);
         let look = if member.said.borrow().is_some() { LOOK_AT_END } else { LOOK };
         let mut used = None;
@@ -282,7 +281,7 @@ impl Crew<'_> {
             view.empty_polls = 0;
         }
         self.with_mailbox(rank, |mailbox| {
-            mailbox.answer(Answer { kind, words, bytes }, view);
+            mailbox.answer(kind, words, bytes, view);
             Some(())
         });
     }
@@ -555,7 +554,7 @@ impl Crew<'_> {
     }
 }
 
-impl Drop for Crew<'_> {
+impl Drop for Processes<'_> {
     fn drop(&mut self) {
         let children = || self.ranks.iter().filter_map(|member| member.child.borrow_mut().take());
         let all: Vec<Child> = children().collect();

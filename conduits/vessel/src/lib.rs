@@ -28,17 +28,17 @@
 //! know nothing of vessels.
 //!
 //! The answer to a poll may be a frame. The rank runs its handler, which may ask further questions, and then
-//! notes that it is done with the frame. The simulator is inside of its poll until it has read that. Questions
-//! nest, like calls.
+//! notes that it is done with the frame. The simulator is inside of its poll until it has read that.
+//! Questions nest, like calls.
 //!
 //! What needs no answer is a *note*: it is kept in the mailbox and read before the next question. So a rank
-//! that sends ten messages and waits has asked once. Where something other than the costs chooses the order, a
-//! send is a step of its own, after which others may go on, and so it is a question.
+//! that sends ten messages and waits has asked once. Where something other than the costs chooses the order,
+//! a send is a step of its own, after which others may go on, and so it is a question.
 //!
-//! The world changes for a rank only while the simulator has the turn. So each answer comes with a [`View`]: the
-//! virtual time, and what a poll would find. Polls that find nothing and cost nothing, and questions for the
-//! time, are answered from it. It is exact until the next question, or note that lets time pass. It also says
-//! how many frames can be sent for sure, so that a rank need not ask for room.
+//! The world changes for a rank only while the simulator has the turn. So each answer comes with a [`View`]:
+//! the virtual time, and what a poll would find. Polls that find nothing and cost nothing, and questions for
+//! the time, are answered from it. It is exact until the next question, or note that lets time pass. It also
+//! says how many frames can be sent for sure, so that a rank need not ask for room.
 //!
 //! # Invariants
 //!
@@ -50,11 +50,12 @@
 //!    the rank's memory by system calls, which fail where nothing is.
 //! 4. One thread of a rank asks questions. Others, and processes that it has forked, are refused.
 
+mod asker;
 mod mailbox;
 mod outside;
 mod place;
 mod seat;
 
-pub use mailbox::{Answer, BYTES, Call, Facts, Looked, Mailbox, PART_BYTES, View, answer, ask};
+pub use mailbox::{BYTES, Facts, Letter, Looked, Mailbox, PART_BYTES, View, answer, ask};
 pub use place::place;
 pub use seat::{PLAN, SEAT, Seat};

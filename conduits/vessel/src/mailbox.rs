@@ -1,8 +1,8 @@
 //! The memory that a rank shares with the simulator.
 //!
 //! A call, in either direction, is a kind, some words and some bytes. The word `turn` says who may touch the
-//! rest, and is what the other one sleeps on. Notes are calls without an answer; they are before the bytes of the
-//! question that they come with:
+//! rest, and is what the other one sleeps on. Notes are calls without an answer; they are before the bytes of
+//! the question that they come with:
 //!
 //! ```text
 //! data: | note, bytes | note, bytes | ... | bytes of the question |
@@ -120,7 +120,7 @@ const _: () = assert!(size_of::<Head>() <= HEAD_BYTES);
 
 /// A question or an answer; its bytes are in the mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct Letter {
     /// One of [`ask`] or [`answer`].
     pub kind: u32,
     /// Its numbers.
@@ -131,17 +131,6 @@ pub struct Call {
     pub looks: u32,
     /// Of a question: polls that the rank has answered to itself have seen what happened before.
     pub saw: bool,
-}
-
-/// An answer, and its bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer<'a> {
-    /// One of [`answer`].
-    pub kind: u32,
-    /// Its numbers; those that are missing are 0.
-    pub words: &'a [u64],
-    /// Its bytes.
-    pub bytes: &'a [u8],
 }
 
 /// What a rank knows of the world while it has the turn.
@@ -259,7 +248,7 @@ impl Mailbox {
     }
 
     /// Simulator: the notes that have come with a question, and their bytes.
-    pub fn notes(&self) -> impl Iterator<Item = (Call, &[u8])> {
+    pub fn notes(&self) -> impl Iterator<Item = (Letter, &[u8])> {
         let mut rest = self.part(0, self.noted());
         core::iter::from_fn(move || {
             let (head, behind) = rest.split_first_chunk::<NOTE_HEAD_BYTES>()?;
@@ -268,7 +257,7 @@ impl Mailbox {
                 core::array::from_fn(|i| u64::from(number(8 + 8 * i)) | u64::from(number(12 + 8 * i)) << 32);
             let len = (number(4) as usize).min(behind.len());
             rest = behind.get(len.next_multiple_of(8)..).unwrap_or_default();
-            Some((Call { kind: number(0), words, bytes: len, looks: 0, saw: false }, &behind[..len]))
+            Some((Letter { kind: number(0), words, bytes: len, looks: 0, saw: false }, &behind[..len]))
         })
     }
 
@@ -294,16 +283,16 @@ impl Mailbox {
         self.head().turn.load(Ordering::Acquire) == who
     }
 
-    fn read(&self) -> Call {
+    fn read(&self) -> Letter {
         let head = self.head();
         let words = core::array::from_fn(|i| head.words[i].load(Ordering::Relaxed));
         let looks = head.looks.load(Ordering::Relaxed);
         let (kind, saw) = (head.kind.load(Ordering::Relaxed), head.saw.load(Ordering::Relaxed) != 0);
-        Call { kind, words, bytes: self.bytes().len(), looks, saw }
+        Letter { kind, words, bytes: self.bytes().len(), looks, saw }
     }
 
     /// Rank: asks, and sleeps until the answer is there.
-    pub fn ask(&self, kind: u32, words: &[u64], bytes: &[u8], looked: Looked) -> Call {
+    pub fn ask(&self, kind: u32, words: &[u64], bytes: &[u8], looked: Looked) -> Letter {
         self.head().looks.store(looked.times, Ordering::Relaxed);
         self.head().saw.store(looked.saw.into(), Ordering::Relaxed);
         self.write(kind, words, bytes, SIMULATOR);
@@ -340,7 +329,7 @@ impl Mailbox {
     }
 
     /// Simulator: answers.
-    pub fn answer(&self, answer: Answer<'_>, view: View) {
+    pub fn answer(&self, kind: u32, words: &[u64], bytes: &[u8], view: View) {
         let head = self.head();
         head.picoseconds.store(view.picoseconds, Ordering::Relaxed);
         let bits = [view.frames[0], view.frames[1], view.completions, view.news];
@@ -350,7 +339,7 @@ impl Mailbox {
         head.room.iter().zip(view.room).for_each(|(to, room)| to.store(room, Ordering::Relaxed));
         // The notes have been read.
         head.noted.store(0, Ordering::Relaxed);
-        self.write(answer.kind, answer.words, answer.bytes, RANK);
+        self.write(kind, words, bytes, RANK);
     }
 
     /// Rank: what it knows of the world.
@@ -368,7 +357,7 @@ impl Mailbox {
     }
 
     /// Simulator: the rank's question, if it comes within this time.
-    pub fn next(&self, longest: Duration) -> Option<Call> {
+    pub fn next(&self, longest: Duration) -> Option<Letter> {
         if !self.has_turn(SIMULATOR) {
             futex::sleep_while(&self.head().turn, RANK, longest);
         }
@@ -443,7 +432,7 @@ mod tests {
             let asked = next();
             assert_eq!(
                 asked,
-                Call {
+                Letter {
                     kind: ask::PUT,
                     words: [7, u64::MAX, 0, 0, 0],
                     bytes: PART_BYTES,
@@ -456,9 +445,9 @@ mod tests {
             assert_eq!((notes.len(), notes[0].0.words, notes[0].1), (2, [1, 2, 3, 0, 0], &b"frame"[..]));
             assert_eq!((notes[1].0.kind, notes[1].1), (ask::HANDLED, &[][..]));
             let view = View { frames: [false, true], empty_polls: 3, ..View::default() };
-            here.answer(Answer { kind: answer::NO, words: &[0, 9], bytes: b"why" }, view);
+            here.answer(answer::NO, &[0, 9], b"why", view);
             assert_eq!(next().kind, ask::SAID);
-            here.answer(Answer { kind: answer::YES, words: &[], bytes: &[] }, View::default());
+            here.answer(answer::YES, &[], &[], View::default());
         });
         assert_eq!(here.read_last_words(), ["text", "place"]);
     }

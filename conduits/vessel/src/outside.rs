@@ -1,18 +1,19 @@
 //! What a rank learns from outside of its job: the time, and random numbers.
 //!
 //! Both would differ from run to run. So the process's references to the functions of the C library that give
-//! them are turned to those below, which know virtual time and the seed. References are slots that the dynamic
-//! linker has filled, in the program and in the libraries that are loaded when the runtime starts; those of
-//! libraries that are loaded later, and of programs without dynamic linking, stay as they are.
+//! them are turned to those below, which know virtual time and the seed. References are slots that the
+//! dynamic linker has filled, in the program and in the libraries that are loaded when the runtime starts;
+//! those of libraries that are loaded later, and of programs without dynamic linking, stay as they are.
 //!
 //! Only the thread that asks the simulator gets virtual time: others, and children, get what the system says.
 //!
-//! Reading the clock takes time, too, or a program that waits for a time by reading the clock would wait for ever.
+//! Reading the clock takes time, too, or a program that waits for a time by reading the clock would wait for
+//! ever.
 #![expect(unsafe_code, reason = "stands in for functions of the C library, and writes to the linker's slots")]
 
-use crate::seat::{Link, current};
+use crate::asker::{Asker, current};
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Virtual time of reading the clock.
@@ -22,18 +23,7 @@ const READS: u64 = 256;
 /// Virtual time begins at this second of the calendar: 2020-01-01.
 const EPOCH_SECONDS: i64 = 1_577_836_800;
 
-/// What a rank has seen of the clock and of random numbers.
-#[derive(Default)]
-pub(crate) struct Outside {
-    /// Reads since the last time that the simulator was told.
-    reads: AtomicU64,
-    /// The latest time that the program has seen.
-    seen: AtomicU64,
-    /// Random words that were drawn.
-    drawn: AtomicU64,
-}
-
-impl Link {
+impl Asker {
     /// Virtual time in nanoseconds. It never goes back.
     fn read_clock(&self) -> u64 {
         let outside = &self.outside;
@@ -60,8 +50,8 @@ impl Link {
 }
 
 /// The rank, if the calling thread is the one that asks.
-fn rank() -> Option<&'static Arc<Link>> {
-    current().filter(|link| link.is_owner())
+fn rank() -> Option<&'static Arc<Asker>> {
+    current().filter(|asker| asker.is_owner())
 }
 
 fn timespec(nanoseconds: u64, since: i64) -> libc::timespec {
@@ -70,23 +60,23 @@ fn timespec(nanoseconds: u64, since: i64) -> libc::timespec {
 }
 
 unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::timespec) -> c_int {
-    let Some(link) = rank() else {
+    let Some(asker) = rank() else {
         // SAFETY: the caller's pointer.
         return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, to) as c_int };
     };
     let of_calendar = [libc::CLOCK_REALTIME, libc::CLOCK_REALTIME_COARSE, libc::CLOCK_TAI].contains(&clock);
     let since = if of_calendar { EPOCH_SECONDS } else { 0 };
     // SAFETY: the caller's pointer.
-    unsafe { to.write(timespec(link.read_clock(), since)) };
+    unsafe { to.write(timespec(asker.read_clock(), since)) };
     0
 }
 
 unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, zone: *mut c_void) -> c_int {
-    let Some(link) = rank() else {
+    let Some(asker) = rank() else {
         // SAFETY: the caller's pointers.
         return unsafe { libc::syscall(libc::SYS_gettimeofday, to, zone) as c_int };
     };
-    let now = timespec(link.read_clock(), EPOCH_SECONDS);
+    let now = timespec(asker.read_clock(), EPOCH_SECONDS);
     if !to.is_null() {
         // SAFETY: the caller's pointer.
         unsafe { to.write(libc::timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 }) };
@@ -108,9 +98,9 @@ unsafe extern "C" fn time(to: *mut libc::time_t) -> libc::time_t {
 
 /// Lets a rank sleep; `false` for others.
 fn sleeps(time: libc::timespec) -> bool {
-    let Some(link) = rank() else { return false };
+    let Some(asker) = rank() else { return false };
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    link.pass(seconds.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64));
+    asker.pass(seconds.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64));
     true
 }
 
@@ -157,12 +147,12 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 }
 
 unsafe extern "C" fn getrandom(to: *mut c_void, len: usize, flags: c_uint) -> isize {
-    let Some(link) = rank() else {
+    let Some(asker) = rank() else {
         // SAFETY: the caller's pointer.
         return unsafe { libc::syscall(libc::SYS_getrandom, to, len, flags) as isize };
     };
     for at in (0..len).step_by(8) {
-        let word = link.random().to_ne_bytes();
+        let word = asker.random().to_ne_bytes();
         // SAFETY: the caller's pointer, to as many bytes.
         unsafe {
             let to = to.cast::<u8>().add(at);

@@ -1,19 +1,19 @@
 //! The rank's side: a boot, a conduit and an overseer that ask the simulator.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::mailbox::{Call, Facts, Looked, Mailbox, PART_BYTES, View, answer, ask};
-use crate::outside::{Outside, replace};
+use crate::asker::{Asker, class};
+use crate::mailbox::{Facts, Mailbox, PART_BYTES, answer, ask};
+use crate::outside::replace;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 use core::time::Duration;
-use gasnet_sys::signals::{self, Fault};
-use gasnet_sys::{fd, process, thread};
+use gasnet_sys::{fd, process};
 use gasnet_wire::boot::{Boot, Exchange, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
     Channel, Completion, Conduit, Frame, FrameLine, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet_wire::{Error, RankId};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// Tells a process that it is a rank of a simulated job: the version of the protocol, the descriptor of the
 /// mailboxes, and its rank, with colons between. Like the boot's variable it is no setting.
@@ -25,12 +25,10 @@ pub const PLAN: &str = "GASNETI_SIMULATE";
 pub(crate) const VERSION: u32 = 1;
 /// Longest source of a put that goes with the question. The simulator fetches others.
 const SHORT_BYTES: usize = 512;
-/// A handler of a fault that takes longer is caught by a lock that the fault has left behind.
-const LONGEST_HANDLER_SECONDS: u32 = 10;
 
 /// A rank's place in a simulated job.
 pub struct Seat {
-    link: Arc<Link>,
+    link: Arc<Asker>,
 }
 
 impl Seat {
@@ -67,19 +65,7 @@ impl Seat {
         }
         process::allow_access();
         mailbox.come(std::process::id());
-        let owner = (std::process::id(), thread::number());
-        let link = Arc::new(Link {
-            outside: Outside::default(),
-            mailbox,
-            facts,
-            owner,
-            looks: AtomicU32::new(0),
-            saw: AtomicBool::new(false),
-            late: AtomicBool::new(false),
-            noted: Default::default(),
-            filling: AtomicU32::new(0),
-            pool: Mutex::default(),
-        });
+        let link = Arc::new(Asker::new(mailbox, facts));
         link.explain_end();
         replace();
         Ok(Some(Seat { link }))
@@ -111,172 +97,8 @@ impl Seat {
     }
 }
 
-/// The mailbox, as the one thread uses it that asks.
-pub(crate) struct Link {
-    pub(crate) outside: Outside,
-    mailbox: Mailbox,
-    facts: Facts,
-    /// The process and the thread that ask.
-    owner: (u32, u32),
-    /// Polls that were answered here since the last question.
-    looks: AtomicU32,
-    /// Such a poll has seen all that happened before the last answer.
-    saw: AtomicBool,
-    /// One of them takes time, so that something may have happened since.
-    late: AtomicBool,
-    /// Frames and operations that were noted since the last question; frames whose slot is being filled.
-    noted: [AtomicU32; 2],
-    filling: AtomicU32,
-    /// Buffers of frames, by size class.
-    pool: Mutex<[Vec<Box<[FrameLine]>>; 12]>,
-}
-
-/// The link of this process, for handlers of faults.
-static LINK: OnceLock<Arc<Link>> = OnceLock::new();
-
-/// The link of this process, once it has one.
-pub(crate) fn current() -> Option<&'static Arc<Link>> {
-    LINK.get()
-}
-
-/// Leaves the place of a fault to the simulator. SIGTRAP comes from the simulator, when a turn does not end.
-fn at_fault(_: &Fault) {
-    if let Some(link) = LINK.get() {
-        // SAFETY: asks for a signal that ends the process if the search below does not end.
-        unsafe { libc::alarm(LONGEST_HANDLER_SECONDS) };
-        link.mailbox.last_words("", &crate::place::place());
-    }
-}
-
-impl Link {
-    /// Whether the calling thread is the one that asks.
-    pub(crate) fn is_owner(&self) -> bool {
-        (std::process::id(), thread::number()) == self.owner
-    }
-
-    /// Lets time pass.
-    pub(crate) fn pass(&self, nanoseconds: u64) {
-        self.ask(ask::PASS, &[nanoseconds], &[]);
-    }
-
-    /// The time of the last answer.
-    pub(crate) fn nanoseconds(&self) -> u64 {
-        self.view().picoseconds / 1000
-    }
-
-    pub(crate) fn seed_of_rank(&self) -> u64 {
-        self.facts.seed << 20 ^ u64::from(self.facts.rank)
-    }
-
-    fn ask(&self, kind: u32, words: &[u64], bytes: &[u8]) -> Call {
-        if !self.is_owner() {
-            self.refuse();
-        }
-        let looked = Looked {
-            times: self.looks.swap(0, Ordering::Relaxed),
-            saw: self.saw.swap(false, Ordering::Relaxed),
-        };
-        self.late.store(false, Ordering::Relaxed);
-        self.noted.iter().for_each(|noted| noted.store(0, Ordering::Relaxed));
-        let mut answer = self.mailbox.ask(kind, words, bytes, looked);
-        while answer.kind == answer::WHERE {
-            answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), Looked::default());
-        }
-        if answer.kind == answer::FAILED {
-            gasnet_sys::stdio::say(&String::from_utf8_lossy(self.mailbox.bytes()));
-            process::exit_now(1);
-        }
-        answer
-    }
-
-    /// Notes a frame (0) or an operation (1) if there is room for sure, and nothing but the costs chooses the
-    /// order.
-    fn note(&self, what: usize, kind: u32, words: &[u64], bytes: &[u8]) -> bool {
-        let noted = self.noted[what].load(Ordering::Relaxed);
-        let may = !self.facts.explores && (what == 0 || noted < self.view().room[1]);
-        let noted_now = may && self.mailbox.note(kind, words, bytes);
-        self.noted[what].store(noted + u32::from(noted_now), Ordering::Relaxed);
-        noted_now
-    }
-
-    /// A poll of a channel without frames: whether it needs no question.
-    fn looks_in_vain(&self, channel: Channel) -> bool {
-        if self.late.load(Ordering::Relaxed) {
-            return false;
-        }
-        // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
-        let looks = self.looks.load(Ordering::Relaxed);
-        let one = u32::from(channel == Channel::Request);
-        if self.view().empty_polls + looks + one <= 1 {
-            self.looks.store(looks + one, Ordering::Relaxed);
-        } else if !self.facts.explores && self.mailbox.note(ask::LOOK, &[channel as u64], &[]) {
-            self.late.store(true, Ordering::Relaxed);
-        } else {
-            return false;
-        }
-        self.saw.store(true, Ordering::Relaxed);
-        true
-    }
-
-    #[cold]
-    fn refuse(&self) -> ! {
-        let process = std::process::id();
-        let rank = self.facts.rank;
-        let who = if process == self.owner.0 {
-            "a second thread of this rank calls the runtime"
-        } else {
-            "a process that this rank has forked calls the runtime"
-        };
-        let text = format!("rank {rank}: {who}: --simulate gives turns to ranks of one thread only");
-        gasnet_sys::stdio::say(&format!("gasnet: {text}"));
-        if process == self.owner.0 {
-            self.mailbox.last_words(&text, &crate::place::place());
-        }
-        process::exit_now(2)
-    }
-
-    fn view(&self) -> View {
-        self.mailbox.view()
-    }
-
-    /// Leaves to the simulator what explains the end of this process: the place of a fault, the message of a
-    /// panic.
-    fn explain_end(self: &Arc<Link>) {
-        if LINK.set(self.clone()).is_err() {
-            return;
-        }
-        signals::FAULTS.into_iter().for_each(|signal| signals::on_fault(signal, at_fault));
-        let before = std::panic::take_hook();
-        let link = self.clone();
-        std::panic::set_hook(Box::new(move |what| {
-            let payload = what.payload();
-            let text = payload.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
-            let place = what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
-            link.mailbox.last_words(text, &place);
-            before(what);
-        }));
-    }
-
-    fn buffer(&self, len: usize) -> Box<[FrameLine]> {
-        let class = class(len);
-        let free = self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].pop();
-        free.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into())
-    }
-
-    fn give_back(&self, buffer: Box<[FrameLine]>) {
-        let class = buffer.len().trailing_zeros() as usize;
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].push(buffer);
-    }
-}
-
-/// Size class of a frame: it has `1 << class` lines.
-fn class(len: usize) -> usize {
-    len.div_ceil(64).max(1).next_power_of_two().trailing_zeros() as usize
-}
-
 /// Asks the simulator.
-struct Asked(Arc<Link>);
+struct Asked(Arc<Asker>);
 
 impl Asked {
     /// The buffer of a slot.
@@ -400,8 +222,8 @@ unsafe impl Conduit for Asked {
     }
 }
 
-// SAFETY: the simulator reports what its own conduit reports, which keeps the promise; it fetches sources, and
-// stores what was got, while this process sleeps.
+// SAFETY: the simulator reports what its own conduit reports, which keeps the promise; it fetches sources,
+// and stores what was got, while this process sleeps.
 unsafe impl Rma for Asked {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         // SAFETY: owed by the caller.

@@ -168,8 +168,8 @@ pub fn on_fault(signal: c_int, hook: fn(&Fault)) {
     }
 }
 
-/// Gives the calling thread a stack for handlers if it has none, since the usual one may be what is full; or if
-/// it has a small one, as the main thread of a program in Rust.
+/// Gives the calling thread a stack for handlers if it has none, since the usual one may be what is full; or
+/// if it has a small one, as the main thread of a program in Rust.
 fn handler_stack() {
     // SAFETY: an all-zero `stack_t` is a valid destination; the memory is leaked, so it outlives every
     // handler.

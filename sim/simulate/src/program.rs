@@ -11,8 +11,8 @@ use std::path::Path;
 pub(crate) const TAKES_CLOSURE: &str = "gasnet-simulate: one closure for all ranks";
 /// Libraries that programs of this runtime are linked with, as names in files have them.
 const LIBRARIES: [&str; 3] = ["libgasnet.so", "libupc.so", "libcaf_gasnet.so"];
-/// Crates whose statics hold nothing of a program: those of the runtime, and how names of others begin that it
-/// is built on.
+/// Crates whose statics hold nothing of a program: those of the runtime, and how names of others begin that
+/// it is built on.
 const HARMLESS: [&str; 19] = [
     "addr2line",
     "alloc",
@@ -50,8 +50,14 @@ pub(crate) enum Vessel {
 /// A sentence: it is no program of this runtime. One that does not know what it is asked would run as it is,
 /// and a run that simulated nothing would count as a good one.
 pub(crate) fn vessel(program: &Path, wanted: Option<Vessel>) -> Result<(Vessel, String), String> {
-    // A program that is not there is told from its start.
-    let Ok(bytes) = std::fs::read(program) else { return Ok((Vessel::Process, String::new())) };
+    let bytes = match std::fs::read(program) {
+        Ok(bytes) => bytes,
+        // A name without a folder is one that the system looks up.
+        Err(_) if program.components().count() == 1 => {
+            return Ok((wanted.unwrap_or(Vessel::Process), "its file is not known".into()));
+        }
+        Err(why) => return Err(format!("{}: {why}", program.display())),
+    };
     let has = |text: &str| contains(&bytes, text.as_bytes());
     let name = program.display();
     let takes_closure = has(TAKES_CLOSURE);

@@ -1,5 +1,5 @@
-//! A program with a variable of its own, which each rank must have for itself; with `thread` or `fork`, somebody
-//! else than the rank's thread calls the runtime.
+//! A program with a variable of its own, which each rank must have for itself; with `thread` or `fork`,
+//! somebody else than the rank's thread calls the runtime.
 
 use gasnet::{GlobalPtr, RankId};
 use std::collections::HashMap;

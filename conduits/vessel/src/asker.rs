@@ -1,0 +1,203 @@
+//! The mailbox as a rank uses it: questions and notes of one thread.
+#![expect(unsafe_code, reason = "asks for an alarm in a handler of faults")]
+
+use crate::mailbox::{Facts, Letter, Looked, Mailbox, View, answer, ask};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use gasnet_sys::signals::{self, Fault};
+use gasnet_sys::{process, thread};
+use gasnet_wire::conduit::{Channel, FrameLine};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A handler of a fault that takes longer is caught by a lock that the fault has left behind.
+const LONGEST_HANDLER_SECONDS: u32 = 10;
+
+/// The mailbox, as the one thread uses it that asks.
+pub(crate) struct Asker {
+    pub(crate) mailbox: Mailbox,
+    pub(crate) facts: Facts,
+    /// The process and the thread that ask.
+    owner: (u32, u32),
+    /// Polls that were answered here since the last question.
+    pub(crate) looks: AtomicU32,
+    /// Such a poll has seen all that happened before the last answer.
+    saw: AtomicBool,
+    /// One of them takes time, so that something may have happened since.
+    late: AtomicBool,
+    /// Frames and operations that were noted since the last question; frames whose slot is being filled.
+    pub(crate) noted: [AtomicU32; 2],
+    pub(crate) filling: AtomicU32,
+    /// Buffers of frames, by size class.
+    pool: Mutex<[Vec<Box<[FrameLine]>>; 12]>,
+    pub(crate) outside: Outside,
+}
+
+/// The asker of this process, for handlers of faults.
+static ASKER: OnceLock<Arc<Asker>> = OnceLock::new();
+
+/// The asker of this process, once it has one.
+pub(crate) fn current() -> Option<&'static Arc<Asker>> {
+    ASKER.get()
+}
+
+/// Leaves the place of a fault to the simulator. SIGTRAP comes from the simulator, when a turn does not end.
+fn at_fault(_: &Fault) {
+    if let Some(asker) = ASKER.get() {
+        // SAFETY: asks for a signal that ends the process if the search below does not end.
+        unsafe { libc::alarm(LONGEST_HANDLER_SECONDS) };
+        asker.mailbox.last_words("", &crate::place::place());
+    }
+}
+
+impl Asker {
+    /// For the calling thread.
+    pub(crate) fn new(mailbox: Mailbox, facts: Facts) -> Asker {
+        Asker {
+            mailbox,
+            facts,
+            owner: (std::process::id(), thread::number()),
+            looks: AtomicU32::new(0),
+            saw: AtomicBool::new(false),
+            late: AtomicBool::new(false),
+            noted: Default::default(),
+            filling: AtomicU32::new(0),
+            pool: Mutex::default(),
+            outside: Outside::default(),
+        }
+    }
+
+    /// Whether the calling thread is the one that asks.
+    pub(crate) fn is_owner(&self) -> bool {
+        (std::process::id(), thread::number()) == self.owner
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&self, nanoseconds: u64) {
+        self.ask(ask::PASS, &[nanoseconds], &[]);
+    }
+
+    /// The time of the last answer.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        self.view().picoseconds / 1000
+    }
+
+    pub(crate) fn seed_of_rank(&self) -> u64 {
+        self.facts.seed << 20 ^ u64::from(self.facts.rank)
+    }
+
+    pub(crate) fn ask(&self, kind: u32, words: &[u64], bytes: &[u8]) -> Letter {
+        if !self.is_owner() {
+            self.refuse();
+        }
+        let looked = Looked {
+            times: self.looks.swap(0, Ordering::Relaxed),
+            saw: self.saw.swap(false, Ordering::Relaxed),
+        };
+        self.late.store(false, Ordering::Relaxed);
+        self.noted.iter().for_each(|noted| noted.store(0, Ordering::Relaxed));
+        let mut answer = self.mailbox.ask(kind, words, bytes, looked);
+        while answer.kind == answer::WHERE {
+            answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), Looked::default());
+        }
+        if answer.kind == answer::FAILED {
+            gasnet_sys::stdio::say(&String::from_utf8_lossy(self.mailbox.bytes()));
+            process::exit_now(1);
+        }
+        answer
+    }
+
+    /// Notes a frame (0) or an operation (1) if there is room for sure, and nothing but the costs chooses the
+    /// order.
+    pub(crate) fn note(&self, what: usize, kind: u32, words: &[u64], bytes: &[u8]) -> bool {
+        let noted = self.noted[what].load(Ordering::Relaxed);
+        let may = !self.facts.explores && (what == 0 || noted < self.view().room[1]);
+        let noted_now = may && self.mailbox.note(kind, words, bytes);
+        self.noted[what].store(noted + u32::from(noted_now), Ordering::Relaxed);
+        noted_now
+    }
+
+    /// A poll of a channel without frames: whether it needs no question.
+    pub(crate) fn looks_in_vain(&self, channel: Channel) -> bool {
+        if self.late.load(Ordering::Relaxed) {
+            return false;
+        }
+        // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
+        let looks = self.looks.load(Ordering::Relaxed);
+        let one = u32::from(channel == Channel::Request);
+        if self.view().empty_polls + looks + one <= 1 {
+            self.looks.store(looks + one, Ordering::Relaxed);
+        } else if !self.facts.explores && self.mailbox.note(ask::LOOK, &[channel as u64], &[]) {
+            self.late.store(true, Ordering::Relaxed);
+        } else {
+            return false;
+        }
+        self.saw.store(true, Ordering::Relaxed);
+        true
+    }
+
+    #[cold]
+    fn refuse(&self) -> ! {
+        let process = std::process::id();
+        let rank = self.facts.rank;
+        let who = if process == self.owner.0 {
+            "a second thread of this rank calls the runtime"
+        } else {
+            "a process that this rank has forked calls the runtime"
+        };
+        let text = format!("rank {rank}: {who}: --simulate gives turns to ranks of one thread only");
+        gasnet_sys::stdio::say(&format!("gasnet: {text}"));
+        if process == self.owner.0 {
+            self.mailbox.last_words(&text, &crate::place::place());
+        }
+        process::exit_now(2)
+    }
+
+    pub(crate) fn view(&self) -> View {
+        self.mailbox.view()
+    }
+
+    /// Leaves to the simulator what explains the end of this process: the place of a fault, the message of a
+    /// panic.
+    pub(crate) fn explain_end(self: &Arc<Asker>) {
+        if ASKER.set(self.clone()).is_err() {
+            return;
+        }
+        signals::FAULTS.into_iter().for_each(|signal| signals::on_fault(signal, at_fault));
+        let before = std::panic::take_hook();
+        let asker = self.clone();
+        std::panic::set_hook(Box::new(move |what| {
+            let payload = what.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+            let place = what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
+            asker.mailbox.last_words(text, &place);
+            before(what);
+        }));
+    }
+
+    pub(crate) fn buffer(&self, len: usize) -> Box<[FrameLine]> {
+        let class = class(len);
+        let free = self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].pop();
+        free.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into())
+    }
+
+    pub(crate) fn give_back(&self, buffer: Box<[FrameLine]>) {
+        let class = buffer.len().trailing_zeros() as usize;
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].push(buffer);
+    }
+}
+
+/// Size class of a frame: it has `1 << class` lines.
+pub(crate) fn class(len: usize) -> usize {
+    len.div_ceil(64).max(1).next_power_of_two().trailing_zeros() as usize
+}
+
+/// What a rank has seen of the clock and of random numbers.
+#[derive(Default)]
+pub(crate) struct Outside {
+    /// Reads since the last time that the simulator was told.
+    pub(crate) reads: AtomicU64,
+    /// The latest time that the program has seen.
+    pub(crate) seen: AtomicU64,
+    /// Random words that were drawn.
+    pub(crate) drawn: AtomicU64,
+}
