@@ -116,6 +116,8 @@ impl Simulation {
     /// The rank's program is about to begin. Where something chooses the order, it begins when those of all
     /// ranks can, so that none of its steps is without a choice.
     pub(crate) fn begin(&self, rank: u32) {
+        // To start takes more of the stack than most programs do.
+        turn::trim_stack();
         {
             let mut w = self.world();
             w.starting -= 1;
@@ -192,6 +194,7 @@ impl Simulation {
                     return Ok(gathered);
                 }
             }
+            turn::trim_stack();
             self.wait(rank, "all ranks to start");
         }
     }

@@ -9,12 +9,18 @@
 use core::cell::{Cell, RefCell};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+const PAGE_BYTES: usize = 4096;
+/// What the call that gives pages back has on the stack itself, at most.
+const OWN_FRAMES_BYTES: usize = 1024;
 
 thread_local! {
     /// The yielder of the coroutine that runs on this thread.
     static CURRENT: Cell<Option<NonNull<Yielder<(), ()>>>> = const { Cell::new(None) };
+    /// The lowest address of its stack.
+    static LOWEST: Cell<usize> = const { Cell::new(0) };
     /// Whether the next coroutine that gets the turn is only to say where it is.
     static ASKED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -22,6 +28,7 @@ thread_local! {
 /// One coroutine.
 pub(crate) struct Turn<'a> {
     coroutine: Coroutine<(), (), ()>,
+    lowest: usize,
     _body: PhantomData<&'a ()>,
 }
 
@@ -29,6 +36,8 @@ impl<'a> Turn<'a> {
     /// A coroutine that has not begun.
     pub(crate) fn new(stack_bytes: usize, body: impl FnOnce() + 'a) -> std::io::Result<Turn<'a>> {
         let stack = DefaultStack::new(stack_bytes)?;
+        // Above the guard.
+        let lowest = stack.limit().get() + PAGE_BYTES;
         let body = move |yielder: &Yielder<(), ()>, ()| {
             CURRENT.set(Some(NonNull::from(yielder)));
             body();
@@ -36,7 +45,7 @@ impl<'a> Turn<'a> {
         // SAFETY: what `body` borrows outlives the Turn (lifetime 'a), and a coroutine never runs after its
         // Turn is gone.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, body) };
-        Ok(Turn { coroutine, _body: PhantomData })
+        Ok(Turn { coroutine, lowest, _body: PhantomData })
     }
 
     /// Where in its program a coroutine waits that has begun and not ended.
@@ -48,9 +57,10 @@ impl<'a> Turn<'a> {
 
     /// Runs until the coroutine gives the turn back or ends; returns whether it has ended.
     pub(crate) fn resume(&mut self) -> bool {
-        let outer = CURRENT.take();
+        let outer = (CURRENT.take(), LOWEST.replace(self.lowest));
         let result = self.coroutine.resume(());
-        CURRENT.set(outer);
+        CURRENT.set(outer.0);
+        LOWEST.set(outer.1);
         matches!(result, CoroutineResult::Return(()))
     }
 }
@@ -63,6 +73,20 @@ impl Drop for Turn<'_> {
             unsafe { self.coroutine.force_reset() };
         }
     }
+}
+
+/// Gives the pages of the running coroutine's stack back that lie below what it uses now. They are zero when
+/// it comes there again.
+pub(crate) fn trim_stack() {
+    let here = 0u8;
+    let used = ((&raw const here).addr() - OWN_FRAMES_BYTES) & !(PAGE_BYTES - 1);
+    let lowest = LOWEST.get();
+    if (lowest..used).is_empty() || lowest == 0 {
+        return;
+    }
+    // SAFETY: pages of the stack that this runs on, above its guard, and below all frames: those of this
+    // function and of what it calls are above `used`. What is there is dead.
+    unsafe { libc::madvise(lowest as *mut libc::c_void, used - lowest, libc::MADV_DONTNEED) };
 }
 
 /// Gives the turn back to the caller of `resume`; `false` outside of any coroutine.

@@ -28,5 +28,5 @@ fn ten_thousand_ranks_meet() {
     let seconds = began.elapsed().as_secs_f64();
     println!("{RANKS} ranks: {seconds:.2} s, {each} bytes each, {} events", report.stats.events);
     assert_eq!(report.results[1..].iter().sum::<u64>(), 1);
-    assert!(each <= 40 << 10, "{each} bytes of memory for a rank");
+    assert!(each <= 32 << 10, "{each} bytes of memory for a rank");
 }

@@ -37,7 +37,7 @@ const SMALL_BOUNCE_BYTES: usize = 1 << 10;
 /// Bytes of a large bounce buffer: the largest source that is copied at all.
 const LARGE_BOUNCE_BYTES: usize = 16 << 10;
 /// Bits that [`Slots`] needs for the numbers of as many bounce buffers as there are.
-const BOUNCE_BITS: u32 = if cfg!(miri) { 5 } else { 9 };
+const BOUNCE_BITS: u32 = if cfg!(miri) { 5 } else { 8 };
 /// Bounce buffers of each size; when all are in use, an operation waits until its source has been read.
 const BOUNCE_BUFFERS: usize = slots::entries(BOUNCE_BITS);
 /// In the number of a large bounce buffer.

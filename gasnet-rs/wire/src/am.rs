@@ -51,8 +51,7 @@ use std::time::Duration;
 
 pub use frame::Outgoing;
 pub use frame::{FIRST_CLIENT_HANDLER, FIRST_LIBRARY_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM};
-pub(crate) use own::{Serve, UNSERVED};
-pub use own::{Served, hi, join, lo, nonsense};
+pub use own::{Serve, Served, hi, join, lo, nonsense, serve};
 pub use prepared::Prepared;
 pub use token::EndOnPanic;
 pub use token::{Handler, Message, RawHandler, Token};
@@ -126,10 +125,11 @@ impl Wire {
     /// The place of a handler of a program or a library.
     #[inline]
     fn handler(&self, index: u8) -> Option<&OnceLock<Handler>> {
-        self.handlers.get(usize::from(index.wrapping_sub(FIRST_LIBRARY_HANDLER)))
+        self.handlers.get()?.get(usize::from(index.wrapping_sub(FIRST_LIBRARY_HANDLER)))
     }
 
     fn set_handler(&self, index: u8, handler: Handler) -> Result<(), Error> {
+        self.handlers.get_or_init(|| (FIRST_LIBRARY_HANDLER..=u8::MAX).map(|_| OnceLock::new()).collect());
         self.handler(index)
             .expect("of a program or a library")
             .set(handler)

@@ -1,7 +1,7 @@
 //! How a wire starts: what a launcher has told becomes links, a conduit, and words in shared memory.
 
+use crate::am;
 use crate::am::aside::Progress;
-use crate::am::{self, Served};
 use crate::barrier::central::Phases;
 use crate::barrier::rounds;
 use crate::boot::Exchange;
@@ -22,7 +22,6 @@ use crate::transfer::Transfers;
 use crate::wait::{Presence, Station, WaitPolicy};
 use crate::wire::Wire;
 use crate::{Boot, RankId};
-use core::ops::RangeInclusive;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::os::fd::AsFd;
@@ -32,9 +31,9 @@ use std::sync::{Arc, Mutex, Once, OnceLock};
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
 /// The messages and the shared memory that the layer above declares when it starts a wire.
-pub struct AboveSays<'a> {
-    /// Its messages, by their numbers.
-    pub messages: &'a [(RangeInclusive<u8>, Served)],
+pub struct AboveSays {
+    /// Who serves its messages, by their numbers.
+    pub messages: &'static am::Serve,
     /// Bytes of shared memory that it needs on each host that has more than one rank; zero at first.
     pub shared_bytes: usize,
 }
@@ -49,17 +48,6 @@ pub struct Started {
     pub shared: Option<NonNull<u8>>,
     /// The threads of the process before the wire was made: see [`Wire::note_threads`].
     pub threads_before: Vec<u32>,
-}
-
-fn serve(messages: &[(RangeInclusive<u8>, Served)]) -> am::Serve {
-    let mut all = [am::UNSERVED; am::FIRST_LIBRARY_HANDLER as usize];
-    all[usize::from(rounds::ROUND)] = rounds::MESSAGES;
-    for (numbers, served) in messages {
-        for number in numbers.clone() {
-            all[usize::from(number)] = *served;
-        }
-    }
-    all
 }
 
 /// The place of a rank among the ranks of its host, if the launcher gave a job that can start.
@@ -130,7 +118,7 @@ impl Wire {
         config: Config,
         threading: Threading,
         open: OpenConduit<'_>,
-        above: &AboveSays<'_>,
+        above: &AboveSays,
     ) -> Result<Started, Error> {
         let (id, size) = (RankId(boot.rank), boot.size);
         let threads_before = crate::threads::all();
@@ -224,8 +212,8 @@ impl Wire {
             forgotten: Arc::default(),
             giving_up: Once::new(),
             segments: SegmentTable::new(size),
-            handlers: (am::FIRST_LIBRARY_HANDLER..=u8::MAX).map(|_| OnceLock::new()).collect(),
-            serve: serve(above.messages),
+            handlers: OnceLock::new(),
+            serve: above.messages,
             ops: Ops::new(),
             transfers: Transfers::new(),
             parts: am::parts::Parts::default(),

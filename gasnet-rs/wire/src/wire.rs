@@ -74,9 +74,9 @@ pub struct Wire {
     pub(crate) giving_up: Once,
     /// Where the segments of all ranks are.
     pub segments: SegmentTable,
-    /// Of programs and libraries, from [`am::FIRST_LIBRARY_HANDLER`] on.
-    pub(crate) handlers: Box<[OnceLock<Handler>]>,
-    pub(crate) serve: am::Serve,
+    /// Of programs and libraries, from [`am::FIRST_LIBRARY_HANDLER`] on; once there are any.
+    pub(crate) handlers: OnceLock<Box<[OnceLock<Handler>]>>,
+    pub(crate) serve: &'static am::Serve,
     /// Operations whose completion the program has not seen.
     pub ops: Ops,
     /// Requests of the layer above that are not answered.

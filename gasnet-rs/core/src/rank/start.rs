@@ -5,25 +5,22 @@ use crate::coll::table::Tables;
 use crate::coll::{Collectives, agree, mail};
 use crate::region::{self, Regions};
 use crate::{Boot, Config, Error, OpenConduit, Threading, amref, vis};
-use core::ops::RangeInclusive;
 use core::sync::atomic::AtomicPtr;
-use gasnet_wire::am::Served;
+use gasnet_wire::am::{Serve, serve};
 use gasnet_wire::shm::map;
 use gasnet_wire::{AboveSays, Wire};
 use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
 
 /// The core's own messages.
-fn messages() -> [(RangeInclusive<u8>, Served); 6] {
-    [
-        (amref::FIRST..=amref::LAST, amref::MESSAGES),
-        (mail::FIRST..=mail::LAST, mail::MESSAGES),
-        (agree::FIRST..=agree::LAST, agree::MESSAGES),
-        (region::ops::FIRST..=region::ops::LAST, region::ops::MESSAGES),
-        (region::shapes::PUT_RUNS..=region::shapes::GET_RUNS, region::shapes::MESSAGES),
-        (vis::FIRST..=vis::LAST, vis::MESSAGES),
-    ]
-}
+static MESSAGES: Serve = serve(&[
+    (amref::FIRST..=amref::LAST, amref::MESSAGES),
+    (mail::FIRST..=mail::LAST, mail::MESSAGES),
+    (agree::FIRST..=agree::LAST, agree::MESSAGES),
+    (region::ops::FIRST..=region::ops::LAST, region::ops::MESSAGES),
+    (region::shapes::PUT_RUNS..=region::shapes::GET_RUNS, region::shapes::MESSAGES),
+    (vis::FIRST..=vis::LAST, vis::MESSAGES),
+]);
 
 impl Rank {
     /// Makes a rank out of what its launcher told it. It lives as long as the process.
@@ -47,7 +44,7 @@ impl Rank {
         threading: Threading,
         open: OpenConduit<'_>,
     ) -> Result<&'static Rank, Error> {
-        let says = AboveSays { messages: &messages(), shared_bytes: Tables::BYTES };
+        let says = AboveSays { messages: &MESSAGES, shared_bytes: Tables::BYTES };
         // SAFETY: (1).
         let started = unsafe { Wire::start(boot, config, threading, open, &says)? };
         // SAFETY: mapped with as many bytes, for as long as the process lives (ranks with neighbours are not
