@@ -28,7 +28,8 @@ use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
 use gasnet_vessel::{PLAN, Seat};
 use gasnet_wire::Boot;
-use gasnet_wire::conduit::OpenContext;
+use gasnet_wire::boot::NextBoot;
+use gasnet_wire::conduit::{Conduit, OpenContext};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +69,7 @@ pub fn init_with(
     }
     let (place, config) = find_place(options, config)?;
     match place {
-        Booted::Rank(boot) => start(*boot, config, threading),
+        Booted::Rank(boot) => start(*boot, config, threading, registry::open),
         Booted::Replacement(link, _) => {
             let why = "--on-death heal: this program cannot take the place of a rank that has died: only programs over the crate pgas can";
             gasnet_launch::refuse_place(&link, why);
@@ -112,8 +113,13 @@ fn find_place(options: &BootOptions, config: Config) -> Result<(Booted, Config),
     Ok((place, config))
 }
 
-/// Starts a rank, which is recorded if a setting asks for it.
-fn start(boot: Boot, config: Config, threading: Threading) -> Result<&'static Rank, Error> {
+/// Starts a rank with the conduit that `open` gives. It is recorded if a setting asks for it.
+fn start(
+    boot: Boot,
+    config: Config,
+    threading: Threading,
+    open: impl Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
+) -> Result<&'static Rank, Error> {
     let (boot, config, recorder) = match settings::recording() {
         Some(folder) => {
             let exchange = gasnet_launch::exchange(&boot);
@@ -123,8 +129,8 @@ fn start(boot: Boot, config: Config, threading: Threading) -> Result<&'static Ra
         None => (boot, config, None),
     };
     let open = |cx: &OpenContext<'_>| match &recorder {
-        Some(recorder) => recorder.open(cx, registry::open),
-        None => registry::open(cx),
+        Some(recorder) => recorder.open(cx, &open),
+        None => open(cx),
     };
     #[expect(unsafe_code, reason = "vouches for the launcher")]
     // SAFETY: the launcher makes the memory files of each world of a job and tells each of its processes its
@@ -231,7 +237,7 @@ fn begin_and_keep<T>(
         }
         Booted::Replacement(link, epoch) => (None, Some(link), epoch),
     };
-    let started = enter(boot, link.as_ref().map(AsFd::as_fd), epoch, &config, begin)?;
+    let started = enter(boot, (link.as_ref().map(AsFd::as_fd), None), epoch, &config, begin)?;
     if started.is_none() {
         // All is done without this process.
         link.iter().for_each(gasnet_launch::leave_place);
@@ -244,29 +250,36 @@ fn attach_and_keep(rank: &'static Rank) {
     attached.unwrap_or_else(|e| rank.fatal(&e.to_string()));
 }
 
+/// Who tells a process of its next world: the launcher, over this connection, or else the simulator, through
+/// the rank that it was before.
+type Guide<'a> = (Option<BorrowedFd<'a>>, Option<&'static Rank>);
+
 /// Starts this process as a rank of the world that it was told of, or else of the one that follows that of
 /// this epoch; and if a rank dies meanwhile, of the one after that. `None`: there is no other world, since
 /// all ranks have done their work.
 fn enter<T>(
     mut boot: Option<Boot>,
-    link: Option<BorrowedFd<'_>>,
+    guide: Guide<'_>,
     mut epoch: u32,
     config: &Config,
     begin: &impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<(&'static Rank, T)>, Error> {
     loop {
-        let (boot, members, incarnation) = match (boot.take(), link) {
-            (Some(boot), _) => (boot, None, 0),
-            (None, Some(link)) => {
-                let next = gasnet_launch::next_world(link, epoch).map_err(|e| Error::job(e.to_string()))?;
-                let Some(next) = next else { return Ok(None) };
+        let (boot, members, incarnation) = match boot.take() {
+            Some(boot) => (boot, None, 0),
+            None => {
+                let Some(next) = next_boot(guide, epoch)? else { return Ok(None) };
                 epoch = next.epoch;
                 (next.boot, Some(next.members), next.incarnation)
             }
-            (None, None) => return Err(Error::job("a rank has died, and there is no launcher")),
+        };
+        let open = |context: &OpenContext<'_>| {
+            let former = guide.1.zip(members.as_deref());
+            let made = former.and_then(|(rank, members)| rank.survival().next_conduit(members));
+            made.map_or_else(|| registry::open(context), |conduit| Ok(Some(conduit)))
         };
         let started = gasnet::attempt(|| {
-            let rank = start(boot, config.clone(), Threading::Parallel)?;
+            let rank = start(boot, config.clone(), Threading::Parallel, open)?;
             attach_and_keep(rank);
             Ok((rank, begin(rank, Member { members: members.as_deref(), incarnation })))
         });
@@ -274,6 +287,15 @@ fn enter<T>(
         let Ok(started): Result<Result<_, Error>, _> = started else { continue };
         return started.map(Some);
     }
+}
+
+/// Waits for the world after the one of this epoch.
+fn next_boot((launcher, former): Guide<'_>, epoch: u32) -> Result<Option<NextBoot>, Error> {
+    if let Some(link) = launcher {
+        return gasnet_launch::next_world(link, epoch).map_err(|e| Error::job(e.to_string()));
+    }
+    let next = former.and_then(|rank| rank.survival().next_boot(epoch));
+    next.map(Some).ok_or_else(|| Error::job("a rank has died, and there is no launcher"))
 }
 
 /// Says to the ranks of a test's job that they are these. Like the boot's variable it is no setting.
@@ -425,16 +447,16 @@ pub fn next_world<T>(
     begin: impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<T>, Error> {
     let survival = rank.survival();
-    let Some(launcher) = survival.launcher().filter(|_| survival.is_possible()) else {
+    if !survival.is_possible() {
         return Err(Error::job(
             "the ranks of this job do not survive deaths: start it with gasnetrun --on-death shrink or heal",
         ));
-    };
+    }
     if survival.dead().ranks.is_empty() {
         return Err(Error::op("nobody in this world has died, so it goes on"));
     }
     survival.give_up();
-    let next = enter(None, Some(launcher), survival.epoch(), rank.config(), &begin)?;
+    let next = enter(None, (survival.launcher(), Some(rank)), survival.epoch(), rank.config(), &begin)?;
     Ok(next.map(|(new, begun)| {
         survival.continue_as(new);
         begun

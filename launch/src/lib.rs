@@ -63,7 +63,7 @@ pub use boot::{
 };
 pub use command::Command;
 pub use error::Error;
-pub use regroup::{NextWorld, next_world};
+pub use regroup::next_world;
 pub use settings::SETTINGS;
 pub use spawn::spawn;
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use gasnet_sys::fd;
 use gasnet_wire::Boot;
-use gasnet_wire::boot::{HostFile, MAX_PACKET, ToMonitor};
+use gasnet_wire::boot::{HostFile, MAX_PACKET, NextBoot, ToMonitor};
 use gasnet_wire::shm::deaths::DeathBoard;
 
 use crate::Error;
@@ -54,19 +54,6 @@ impl NewWorld {
 /// The message that says that there is no other world.
 pub(crate) const DONE: [u8; 20] = [0; 20];
 
-/// What a rank is told of its next world.
-#[derive(Debug)]
-pub struct NextWorld {
-    /// Its rank, and the memory.
-    pub boot: Boot,
-    /// The number of worlds before it.
-    pub epoch: u32,
-    /// The number of processes that were this rank before this one.
-    pub incarnation: u32,
-    /// The members by rank, as the job numbered them first.
-    pub members: Vec<u32>,
-}
-
 /// Waits for the world after the one of this epoch, which this rank has given up, or in which the process was
 /// that it replaces. `None`: there is none, since all ranks have done their work.
 ///
@@ -75,7 +62,7 @@ pub struct NextWorld {
 ///
 /// # Errors
 /// The monitor is gone, or the system gives no descriptors.
-pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextWorld>, Error> {
+pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextBoot>, Error> {
     fd::send_waiting(link, &ToMonitor::NextWorld(epoch).encode()).map_err(Error::system("send"))?;
     let (mut message, mut files) = (Vec::new(), Vec::new());
     let mut packet = [0; MAX_PACKET];
@@ -96,7 +83,7 @@ pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextWorld>,
     decode(&message, files, link).map(Some).ok_or_else(broken)
 }
 
-fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextWorld> {
+fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot> {
     let (words, rest) = message.as_chunks::<4>();
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let [rank, epoch, incarnation, low, high, ref members @ ..] = words[..] else { return None };
@@ -112,7 +99,7 @@ fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextWorl
         overseer: None,
         job_id: u64::from(high) << 32 | u64::from(low),
     };
-    (rest.is_empty() && rank < size).then_some(NextWorld {
+    (rest.is_empty() && rank < size).then_some(NextBoot {
         boot,
         epoch,
         incarnation,

@@ -121,7 +121,7 @@ impl<D: Device> Machine<'_, D> {
             if let Some(value) = self.device(&mut f) {
                 return value;
             }
-            self.shared.wait(self.program, why);
+            self.shared.wait(self.program, why, false);
         }
     }
 }

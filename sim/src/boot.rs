@@ -4,7 +4,7 @@
 use crate::shared::Simulation;
 use gasnet::{Boot, Error};
 use gasnet_wire::Gathered;
-use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
+use gasnet_wire::boot::{Exchange, HostFile, NextBoot, Overseer, ToMonitor};
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -20,6 +20,10 @@ pub(crate) enum Files {
     /// All ranks have parts of these.
     Common([Arc<OwnedFd>; 2]),
     Each(Vec<[OwnedFd; 2]>),
+    /// So many ranks, which follow each other, share two.
+    Hosts(u32, Vec<[OwnedFd; 2]>),
+    /// The launcher of a job that survives deaths makes them for each world.
+    OfWorlds,
 }
 
 /// Bytes of a part of the common files. Parts that nobody touches cost nothing.
@@ -53,9 +57,27 @@ impl Files {
         Ok(Files::Each((0..ranks).map(|_| two_files()).collect::<io::Result<_>>()?))
     }
 
+    /// Two files for each host of so many ranks.
+    pub(crate) fn for_hosts(ranks: u32, per_host: u32) -> io::Result<Files> {
+        let hosts = ranks.div_ceil(per_host);
+        Ok(Files::Hosts(per_host, (0..hosts).map(|_| two_files()).collect::<io::Result<_>>()?))
+    }
+
     /// The start information of a rank.
     pub(crate) fn boot(&self, shared: &Arc<Simulation>, rank: u32) -> io::Result<Boot> {
+        let mut host_ranks = vec![rank];
         let (control, segments) = match self {
+            Files::OfWorlds => {
+                let files =
+                    shared.first_files(rank).ok_or_else(|| io::Error::other("nobody survives here"))?;
+                return Ok(of_one_host(shared, (rank, rank), shared.size, files?));
+            }
+            Files::Hosts(per_host, all) => {
+                let host = rank / per_host;
+                host_ranks = (host * per_host..shared.size.min((host + 1) * per_host)).collect();
+                let [control, segments] = &all[host as usize];
+                (control.try_clone()?.into(), segments.try_clone()?.into())
+            }
             Files::Common([control, segments]) => {
                 let part =
                     |file: &Arc<OwnedFd>, bytes| HostFile::part(file.clone(), u64::from(rank) * bytes, bytes);
@@ -69,19 +91,34 @@ impl Files {
         Ok(Boot {
             rank,
             size: shared.size,
-            host_ranks: vec![rank],
+            host_ranks,
             exchange: Some(Box::new(InProcess { shared: shared.clone(), rank, round: AtomicU64::new(0) })),
             shm: control,
             segments,
             link: None,
-            overseer: Some(Box::new(End {
-                shared: shared.clone(),
-                rank,
-                said: Mutex::default(),
-                done: AtomicBool::new(false),
-            })),
+            overseer: Some(Box::new(End::of(shared, rank))),
             job_id: 1,
         })
+    }
+}
+
+/// The start information of a rank of a world of so many, all on one host, who is this process.
+pub(crate) fn of_one_host(
+    shared: &Arc<Simulation>,
+    (rank, process): (u32, u32),
+    size: u32,
+    [control, segments]: [OwnedFd; 2],
+) -> Boot {
+    Boot {
+        rank,
+        size,
+        host_ranks: (0..size).collect(),
+        exchange: None,
+        shm: control.into(),
+        segments: segments.into(),
+        link: None,
+        overseer: Some(Box::new(End::of(shared, process))),
+        job_id: 1,
     }
 }
 
@@ -95,7 +132,8 @@ impl Drop for Files {
         };
         match self {
             Files::Common(files) => files.iter().for_each(|file| shorten(file)),
-            Files::Each(files) => files.iter().flatten().for_each(shorten),
+            Files::Each(files) | Files::Hosts(_, files) => files.iter().flatten().for_each(shorten),
+            Files::OfWorlds => {}
         }
     }
 }
@@ -110,7 +148,25 @@ struct End {
     done: AtomicBool,
 }
 
+impl End {
+    fn of(shared: &Arc<Simulation>, rank: u32) -> End {
+        End { shared: shared.clone(), rank, said: Mutex::default(), done: AtomicBool::new(false) }
+    }
+}
+
 impl Overseer for End {
+    fn idle(&self, what: &'static str, changed: bool) -> bool {
+        if changed {
+            self.shared.world().stir_host_of(self.rank);
+        }
+        self.shared.wait(self.rank, what, false);
+        true
+    }
+
+    fn next_world(&self, epoch: u32) -> Option<NextBoot> {
+        self.shared.next_world(self.rank, epoch)
+    }
+
     fn hear(&self, said: &ToMonitor) {
         match said {
             ToMonitor::Abort(_, text) => {

@@ -690,9 +690,12 @@ impl World {
         let rank = match &left {
             Left::Nic(rank, _) => *rank,
             Left::Firmware { to, .. } => *to,
+            // No NIC's affair.
+            Left::Dies(_) => return,
         };
         let Some(mut card) = self.cards[rank as usize].take() else { return };
         match left {
+            Left::Dies(_) => {}
             Left::Nic(_, tag) => {
                 if let Some(later) = card.later.try_remove(tag as usize) {
                     card.happen(self, later);

@@ -71,10 +71,14 @@ pub enum Kind {
     Done,
     /// Work of its NIC, or of a device.
     Other,
+    /// It dies.
+    Dies,
+    /// It looks at memory that it shares with others.
+    Looks,
 }
 
 impl Kind {
-    const ALL: [Kind; 9] = [
+    const ALL: [Kind; 11] = [
         Kind::GoesOn,
         Kind::Passes,
         Kind::Message,
@@ -84,6 +88,8 @@ impl Kind {
         Kind::Fetch,
         Kind::Done,
         Kind::Other,
+        Kind::Dies,
+        Kind::Looks,
     ];
 }
 
@@ -102,6 +108,8 @@ impl core::fmt::Display for NextStep {
             Kind::Fetch => write!(f, "the NIC of rank {from} reads what its call {number} puts"),
             Kind::Done => write!(f, "rank {from} learns that its call {number} is done"),
             Kind::Other => write!(f, "the NIC of rank {rank} works"),
+            Kind::Dies => write!(f, "rank {rank} dies"),
+            Kind::Looks => write!(f, "ranks of host {rank} look at their memory"),
         }
     }
 }

@@ -18,11 +18,13 @@ use crate::conduit::SimConduit;
 use crate::cost::CostModel;
 use crate::course::Step;
 use crate::crash::CrashWatch;
-use crate::event::Activity;
+use crate::event::{Activity, Left, Moment, WorldEvent};
 use crate::failure::{Failure, Waiting, What};
 use crate::net::Network;
 use crate::shared::{Caller, Simulation, set_current};
 use crate::sim_nic::SimNic;
+use crate::stir::SharedMemory;
+use crate::survivors::Survivors;
 use crate::time::Time;
 use crate::turn::Turn;
 use crate::watchdog::Watchdog;
@@ -32,7 +34,7 @@ use gasnet::{Config, Rank, Threading};
 use gasnet_wire::conduit::{Conduit, OpenContext};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,6 +57,8 @@ pub struct Cluster {
     pub(crate) chooser: Option<Chooser>,
     pub(crate) hardships: Hardships,
     pub(crate) longest_turn: Option<Duration>,
+    pub(crate) per_host: u32,
+    pub(crate) survive: bool,
 }
 
 /// Where ranks live: what the coroutine of a rank runs.
@@ -134,6 +138,8 @@ impl Cluster {
             chooser: None,
             hardships: Hardships::default(),
             longest_turn: None,
+            per_host: 1,
+            survive: false,
         }
     }
 
@@ -200,6 +206,20 @@ impl Cluster {
         self
     }
 
+    /// Puts so many ranks, which follow each other, on each host: they are neighbours, whose memory is
+    /// shared. What they do there costs no time. Default: 1. Their ranks are never dropped.
+    pub fn per_host(mut self, ranks: u32) -> Cluster {
+        self.per_host = ranks.clamp(1, self.ranks);
+        self
+    }
+
+    /// Lets the job go on when a rank dies ([`Hardships::kills`]), as `gasnetrun --on-death shrink` does. Of
+    /// ranks that have died there is no result. Default: a death ends the job.
+    pub fn survive(mut self, survive: bool) -> Cluster {
+        self.survive = survive;
+        self
+    }
+
     /// Makes life harder for the ranks.
     pub fn hardships(mut self, hardships: Hardships) -> Cluster {
         self.hardships = hardships;
@@ -231,7 +251,20 @@ impl Cluster {
         let fail = |what| Failure::before_start(self.seed, what);
         let shared = self.world();
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
-        let files = boot::Files::common(self.ranks).map_err(|e| fail(What::Start(e.to_string())))?;
+        let no_start = |e: std::io::Error| fail(What::Start(e.to_string()));
+        let files = match (self.survive, self.per_host) {
+            (true, _) if shared.survivors.is_none() => {
+                return Err(no_start(std::io::Error::other("no memory for a job that survives deaths")));
+            }
+            (true, _) => boot::Files::OfWorlds,
+            (false, 1) => boot::Files::common(self.ranks).map_err(no_start)?,
+            (false, n) => boot::Files::for_hosts(self.ranks, n).map_err(no_start)?,
+        };
+        let config = match self.survive {
+            true => Config { neighborhood: self.per_host, ..self.config.clone() },
+            false => self.config.clone(),
+        };
+        let dismantle = dismantle && !self.survive && self.per_host == 1;
         let ranks: RefCell<Vec<*const Rank>> = RefCell::default();
         let body = |r: u32| -> Result<(), String> {
             let boot = files.boot(&shared, r).map_err(|e| e.to_string())?;
@@ -240,14 +273,21 @@ impl Cluster {
             let open = |_: &OpenContext<'_>| Ok(once.take().map(|c| Box::new(c) as Box<dyn Conduit>));
             #[expect(unsafe_code, reason = "vouches for the files")]
             // SAFETY: the files are fresh and this rank's alone, each rank starts once.
-            let rank = unsafe { Rank::start(boot, self.config.clone(), Threading::Parallel, &open) }
+            let rank = unsafe { Rank::start(boot, config.clone(), Threading::Parallel, &open) }
                 .map_err(|e| e.to_string())?;
             if self.segment > 0 {
                 rank.segments().attach_and_keep(self.segment, None).map_err(|e| e.to_string())?;
             }
             shared.begin(r);
             let value = program(rank);
-            rank.barrier();
+            let rank = rank.survival().newest();
+            if !rank.survival().is_possible() {
+                rank.barrier();
+            } else if !rank.survival().is_over() {
+                // The program is over everywhere, or somebody dies now: then it is over for those who are
+                // left.
+                let _ = gasnet::attempt(|| rank.barrier());
+            }
             ranks.borrow_mut().push(rank);
             *results[r as usize].borrow_mut() = Some(value);
             Ok(())
@@ -273,12 +313,26 @@ impl Cluster {
         }
         world.chooser = self.chooser.clone().map(Box::new);
         world.hardships = self.hardships.clone();
-        Arc::new(Simulation::new(world, self.ranks))
+        for (rank, moment) in self.hardships.kills.iter().filter(|(rank, _)| *rank < self.ranks) {
+            if let Moment::At(time) = moment {
+                world.at(*time, WorldEvent::Dies(*rank));
+            }
+        }
+        let shared_by = if self.survive { self.ranks } else { self.per_host };
+        if shared_by > 1 || self.survive {
+            world.shared_memory = Some(SharedMemory::new(self.ranks, shared_by, self.per_host > 1));
+        }
+        let mut simulation = Simulation::new(world, self.ranks);
+        if self.survive {
+            simulation.survivors = Survivors::new(self.ranks).ok();
+        }
+        Arc::new(simulation)
     }
 
     pub(crate) fn conduit(&self, shared: &Arc<Simulation>, rank: u32) -> SimConduit {
         let nic = SimNic::new(self.registration, &self.model, self.ranks, rank);
-        SimConduit { at: Caller { shared: shared.clone(), rank, costs: self.model.host }, nic }
+        let at = Caller { shared: shared.clone(), rank, costs: self.model.host };
+        SimConduit { at, nic, epoch: 0, members: None, gave_up: AtomicBool::new(false) }
     }
 
     /// A failure at the present time of the world.
@@ -320,6 +374,20 @@ impl Cluster {
         let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed, self.longest_turn);
         let mut over = 0;
         while over < self.ranks && !vessel.is_over(false) {
+            if let Some(what) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return Err(fail(what));
+            }
+            let (due, without_memory) = {
+                let mut w = shared.world();
+                (w.due_to_die(), w.without_memory.take())
+            };
+            if let Some(rank) = without_memory {
+                return Err(fail(What::no_memory(rank)));
+            }
+            if let Some(rank) = due {
+                over += u32::from(shared.kill(rank));
+                continue;
+            }
             let step = {
                 let mut w = shared.world();
                 if w.stats.events >= self.most_events {
@@ -338,12 +406,13 @@ impl Cluster {
                 shared.progress.running.store(0, Ordering::Relaxed);
                 if ended || shared.world().ranks[r as usize].state == Activity::Over {
                     over += 1;
-                    shared.world().set(r, Activity::Over);
+                    let mut w = shared.world();
+                    w.set(r, Activity::Over);
+                    w.stir(r);
+                    drop(w);
+                    shared.left(r);
                 }
                 if let Some(what) = outcome.take() {
-                    return Err(fail(what));
-                }
-                if let Some(what) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
                     return Err(fail(what));
                 }
                 continue;
@@ -351,15 +420,14 @@ impl Cluster {
             let mut w = shared.world();
             match step {
                 Some(Step::Turn(_)) => {}
-                Some(Step::Event(event)) => {
-                    if let Some(left) = w.happen(event) {
-                        w.nic(left);
-                    }
-                    if let Some(rank) = w.without_memory.take() {
+                Some(Step::Event(event)) => match w.happen(event) {
+                    Some(Left::Dies(rank)) => {
                         drop(w);
-                        return Err(fail(What::no_memory(rank)));
+                        over += u32::from(shared.kill(rank));
                     }
-                }
+                    Some(left) => w.nic(left),
+                    None => {}
+                },
                 None if vessel.is_over(true) => break,
                 None => {
                     let mut waiting = w.waiting();
@@ -371,6 +439,9 @@ impl Cluster {
                     return Err(fail(What::Deadlock(waiting)));
                 }
             }
+        }
+        if let Some(what) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(fail(what));
         }
         let w = shared.world();
         Ok(Report {

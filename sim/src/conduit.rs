@@ -15,7 +15,12 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
 use gasnet::RankId;
-use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma, SegmentDesc};
+use gasnet_wire::conduit::{
+    Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
+};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What a frame's header takes on the wire.
 const FRAME_HEADER_BYTES: usize = 16;
@@ -24,6 +29,12 @@ const FRAME_HEADER_BYTES: usize = 16;
 pub(crate) struct SimConduit {
     pub(crate) at: Caller,
     pub(crate) nic: SimNic,
+    /// The world that it serves: its epoch, and its ranks as the job numbered them first, where they have
+    /// other numbers now.
+    pub(crate) epoch: u32,
+    pub(crate) members: Option<Arc<[u32]>>,
+    /// Whether the rank has given that world up.
+    pub(crate) gave_up: AtomicBool,
 }
 
 // SAFETY: 1. A slot's buffer is a boxed slice of 64-byte lines, at least as long as asked for, kept in the
@@ -47,7 +58,9 @@ unsafe impl Conduit for SimConduit {
     ) -> Result<Option<RawSlot>, Error> {
         self.at.shared.alive();
         let mut w = self.at.shared.world();
-        let Some(slot) = w.reserve(self.at.rank, to.0, channel, len) else { return Ok(None) };
+        let Some(slot) = w.reserve((self.at.rank, self.process(to)), channel, len, self.epoch) else {
+            return Ok(None);
+        };
         let Some(frame) = w.slots.get_mut(slot as usize) else { return Ok(None) };
         let buf = NonNull::from(&mut frame.lines[0]).cast::<u8>();
         Ok(Some(RawSlot { buf, len, cookie: [u64::from(slot), 0] }))
@@ -67,6 +80,9 @@ unsafe impl Conduit for SimConduit {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         self.at.shared.alive();
+        if self.has_given_up() {
+            return Ok(0);
+        }
         {
             let mut w = self.at.shared.world();
             // Where something chooses the order, others may go on between this poll and the wait after it;
@@ -84,7 +100,7 @@ unsafe impl Conduit for SimConduit {
             let Some(mut frame) = next else { break };
             self.at.shared.world().stats.frames += 1;
             self.at.shared.work(self.at.rank, self.at.costs.am_handle);
-            let from = RankId(frame.from);
+            let from = self.rank(frame.from);
             let data = frame.lines.as_mut_ptr().cast::<u8>();
             deliver(Frame { from, channel, data, len: frame.len });
             self.at.shared.world().recycle(frame);
@@ -110,14 +126,39 @@ unsafe impl Conduit for SimConduit {
         matches!(self.nic, SimNic::Paging(_)).then_some(self)
     }
 
-    fn idle(&self, what: &'static str) -> bool {
+    fn idle(&self, what: &'static str, changed: bool) -> bool {
         self.at.shared.alive();
-        self.at.shared.wait(self.at.rank, what);
+        self.at.shared.wait(self.at.rank, what, changed);
         true
+    }
+
+    fn survival(&self) -> Option<&dyn Survival> {
+        matches!(self.nic, SimNic::Plain(_)).then_some(self)
     }
 
     fn clock(&self) -> Option<Duration> {
         Some(self.at.shared.world().now.as_duration())
+    }
+}
+
+impl Survival for SimConduit {
+    fn give_up(&self) {
+        self.gave_up.store(true, Relaxed);
+        self.at.shared.world().give_up(self.at.rank);
+    }
+
+    fn next_world(&self, members: &[u32]) -> Box<dyn Conduit> {
+        let process = self.at.rank;
+        let epoch = self.at.shared.epoch(process);
+        self.at.shared.world().enter(process, epoch);
+        let SimNic::Plain(inline) = self.nic else { unreachable!("`survival` gives out no other") };
+        Box::new(SimConduit {
+            at: Caller { shared: self.at.shared.clone(), rank: process, costs: self.at.costs },
+            nic: SimNic::Plain(inline),
+            epoch,
+            members: Some(members.into()),
+            gave_up: AtomicBool::new(false),
+        })
     }
 }
 
@@ -140,8 +181,28 @@ impl SimConduit {
         }
     }
 
+    /// The number of a rank in the first world.
+    fn process(&self, rank: RankId) -> u32 {
+        self.members.as_ref().map_or(rank.0, |members| members[rank.0 as usize])
+    }
+
+    /// The rank of this world that had that number in the first one.
+    fn rank(&self, process: u32) -> RankId {
+        let place = |members: &Arc<[u32]>| members.partition_point(|member| *member < process) as u32;
+        RankId(self.members.as_ref().map_or(process, place))
+    }
+
+    fn has_given_up(&self) -> bool {
+        // Relaxed: one thread runs all ranks.
+        self.gave_up.load(Relaxed)
+    }
+
     pub(crate) fn start(&self, start: Start) -> bool {
         self.at.shared.alive();
+        // What a rank begins in a world that it has given up is never done.
+        if self.has_given_up() {
+            return true;
+        }
         self.nic.start(&self.at, start)
     }
 }
@@ -152,11 +213,11 @@ unsafe impl Rma for SimConduit {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         // SAFETY: owed by the caller; the slice is used during this call only.
         let bytes = if len == 0 { &[] } else { unsafe { core::slice::from_raw_parts(src, len) } };
-        self.start(Start::put(to.rank.0, to.offset, src as usize, bytes, token))
+        self.start(Start::put(self.process(to.rank), to.offset, src as usize, bytes, token))
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
-        self.start(Start::get(from.rank.0, from.offset, dst as usize, len, token))
+        self.start(Start::get(self.process(from.rank), from.offset, dst as usize, len, token))
     }
 
     fn copies_source(&self, len: usize) -> bool {
@@ -178,7 +239,7 @@ unsafe impl Rma for SimConduit {
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         let mut done = 0;
-        while done < budget {
+        while done < budget && !self.has_given_up() {
             let next = self.at.shared.world().ranks[self.at.rank as usize].done.pop_front();
             let Some((token, what)) = next else { break };
             complete(token, what);

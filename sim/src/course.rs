@@ -222,6 +222,8 @@ impl World {
             WorldEvent::Fetch(op) => (caller(op).0, Kind::Fetch, caller(op)),
             WorldEvent::Done(op) => (caller(op).0, Kind::Done, caller(op)),
             WorldEvent::Nic(rank, tag) => (rank, Kind::Other, (rank, tag as u32)),
+            WorldEvent::Dies(rank) => (rank, Kind::Dies, (rank, 0)),
+            WorldEvent::Stir(host) => (host, Kind::Looks, (host, event.number as u32)),
             WorldEvent::Device(tag) => (u32::MAX, Kind::Other, (u32::MAX, tag as u32)),
         };
         NextStep { chain: event.chain, step: event.number, rank, from, number, turn: 0, spins: false, kind }
@@ -258,6 +260,7 @@ impl World {
     /// Lets an event happen in the world. Returns what is left for the NIC.
     pub(crate) fn happen(&mut self, event: WorldEvent) -> Option<Left> {
         match event {
+            WorldEvent::Resume(rank) if self.is_over(rank) => None,
             WorldEvent::Resume(rank) => {
                 self.record(7, u64::from(rank), 0);
                 self.set(rank, Activity::Ready);
@@ -281,6 +284,10 @@ impl World {
             WorldEvent::Fetch(index) => {
                 let op = self.ops.get(index as usize)?;
                 let (from, to, token, offset, len) = (op.from, op.to, op.token, op.offset, op.len);
+                if self.is_void(op) {
+                    self.forget(index);
+                    return None;
+                }
                 let local = op.local;
                 let Ok(bytes) = self.ranks[from as usize].segment.home().load(local, len) else {
                     self.without_memory = Some(from);
@@ -296,8 +303,12 @@ impl World {
             WorldEvent::Done(op) => {
                 let op = self.ops.try_remove(op as usize)?;
                 self.record(8, u64::from(op.from), u64::from(op.to));
+                let void = self.is_void(&op);
                 let r = &mut self.ranks[op.from as usize];
                 r.ops -= 1;
+                if void {
+                    return None;
+                }
                 match op.owner {
                     Owner::Core => r.done.push_back((op.token, Completion::Remote)),
                     Owner::Strategy => r.transferred.push_back((op.token, Outcome::Done)),
@@ -308,6 +319,15 @@ impl World {
             WorldEvent::Nic(rank, tag) => {
                 self.record(9, u64::from(rank), 0);
                 Some(Left::Nic(rank, tag))
+            }
+            WorldEvent::Dies(rank) => {
+                self.record(13, u64::from(rank), 0);
+                Some(Left::Dies(rank))
+            }
+            WorldEvent::Stir(host) => {
+                self.record(14, u64::from(host), 0);
+                self.stir_up(host);
+                None
             }
             WorldEvent::Device(tag) => {
                 self.record(11, tag, 0);
@@ -323,10 +343,16 @@ impl World {
     fn arrive(&mut self, from: u32, to: u32, body: Body) -> Option<Left> {
         let target = to as usize;
         match body {
+            Body::Frame(f) if f.epoch != self.ranks[target].epoch || self.ranks[target].gave_up => {
+                self.recycle(f);
+            }
             Body::Frame(f) => {
                 self.ranks[target].inbox[f.channel as usize].push_back(f);
                 self.tell(to);
             }
+            // The target has gone on to another world, with other memory: nobody may wait for this in vain,
+            // and what it says is never done.
+            Body::Put { op, .. } | Body::Get { op, .. } if self.misses(op, target) => self.forget(op),
             Body::Put { op, offset, bytes } => {
                 if let Err(refusal) = self.admit(to, op, offset, bytes.as_slice().len()) {
                     self.send(to, from, HEADER_BYTES, Body::Refused { op, refusal });
@@ -350,7 +376,9 @@ impl World {
                     self.refused(op, refusal);
                     return None;
                 }
-                if let Some(o) = self.ops.get(op as usize) {
+                if let Some(o) = self.ops.get(op as usize)
+                    && !self.is_void(o)
+                {
                     let home = self.ranks[o.from as usize].segment.home();
                     if home.store(o.local, bytes.as_slice()).is_err() {
                         self.without_memory = Some(o.from);
@@ -424,6 +452,7 @@ impl World {
     /// Starts a put whose bytes leave now, unless the NIC refuses its source.
     pub(crate) fn put(&mut self, mut op: OneSidedOp, offset: u64, bytes: Bytes) {
         let (from, to, len) = (op.from, op.to, op.len);
+        op.epoch = self.ranks[from as usize].epoch;
         op.number = self.ranks[from as usize].begins();
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op) as u32;
@@ -436,6 +465,7 @@ impl World {
     /// Starts a put whose source the NIC reads when it comes to it.
     pub(crate) fn put_later(&mut self, mut op: OneSidedOp) {
         let from = &mut self.ranks[op.from as usize];
+        op.epoch = from.epoch;
         op.number = from.begins();
         from.ops += 1;
         let op = self.ops.insert(op) as u32;
@@ -445,6 +475,7 @@ impl World {
     /// Starts a get.
     pub(crate) fn get(&mut self, mut op: OneSidedOp, offset: u64) {
         let (from, to, len) = (op.from, op.to, op.len);
+        op.epoch = self.ranks[from as usize].epoch;
         op.number = self.ranks[from as usize].begins();
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op) as u32;
@@ -452,7 +483,13 @@ impl World {
     }
 
     /// Reserves a frame's buffer, unless too many to this peer wait already.
-    pub(crate) fn reserve(&mut self, from: u32, to: u32, channel: Channel, len: usize) -> Option<u32> {
+    pub(crate) fn reserve(
+        &mut self,
+        (from, to): (u32, u32),
+        channel: Channel,
+        len: usize,
+        epoch: u32,
+    ) -> Option<u32> {
         let used = self.ranks[from as usize].untaken.entry((to, channel)).or_default();
         if *used >= self.hardships.frames {
             return None;
@@ -461,7 +498,7 @@ impl World {
         let class = class(len);
         let lines = self.pools[class].pop();
         let lines = lines.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into());
-        Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }) as u32)
+        Some(self.slots.insert(FrameBuf { lines, len, channel, from, to, epoch }) as u32)
     }
 
     /// Sends a frame whose buffer was reserved.

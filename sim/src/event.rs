@@ -1,6 +1,7 @@
 //! What happens in the [`World`](crate::world::World): its events, what packets carry, and one-sided ops.
 
 use crate::choice::Kind;
+use crate::time::Time;
 use core::any::Any;
 use firehose::{Keys, Refusal};
 use gasnet_wire::conduit::{Channel, FrameLine};
@@ -20,12 +21,30 @@ pub(crate) enum WorldEvent {
     Nic(u32, u64),
     /// An event of the device of a simulation without the runtime.
     Device(u64),
+    /// A rank dies.
+    Dies(u32),
+    /// Ranks of this host may look at the memory that they share.
+    Stir(u32),
+}
+
+/// A moment of a simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// At this virtual time.
+    At(Time),
+    /// When so many events have happened.
+    Event(u64),
 }
 
 /// The part of an event that a NIC handles.
 pub(crate) enum Left {
     Nic(u32, u64),
-    Firmware { to: u32, message: Box<dyn Any + Send> },
+    /// A rank dies.
+    Dies(u32),
+    Firmware {
+        to: u32,
+        message: Box<dyn Any + Send>,
+    },
 }
 
 /// Bytes of a packet's header on the wire.
@@ -63,6 +82,8 @@ pub(crate) struct FrameBuf {
     pub(crate) channel: Channel,
     pub(crate) from: u32,
     pub(crate) to: u32,
+    /// The sender's.
+    pub(crate) epoch: u32,
 }
 
 /// What a packet carries.
@@ -150,6 +171,8 @@ impl<'a> Start<'a> {
 pub(crate) struct OneSidedOp {
     /// Which of its initiator's calls it is; the world says.
     pub(crate) number: u32,
+    /// The epoch of its initiator; the world says.
+    pub(crate) epoch: u32,
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Destination of a get in the initiator's memory; source of a put that the NIC has not read yet.

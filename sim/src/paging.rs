@@ -344,7 +344,7 @@ impl Netvm {
     fn wait_until(&self, why: &'static str, mut done: impl FnMut(&Netvm) -> bool) {
         while !done(self) {
             self.poll();
-            self.shared.wait(self.rank, why);
+            self.shared.wait(self.rank, why, false);
         }
     }
 

@@ -536,6 +536,7 @@ impl Pinning {
             Claims { remote: t.remote_keys.clone(), local: t.local_keys.clone().map(|keys| (t.local, keys)) };
         let op = OneSidedOp {
             number: 0,
+            epoch: 0,
             from: at.rank,
             to: t.peer,
             local,
@@ -563,7 +564,7 @@ impl Pinning {
                 let found = card.here.iter().position(|here| *here == page);
                 found.map(|i| card.here.swap_remove(i)).is_some()
             }) {
-                at.shared.wait(at.rank, "a page");
+                at.shared.wait(at.rank, "a page", false);
             }
         }
     }

@@ -451,7 +451,7 @@ impl Processes<'_> {
             }
             ask::IDLE => {
                 let why = self.shared.name(&String::from_utf8_lossy(bytes));
-                conduit.idle(why);
+                conduit.idle(why, false);
                 Reply::yes(0)
             }
             ask::GATHER => {

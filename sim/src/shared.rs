@@ -4,6 +4,7 @@ use crate::card::SimCard;
 use crate::cost::HostCosts;
 use crate::event::Activity;
 use crate::failure::What;
+use crate::survivors::Survivors;
 use crate::time::Time;
 use crate::turn;
 use crate::world::World;
@@ -25,6 +26,8 @@ pub(crate) struct Simulation {
     names: Mutex<HashMap<String, &'static str>>,
     /// The first end of the job that was not an ordinary one.
     pub(crate) ended: Mutex<Option<What>>,
+    /// Who is left, in a job that survives deaths.
+    pub(crate) survivors: Option<Survivors>,
 }
 
 /// A rank that calls.
@@ -93,6 +96,7 @@ impl Simulation {
             codes: Mutex::new(vec![0; size as usize]),
             names: Mutex::default(),
             ended: Mutex::default(),
+            survivors: None,
         }
     }
 
@@ -121,37 +125,54 @@ impl Simulation {
         {
             let mut w = self.world();
             w.starting -= 1;
+            w.ranks[rank as usize].has_begun = true;
             if w.chooser.is_none() {
                 return;
             }
             w.set(rank, Activity::Idle("all ranks to start"));
-            if w.starting == 0 {
-                (0..self.size).for_each(|r| w.tell(r));
-            }
         }
+        self.all_begin();
         turn::give_back();
     }
 
     /// A rank has ended before its program began; the others need not wait for it.
     pub(crate) fn never_begins(&self) {
+        self.world().starting -= 1;
+        self.all_begin();
+    }
+
+    /// All programs begin, if all ranks have started.
+    pub(crate) fn all_begin(&self) {
         let mut w = self.world();
-        w.starting -= 1;
-        if w.starting == 0 && w.chooser.is_some() {
+        if w.starting == 0 {
             (0..self.size).for_each(|r| w.tell(r));
         }
     }
 
     /// The rank works for this long.
     pub(crate) fn work(&self, rank: u32, length: Time) {
-        if length > Time::ZERO && !self.world().pass(rank, length) {
+        let mut w = self.world();
+        if length > Time::ZERO && !w.pass(rank, length) {
+            w.stir(rank);
+            drop(w);
             turn::give_back();
         }
     }
 
     /// The rank waits until something happens to it, unless something has happened since its last poll.
-    pub(crate) fn wait(&self, rank: u32, why: &'static str) {
+    /// `changed`: it may have changed memory that it shares.
+    pub(crate) fn wait(&self, rank: u32, why: &'static str, changed: bool) {
         {
             let mut w = self.world();
+            if changed {
+                w.stir(rank);
+            }
+            // After a loss, every wait looks once before it sleeps, whether it began before it or after.
+            let losses = w.losses;
+            if losses > 0 && (changed || w.ranks[rank as usize].losses_seen < losses) {
+                w.ranks[rank as usize].losses_seen = losses;
+                return;
+            }
             let r = &mut w.ranks[rank as usize];
             r.empty_polls = 0;
             if r.news != r.seen {
@@ -195,7 +216,7 @@ impl Simulation {
                 }
             }
             turn::trim_stack();
-            self.wait(rank, "all ranks to start");
+            self.wait(rank, "all ranks to start", false);
         }
     }
 

@@ -67,6 +67,7 @@ impl SimNic {
                 let mut w = at.shared.world();
                 let op = OneSidedOp {
                     number: 0,
+                    epoch: 0,
                     from: at.rank,
                     to: start.peer,
                     local: start.local,

@@ -11,12 +11,13 @@ use crate::card::SimCard;
 use crate::choice::{Chains, Chooser};
 use crate::course::{Packet, QueuedEvent};
 use crate::device::Events;
-use crate::event::{Activity, FrameBuf, OneSidedOp};
+use crate::event::{Activity, FrameBuf, Moment, OneSidedOp};
 use crate::memory::RankMemory;
 use crate::net::{Network, Port};
 use crate::paging::Paging;
 use crate::pinning::{PinMap, Registered};
 use crate::rng::Rng;
+use crate::stir::SharedMemory;
 use crate::time::Time;
 use core::any::Any;
 use firehose::{Action, Outcome, Strategy};
@@ -61,6 +62,13 @@ pub(crate) struct RankState {
     pub(crate) frames_out: u32,
     /// Its frames that their receivers have not taken yet, by receiver and channel, where there are any.
     pub(crate) untaken: FxHashMap<(u32, Channel), u16>,
+    /// Number of worlds before the one that it is in, and whether it has given that up.
+    pub(crate) epoch: u32,
+    pub(crate) gave_up: bool,
+    /// The losses of the world that it has looked for in its waits.
+    pub(crate) losses_seen: u64,
+    /// Whether its program has begun.
+    pub(crate) has_begun: bool,
 }
 
 impl RankState {
@@ -84,11 +92,13 @@ pub struct Hardships {
     pub frames: u16,
     /// Most one-sided operations of a rank under way; a further one would block.
     pub operations: u32,
+    /// Ranks that die, and when.
+    pub kills: Vec<(u32, Moment)>,
 }
 
 impl Default for Hardships {
     fn default() -> Hardships {
-        Hardships { slow: Vec::new(), stalls: Vec::new(), frames: 64, operations: 4096 }
+        Hardships { slow: Vec::new(), stalls: Vec::new(), frames: 64, operations: 4096, kills: Vec::new() }
     }
 }
 
@@ -147,6 +157,10 @@ pub(crate) struct World {
     pub(crate) pagings: Vec<Option<Arc<Paging>>>,
     /// The time until which the processor of each rank is busy, where the program shares it.
     pub(crate) processors: Option<Vec<Time>>,
+    /// Who shares memory with whom, if any do.
+    pub(crate) shared_memory: Option<SharedMemory>,
+    /// How often a rank has died, or given up a world.
+    pub(crate) losses: u64,
 }
 
 impl World {
@@ -183,6 +197,10 @@ impl World {
                     turns: 0,
                     frames_out: 0,
                     untaken: FxHashMap::default(),
+                    epoch: 0,
+                    gave_up: false,
+                    losses_seen: 0,
+                    has_begun: false,
                 })
                 .collect(),
             ready: (0..ranks).collect(),
@@ -200,6 +218,8 @@ impl World {
             device: None,
             pagings: (0..n).map(|_| None).collect(),
             processors: None,
+            shared_memory: None,
+            losses: 0,
         }
     }
 }

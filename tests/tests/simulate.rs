@@ -144,8 +144,8 @@ fn what_cannot_be_simulated_is_said() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_misbehave"), folder.join("captures")).expect("a link");
     for (line, parts) in [
         ("--simulate ./queue", &["how many ranks"][..]),
-        ("--simulate -n 4 --machine modern-ib/8 ./queue", &["not simulated yet"]),
-        ("--simulate -n 4 --faults kill=1@2ms ./queue", &["'kill=1@2ms' is no fault"]),
+        ("--simulate -n 4 --machine modern-ib/x ./queue", &["from 1 to 64 ranks"]),
+        ("--simulate -n 4 --faults kill=1@2 ./queue", &["'kill=1@2' is no fault"]),
         ("--simulate -n 4 ./nothing", &["./nothing"]),
     ] {
         says(&simulate(&folder, &line.split(' ').collect::<Vec<_>>()), 2, parts);

@@ -107,7 +107,7 @@ extern int gasnet_AMPoll(void);
 
 /* ---- waiting -------------------------------------------------------------------------- */
 typedef struct {
-  uint64_t gasneti_stage, gasneti_word[14];
+  uint64_t gasneti_stage, gasneti_word[15];
 } gasneti_waiter_t;
 extern void gasneti_wait_step(gasneti_waiter_t *waiter);
 

@@ -30,7 +30,7 @@ const FRESH: u64 = 0;
 const WAITING: u64 = 1;
 
 /// `gasneti_waiter_t` has this many words.
-const WAITER_WORDS: usize = 15;
+const WAITER_WORDS: usize = 16;
 const _: () = assert!(size_of::<CWaiter>() <= WAITER_WORDS * 8 && align_of::<CWaiter>() <= 8);
 
 /// Spin, without ever giving up the processor.

@@ -97,8 +97,8 @@ macro_rules! forward {
             self.inner.counters()
         }
 
-        fn idle(&self, what: &'static str) -> bool {
-            self.inner.idle(what)
+        fn idle(&self, what: &'static str, changed: bool) -> bool {
+            self.inner.idle(what, changed)
         }
 
         fn clock(&self) -> Option<Duration> {

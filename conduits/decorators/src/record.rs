@@ -463,9 +463,9 @@ unsafe impl Conduit for Recorded {
         self.inner.doze(longest)
     }
 
-    fn idle(&self, what: &'static str) -> bool {
+    fn idle(&self, what: &'static str, changed: bool) -> bool {
         unseen(|| {
-            if !self.inner.idle(what) {
+            if !self.inner.idle(what, changed) {
                 self.step();
             }
         });

@@ -543,7 +543,7 @@ unsafe impl Conduit for Replayed {
     }
 
     /// Takes the place of every step of a wait: what comes next is here.
-    fn idle(&self, what: &'static str) -> bool {
+    fn idle(&self, what: &'static str, _: bool) -> bool {
         lock(&self.play).waits_for = what;
         true
     }

@@ -167,7 +167,8 @@ impl Asker {
         std::panic::set_hook(Box::new(move |what| {
             let payload = what.payload();
             let text = payload.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+            let text =
+                text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
             let place = what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
             asker.mailbox.last_words(text, &place);
             before(what);

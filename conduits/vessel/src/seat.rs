@@ -209,7 +209,7 @@ unsafe impl Conduit for Asked {
         Some(self)
     }
 
-    fn idle(&self, what: &'static str) -> bool {
+    fn idle(&self, what: &'static str, _: bool) -> bool {
         self.0.ask(ask::IDLE, &[], what.as_bytes());
         true
     }

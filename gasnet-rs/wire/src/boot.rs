@@ -72,10 +72,38 @@ pub trait Overseer: Send + Sync {
         false
     }
 
+    /// A rank waits for others, before it has a conduit that could be told; `what` names the wait. `changed`:
+    /// the rank may have changed memory that it shares with others since it was here last. Gives the
+    /// processor to others and returns true where ranks share a thread; the wait then does not sleep.
+    fn idle(&self, what: &'static str, changed: bool) -> bool {
+        let _ = (what, changed);
+        false
+    }
+
+    /// The world after the one of this epoch, which the rank has given up: waits until all ranks of that
+    /// world have given it up that neither die nor leave. `None` where ranks do not survive each other.
+    fn next_world(&self, epoch: u32) -> Option<NextBoot> {
+        let _ = epoch;
+        None
+    }
+
     /// Ends the rank with this code; by default its process, at once.
     fn leave(&self, code: i32) -> ! {
         crate::last_words::leave(code)
     }
+}
+
+/// What a rank is told of the world that follows the one it has given up.
+#[derive(Debug)]
+pub struct NextBoot {
+    /// Its rank, and the memory.
+    pub boot: Boot,
+    /// The number of worlds before it.
+    pub epoch: u32,
+    /// The number of processes that were this rank before this one.
+    pub incarnation: u32,
+    /// The members by rank, as the job numbered them first.
+    pub members: Vec<u32>,
 }
 
 /// Everything a rank needs to know about its job before it can map anything.

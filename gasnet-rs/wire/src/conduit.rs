@@ -266,9 +266,17 @@ pub unsafe trait Conduit: Send + Sync {
     /// the conduit is open; `what` names the wait. A conduit that lives in virtual time (it has a
     /// [clock](Conduit::clock)) gives the turn away and returns true; the wait then neither spins nor yields
     /// nor sleeps.
-    fn idle(&self, what: &'static str) -> bool {
-        let _ = what;
+    ///
+    /// `changed`: the rank may have changed memory that it shares with its neighbours since the last such
+    /// step. A store tells nobody, so the conduit has to let neighbours look that wait.
+    fn idle(&self, what: &'static str, changed: bool) -> bool {
+        let _ = (what, changed);
         false
+    }
+
+    /// What it does when ranks die and the others go on, if it can.
+    fn survival(&self) -> Option<&dyn Survival> {
+        None
     }
 
     /// The rank leaves in order: returns when its peers have what was sent to them, or cannot be expected to
@@ -292,6 +300,17 @@ pub unsafe trait Conduit: Send + Sync {
     fn clock(&self) -> Option<core::time::Duration> {
         None
     }
+}
+
+/// A conduit in a job that goes on when ranks die ([`crate::death`]).
+pub trait Survival: Send + Sync {
+    /// This rank has given its world up. From now on no poll delivers anything, and no operation of this rank
+    /// that is under way touches its memory or completes.
+    fn give_up(&self);
+
+    /// This rank's end of the network in the next world, whose ranks are `members`, as the job numbered them
+    /// first.
+    fn next_world(&self, members: &[u32]) -> Box<dyn Conduit>;
 }
 
 /// How far an operation has come, as a conduit reports it.

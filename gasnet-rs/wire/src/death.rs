@@ -223,6 +223,9 @@ impl Wire {
                 // ORDER: Release; pairs with Acquire in `is_lost`: what this rank has sent is there.
                 self.blocks[own].gave_up.store(1, Ordering::Release);
             }
+            if let Some(survival) = self.conduit.as_ref().and_then(|conduit| conduit.survival()) {
+                survival.give_up();
+            }
             if self.grid.as_ref().is_some_and(|grid| !grid.close(LONGEST_HANDLER)) {
                 self.fatal("a rank has died, and this one cannot leave its world: one of its handlers waits, or does not end");
             }

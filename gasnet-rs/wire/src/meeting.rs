@@ -34,6 +34,9 @@ pub(crate) const MAX_SLEEP: Duration = Duration::from_secs(1);
 /// The same where one that is awaited may have died, which wakes nobody.
 pub(crate) const LOOK_FOR_DEATHS: Duration = Duration::from_millis(2);
 
+/// A step of a wait; whether it is the first of the wait.
+pub(crate) type Idle<'a> = &'a (dyn Fn(bool) -> bool + Sync);
+
 /// The ranks of a host at start.
 pub(crate) struct Meeting {
     offset: u64,
@@ -62,8 +65,8 @@ impl Meeting {
     }
 
     /// The exchange over the board in this file.
-    pub(crate) fn exchange<'a>(&'a self, board: BorrowedFd<'a>) -> OnBoard<'a> {
-        OnBoard { meeting: self, board }
+    pub(crate) fn exchange<'a>(&'a self, board: BorrowedFd<'a>, idle: Idle<'a>) -> OnBoard<'a> {
+        OnBoard { meeting: self, board, idle }
     }
 
     /// Bytes of a table, and of an area.
@@ -78,15 +81,16 @@ impl Meeting {
         2 * (table + area)
     }
 
-    /// Returns when all ranks of the host are here. It calls `idle` while it waits; if `idle` returns true,
-    /// that replaces a step of the wait.
-    pub(crate) fn meet(&self, idle: &dyn Fn() -> bool) {
+    /// Returns when all ranks of the host are here. It calls `idle` while it waits, with true at first; if
+    /// `idle` returns true, that replaces a step of the wait.
+    pub(crate) fn meet(&self, idle: Idle<'_>) {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
         self.barrier.notify(phase, self.count, Consensus::Anonymous);
         let mut yields = YIELDS_BEFORE_SLEEP / self.count;
+        let mut first = true;
         while self.barrier.done(phase).is_none() {
-            if idle() {
+            if idle(core::mem::take(&mut first)) {
                 continue;
             }
             if yields > 0 {
@@ -99,7 +103,7 @@ impl Meeting {
     }
 
     /// The table with the contributions of all ranks of the host.
-    fn table(&self, board: BorrowedFd<'_>, mine: &[u8], idle: &dyn Fn() -> bool) -> Result<Vec<u8>, Error> {
+    fn table(&self, board: BorrowedFd<'_>, mine: &[u8], idle: Idle<'_>) -> Result<Vec<u8>, Error> {
         // Relaxed: as in `meet`.
         let turn = self.exchanges.fetch_add(1, Ordering::Relaxed) & 1;
         let at = self.offset + u64::from(turn) * Meeting::parts(self.count).0;
@@ -120,7 +124,7 @@ impl Meeting {
         &self,
         board: BorrowedFd<'_>,
         mine: u64,
-        idle: &dyn Fn() -> bool,
+        idle: Idle<'_>,
     ) -> Result<Vec<u64>, Error> {
         if self.count == 1 {
             return Ok(vec![mine]);
@@ -134,7 +138,7 @@ impl Meeting {
         &self,
         board: BorrowedFd<'_>,
         mine: &[u8],
-        idle: &dyn Fn() -> bool,
+        idle: Idle<'_>,
     ) -> Result<Vec<Vec<u8>>, Error> {
         if self.count == 1 {
             return Ok(vec![mine.to_vec()]);
@@ -185,11 +189,12 @@ fn word(bytes: &[u8]) -> u64 {
 pub(crate) struct OnBoard<'a> {
     meeting: &'a Meeting,
     board: BorrowedFd<'a>,
+    idle: Idle<'a>,
 }
 
 impl Exchange for OnBoard<'_> {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        self.meeting.gather(self.board, mine, &|| false)
+        self.meeting.gather(self.board, mine, self.idle)
     }
 }
 
@@ -228,11 +233,11 @@ mod tests {
                     let host = Host::map(file, RANKS).unwrap();
                     let meeting = Meeting::new(Host::bytes(RANKS), &host.header.start, me, RANKS, MAX_SLEEP);
                     for i in 0..64 {
-                        let said = meeting.gather(file.as_fd(), &speech(me, i), &|| false).unwrap();
+                        let said = meeting.gather(file.as_fd(), &speech(me, i), &|_| false).unwrap();
                         let all: Vec<Vec<u8>> = (0..RANKS).map(|r| speech(r, i)).collect();
                         assert!(said == all, "exchange {i}");
                         let numbers =
-                            meeting.gather_number(file.as_fd(), u64::from(me) << i, &|| false).unwrap();
+                            meeting.gather_number(file.as_fd(), u64::from(me) << i, &|_| false).unwrap();
                         assert_eq!(numbers, [0, 1 << i, 2u64 << i]);
                     }
                 });

@@ -24,8 +24,8 @@ impl Wire {
 
     /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
     #[inline]
-    pub(crate) fn idle(&self, what: &'static str) -> bool {
-        self.conduit.as_ref().is_some_and(|c| c.idle(what))
+    pub(crate) fn idle(&self, what: &'static str, changed: bool) -> bool {
+        self.conduit.as_ref().is_some_and(|c| c.idle(what, changed))
     }
 
     /// [`WaitCalls::pause`] of a wait for a known peer. It never unwinds: handlers wait for room to send a
@@ -45,7 +45,8 @@ impl Wire {
     }
 
     fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter, what: &'static str) {
-        if conduit.idle(what) {
+        if conduit.idle(what, !waiter.idled) {
+            waiter.gave_way(self.may_survive());
             return;
         }
         let mut woken = false;

@@ -372,7 +372,7 @@ mod gates {
         unsafe {
             let exported = Exported::of(object);
             let what = exported.waits.keep(&what.text());
-            u32::from(exported.conduit.idle(what))
+            u32::from(exported.conduit.idle(what, true))
         }
     }
 
@@ -684,7 +684,7 @@ unsafe impl Conduit for Imported {
         unsafe { (t.doze)(t.object, longest) != 0 }
     }
 
-    fn idle(&self, what: &'static str) -> bool {
+    fn idle(&self, what: &'static str, _changed: bool) -> bool {
         // Only who has a time of its own has something to do here, and this is called at every step of every
         // wait.
         if !self.own_time {

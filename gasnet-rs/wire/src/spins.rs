@@ -150,7 +150,7 @@ impl Wire {
 
     fn step_of_program(&self, wait: &mut Wait) {
         let conduit = self.conduit.as_deref();
-        if conduit.is_some_and(|c| c.idle("a loop of the program")) {
+        if conduit.is_some_and(|c| c.idle("a loop of the program", true)) {
             return;
         }
         let start = now();

@@ -136,18 +136,20 @@ impl Wire {
         let longest = if crate::death::possible(host.header) { LOOK_FOR_DEATHS } else { MAX_SLEEP };
         let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host, longest);
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE_BYTES as u64);
-        let on_board = meeting.exchange(boot.shm.as_fd());
-        let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
-        let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
-            exchange.all_gather_shared(m)
-        })?;
-        meeting.meet(&|| {
+        let waits = |first| {
+            let what = "the other ranks of this host to start";
             if let Some(died) = crate::death::look_at_start(host.header, host.ranks) {
                 let why = Error::job(format!("{died}, before all ranks had started"));
                 crate::job::refuse(&boot, host.header, &why);
             }
-            false
-        });
+            boot.overseer.as_ref().is_some_and(|overseer| overseer.idle(what, first))
+        };
+        let on_board = meeting.exchange(boot.shm.as_fd(), &waits);
+        let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
+        let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
+            exchange.all_gather_shared(m)
+        })?;
+        meeting.meet(&waits);
         let common = host.processors();
         crate::wait::share(common);
         let processors = common.iter().map(|word| word.count_ones() as usize).sum::<usize>().max(1);
@@ -168,7 +170,9 @@ impl Wire {
         // Usually all ranks find the same error.
         let conduit = open_conduit(open, &context, &neighbourhood)
             .unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
-        if crate::death::possible(host.header) && (conduit.is_some() || !neighbourhood.is_whole_job()) {
+        let lasts =
+            conduit.as_ref().map_or(neighbourhood.is_whole_job(), |conduit| conduit.survival().is_some());
+        if crate::death::possible(host.header) && !lasts {
             let network = conduit.as_ref().map_or("none", |conduit| conduit.name());
             let why = format!(
                 "--on-death: jobs survive their ranks only where all ranks share memory, so far, and here they have a network \
@@ -245,12 +249,13 @@ impl Wire {
     }
 
     /// A step of a wait for a meeting at start, which unwinds if a rank has died.
-    fn waits_for_start(&self) -> bool {
+    fn waits_for_start(&self, first: bool) -> bool {
         let what = "the other ranks of this host to start";
         if self.is_in_vain(None) {
             self.unwind(what);
         }
-        self.idle(what)
+        let overseer = self.boot.overseer.as_ref();
+        overseer.is_some_and(|overseer| overseer.idle(what, first)) || self.idle(what, first)
     }
 
     /// Returns when all ranks of the job are here. For start-up: it runs no handlers.
@@ -258,7 +263,7 @@ impl Wire {
         match &self.boot.exchange {
             Some(exchange) => exchange.all_gather_shared(&[]).map(drop),
             None => {
-                self.meeting.meet(&|| self.waits_for_start());
+                self.meeting.meet(&|first| self.waits_for_start(first));
                 Ok(())
             }
         }
@@ -281,7 +286,7 @@ impl Wire {
     pub fn gather_number(&self, mine: u64) -> Result<Arc<Vec<u64>>, Error> {
         let Some(exchange) = &self.boot.exchange else {
             let shm = self.boot.shm.as_fd();
-            return self.meeting.gather_number(shm, mine, &|| self.waits_for_start()).map(Arc::new);
+            return self.meeting.gather_number(shm, mine, &|first| self.waits_for_start(first)).map(Arc::new);
         };
         exchange.all_gather_shared(&mine.to_le_bytes())?.numbers(self.size)
     }

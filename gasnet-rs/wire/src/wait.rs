@@ -311,6 +311,8 @@ pub struct Waiter {
     /// a question.
     pub(crate) asked: u32,
     pub(crate) reported: bool,
+    /// Whether a conduit has taken a step of it since something happened.
+    pub(crate) idled: bool,
 }
 
 impl Waiter {
@@ -330,6 +332,16 @@ impl Waiter {
             told: None,
             asked: crate::question::asked(),
             reported: false,
+            idled: false,
+        }
+    }
+
+    /// A conduit has given the turn to others in place of a step. Where ranks may die, that counts as a turn:
+    /// after it the wait looks for deaths.
+    pub(crate) fn gave_way(&mut self, may_survive: bool) {
+        self.idled = true;
+        if may_survive {
+            self.steps = self.steps.max(self.policy.spins).saturating_add(1);
         }
     }
 
@@ -358,6 +370,7 @@ impl Waiter {
     #[inline]
     pub fn progressed(&mut self) {
         self.steps = first_step(self.policy);
+        self.idled = false;
         (self.watched, self.patience, self.yielded) = (0, self.policy.watched, 0);
         if let Some(told) = &mut self.told {
             told.number = 0;

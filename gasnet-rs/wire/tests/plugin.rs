@@ -103,7 +103,7 @@ unsafe impl Conduit for Mock {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.rma.then(|| self.pipe.0.as_fd())
     }
-    fn idle(&self, what: &'static str) -> bool {
+    fn idle(&self, what: &'static str, _changed: bool) -> bool {
         self.say(format!("idle {what} {:p}", what.as_ptr()));
         what == "a reply"
     }
@@ -205,7 +205,7 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
         .map(|fd| std::fs::metadata(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap());
     answers.push(format!("descriptor {:?}", file.map(|f| f.file_type())));
     if conduit.clock().is_some() {
-        answers.push(format!("{} {}", conduit.idle("a reply"), conduit.idle("a barrier")));
+        answers.push(format!("{} {}", conduit.idle("a reply", true), conduit.idle("a barrier", true)));
     }
     answers.push(format!("{:?} {:?}", conduit.counters(), conduit.counters()));
     conduit.close();
@@ -256,7 +256,7 @@ fn names_of_waits_are_kept_once() {
     // SAFETY: from export, imported once.
     let far = unsafe { plugin::export(made.conduit).import() }.unwrap();
     for _ in 0..3 {
-        far.idle("a reply");
+        far.idle("a reply", true);
     }
     let said = made.said.lock().unwrap();
     assert!(said.len() == 3 && said.iter().all(|line| *line == said[0]), "{said:?}");

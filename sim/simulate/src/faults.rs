@@ -1,6 +1,6 @@
 //! Faults: delays, stalls and losses beyond the costs of the machine.
 
-use gasnet_sim::{CostModel, Hardships, Network, Time};
+use gasnet_sim::{CostModel, Hardships, Moment, Network, Time};
 
 /// Faults of ranks and of the network.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -11,6 +11,15 @@ pub struct Faults {
     by: Option<Time>,
     loss: f64,
     duplicate: f64,
+    kills: Vec<(Victim, Moment)>,
+}
+
+/// Who dies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Victim {
+    Rank(u32),
+    /// All ranks of a host.
+    Host(u32),
 }
 
 impl Faults {
@@ -23,6 +32,9 @@ impl Faults {
     /// by=50us           ... by up to this much (default: ten times the latency)
     /// loss=1%           of the transmissions are lost, and repeated after 100 us
     /// duplicate=1%      of the transmissions arrive twice; the second one is dropped
+    /// kill=2@3ms        rank 2 dies at this time
+    /// kill=2@event:812  rank 2 dies when so many events have happened
+    /// kill=host:1@3ms   all ranks of host 1 die
     /// tight             room for 2 messages to a peer and 8 one-sided operations
     /// ```
     ///
@@ -34,12 +46,13 @@ impl Faults {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let wrong = || {
                 format!(
-                    "--faults: '{part}' is no fault: slow=3@10x, stall=2@1ms..3ms, delay=1%, by=50us, loss=1%, duplicate=1%, tight"
+                    "--faults: '{part}' is no fault: slow=3@10x, stall=2@1ms..3ms, delay=1%, by=50us, loss=1%, duplicate=1%, kill=2@3ms, tight"
                 )
             };
             match (name, value.is_empty()) {
                 ("slow", false) => faults.hardships.slow.push(slow(value).ok_or_else(wrong)?),
                 ("stall", false) => faults.hardships.stalls.push(stall(value).ok_or_else(wrong)?),
+                ("kill", false) => faults.kills.push(kill(value).ok_or_else(wrong)?),
                 ("delay", false) => faults.delay = share(value).ok_or_else(wrong)?,
                 ("by", false) => faults.by = Some(time(value).ok_or_else(wrong)?),
                 ("loss", false) => faults.loss = share(value).ok_or_else(wrong)?,
@@ -56,8 +69,16 @@ impl Faults {
         &self.text
     }
 
-    pub(crate) fn hardships(&self) -> &Hardships {
-        &self.hardships
+    /// The hardships of ranks, so many of which are on a host.
+    pub(crate) fn hardships(&self, per_host: u32) -> Hardships {
+        let victims = |victim| match victim {
+            Victim::Rank(rank) => rank..rank.saturating_add(1),
+            Victim::Host(host) => {
+                host.saturating_mul(per_host)..host.saturating_add(1).saturating_mul(per_host)
+            }
+        };
+        let kills = self.kills.iter().flat_map(|(victim, at)| victims(*victim).map(|rank| (rank, *at)));
+        Hardships { kills: kills.collect(), ..self.hardships.clone() }
     }
 
     /// The network of a machine with these faults.
@@ -84,6 +105,20 @@ fn stall(text: &str) -> Option<(u32, Time, Time)> {
     Some((rank.parse().ok()?, time(from)?, time(to)?))
 }
 
+/// `2@1ms`, `2@event:812`, `host:1@1ms`
+fn kill(text: &str) -> Option<(Victim, Moment)> {
+    let (who, when) = text.split_once('@')?;
+    let victim = match who.strip_prefix("host:") {
+        Some(host) => Victim::Host(host.parse().ok()?),
+        None => Victim::Rank(who.parse().ok()?),
+    };
+    let moment = match when.strip_prefix("event:") {
+        Some(event) => Moment::Event(event.parse().ok()?),
+        None => Moment::At(time(when)?),
+    };
+    Some((victim, moment))
+}
+
 /// `1%`
 fn share(text: &str) -> Option<f64> {
     let number: f64 = text.strip_suffix('%')?.parse().ok()?;
@@ -107,9 +142,13 @@ mod tests {
         let network = all.network(&CostModel::modern_ib());
         assert_eq!((network.reorder, network.loss, network.duplicate), (0.01, 0.02, 0.03));
         assert_eq!(network.jitter, Time::us(50.0));
-        assert_eq!(all.hardships().slow, [(3, 10)]);
-        assert_eq!(all.hardships().stalls, [(2, Time::us(1000.0), Time::us(3000.0))]);
-        assert_eq!((all.hardships().frames, all.hardships().operations), (2, 8));
+        let hardships = all.hardships(1);
+        assert_eq!(hardships.slow, [(3, 10)]);
+        assert_eq!(hardships.stalls, [(2, Time::us(1000.0), Time::us(3000.0))]);
+        assert_eq!((hardships.frames, hardships.operations), (2, 8));
+        let kills = Faults::read("kill=1@2ms,kill=3@event:812,kill=host:2@5us").unwrap().hardships(2).kills;
+        let at = |us| Moment::At(Time::us(us));
+        assert_eq!(kills, [(1, at(2000.0)), (3, Moment::Event(812)), (4, at(5.0)), (5, at(5.0))]);
         assert_eq!(Faults::read("").unwrap(), Faults::default());
         for wrong in [
             "slow",
@@ -118,7 +157,10 @@ mod tests {
             "delay=1",
             "delay=99%",
             "by=5",
-            "kill=1@2ms",
+            "kill=1",
+            "kill=1@2",
+            "kill=host:a@2ms",
+            "kill=1@event:x",
             "tight=2",
             "stall=2@1ms",
         ] {

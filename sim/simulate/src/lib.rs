@@ -92,6 +92,13 @@ impl Simulation {
         self
     }
 
+    /// Lets the job go on when a rank dies (`kill=2@3ms` of [`Simulation::faults`]), as
+    /// `gasnetrun --on-death shrink` does.
+    pub fn survives(mut self) -> Simulation {
+        self.plan.survive = true;
+        self
+    }
+
     /// Sets how long a rank may have the processor without calling the runtime, before its loop counts as
     /// endless. Default: 60 s.
     pub fn longest_turn(mut self, limit: Duration) -> Simulation {

@@ -9,6 +9,10 @@ use std::time::Duration;
 pub(crate) struct SimulationPlan {
     pub(crate) ranks: u32,
     pub(crate) machine: String,
+    /// Ranks that share a host's memory.
+    pub(crate) per_host: u32,
+    /// Whether the job goes on when a rank dies.
+    pub(crate) survive: bool,
     /// The first seed, and how many.
     pub(crate) seed: u64,
     pub(crate) runs: u64,
@@ -28,6 +32,8 @@ pub(crate) struct SimulationPlan {
     pub(crate) name: String,
 }
 
+/// Most ranks of a host: each of them keeps a ring for every other one.
+const MOST_PER_HOST: u32 = 64;
 /// First line of a file; the number changes when the same choices mean another run.
 const MAGIC: &str = "gasnet-sim 2";
 /// Longest that a rank has the processor without calling the runtime.
@@ -40,6 +46,8 @@ impl Default for SimulationPlan {
         SimulationPlan {
             ranks: 1,
             machine: "modern-ib".into(),
+            per_host: 1,
+            survive: false,
             seed: 1,
             runs: 1,
             explore: None,
@@ -56,18 +64,31 @@ impl Default for SimulationPlan {
 
 impl SimulationPlan {
     pub(crate) fn set_machine(&mut self, name: &str) -> Result<(), String> {
-        if let Some((_, ranks)) = name.split_once('/')
-            && ranks != "1"
-        {
-            return Err(format!(
-                "machine {name}: ranks that share a host's memory are not simulated yet; each is on a host of its own"
-            ));
-        }
-        let name = name.strip_suffix("/1").unwrap_or(name);
+        let (name, per_host) = match name.split_once('/') {
+            Some((machine, ranks)) => {
+                let number = ranks.parse().ok().filter(|n| (1..=MOST_PER_HOST).contains(n));
+                let wrong = || {
+                    format!(
+                        "machine {name}: from 1 to {MOST_PER_HOST} ranks can share a host's memory, as in {machine}/8"
+                    )
+                };
+                (machine, number.ok_or_else(wrong)?)
+            }
+            None => (name, 1),
+        };
         if !CostModel::NAMES.contains(&name) {
             return Err(format!("there is no machine '{name}': {}", CostModel::NAMES.join(", ")));
         }
-        self.machine = name.into();
+        (self.machine, self.per_host) = (name.into(), per_host);
+        Ok(())
+    }
+
+    pub(crate) fn set_on_death(&mut self, what: &str) -> Result<(), String> {
+        self.survive = match what {
+            "shrink" => true,
+            "end" => false,
+            _ => return Err(format!("--on-death {what}: end or shrink is needed")),
+        };
         Ok(())
     }
 
@@ -110,15 +131,18 @@ impl SimulationPlan {
 
     /// The plan as text, without the picks.
     pub(crate) fn text(&self) -> String {
-        let SimulationPlan { ranks, machine, seed, runs, faults, segment, length, name, .. } = self;
+        let SimulationPlan { ranks, machine, per_host, seed, runs, faults, segment, length, name, .. } = self;
         let mut text = format!(
-            "{MAGIC}\nranks {ranks}\nmachine {machine}\nseed {seed}\nruns {runs}\nexplore {}\nfaults {}\nsegment {segment}\nlength \
+            "{MAGIC}\nranks {ranks}\nmachine {machine}/{per_host}\nseed {seed}\nruns {runs}\nexplore {}\nfaults {}\nsegment {segment}\nlength \
              {length}\nname {name}\n",
             self.how(),
             faults.text()
         );
         if let Some(time) = self.time {
             text += &format!("for {}\n", time.as_secs());
+        }
+        if self.survive {
+            text += "on-death shrink\n";
         }
         if self.longest_turn != LONGEST_TURN {
             text += &format!("turn {}\n", self.longest_turn.as_millis());
@@ -155,6 +179,7 @@ impl SimulationPlan {
                 "length" => plan.length = number()?,
                 "name" => plan.name = value.into(),
                 "for" => plan.time = Some(Duration::from_secs(number()?)),
+                "on-death" => plan.set_on_death(value)?,
                 "turn" => plan.longest_turn = Duration::from_millis(number()?),
                 "trace" => trace = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
                 "pick" => picks.push(read_pick(value).ok_or_else(wrong)?),
@@ -190,6 +215,8 @@ mod tests {
     fn a_plan_is_read_as_it_was_written() {
         let mut plan = SimulationPlan {
             ranks: 6,
+            per_host: 2,
+            survive: true,
             seed: 1187,
             runs: 2000,
             explore: Some(Explore::Pctcp(3)),

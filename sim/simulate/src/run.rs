@@ -198,7 +198,9 @@ pub(crate) fn run(
         // Equal courses have equal traces, unless faults are drawn.
         .seed(if plan.faults == Faults::default() { 1 } else { seed })
         .network(plan.faults.network(&model))
-        .hardships(plan.faults.hardships().clone())
+        .hardships(plan.faults.hardships(plan.per_host))
+        .per_host(plan.per_host)
+        .survive(plan.survive)
         .chooser(chooser)
         .segment(plan.segment)
         .stack(if plan.ranks > 1024 { STACK_BYTES_OF_MANY } else { STACK_BYTES })

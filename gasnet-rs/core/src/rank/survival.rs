@@ -4,6 +4,8 @@
 
 use super::Rank;
 use crate::RankId;
+use gasnet_wire::boot::NextBoot;
+use gasnet_wire::conduit::Conduit;
 use gasnet_wire::death::Died;
 use gasnet_wire::segment::Place;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -109,6 +111,17 @@ impl Survival {
     /// The connection to the launcher, which starts the next world.
     pub fn launcher(self) -> Option<BorrowedFd<'static>> {
         self.0.wire.boot.link.as_ref().map(AsFd::as_fd)
+    }
+
+    /// What the launcher has to say of the world after the one of this epoch, where it is no process at the
+    /// other end of a connection.
+    pub fn next_boot(self, epoch: u32) -> Option<NextBoot> {
+        self.0.wire.boot.overseer.as_ref()?.next_world(epoch)
+    }
+
+    /// This rank's end of the network in the next world, of these members, if the present one makes it.
+    pub fn next_conduit(self, members: &[u32]) -> Option<Box<dyn Conduit>> {
+        Some(self.0.wire.conduit.as_ref()?.survival()?.next_world(members))
     }
 
     /// This process is `next` from now on. Once.
