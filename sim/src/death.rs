@@ -163,7 +163,9 @@ impl World {
         self.losses += 1;
         let r = &mut self.ranks[rank as usize];
         r.gave_up = true;
-        (r.done.clear(), r.transferred.clear(), r.control.clear());
+        r.done.clear();
+        r.transferred.clear();
+        r.control.clear();
         let frames: Vec<_> = r.inbox.iter_mut().flat_map(std::mem::take).collect();
         frames.into_iter().for_each(|frame| self.recycle(frame));
         (0..self.ranks.len() as u32).for_each(|rank| self.tell(rank));

@@ -3,8 +3,9 @@
 //! N ranks live in one process, each on a stack of its own ([`turn`](crate)); one runs at a time. When it
 //! waits, the next event happens: a packet arrives, a DMA ends. Time is virtual and costs come from a
 //! [`CostModel`]. A seed fixes all random numbers, so a run can be repeated bit for bit ([`Report::trace`]).
-//! No part of the runtime is replaced: each rank is a [`gasnet::Rank`] whose conduit is a simulated one. Each
-//! rank is on a host of its own, so every access to another rank goes over the network.
+//! No part of the runtime is replaced: each rank is a [`gasnet::Rank`] whose conduit is a simulated one.
+//! Unless a cluster says otherwise, each rank is on a host of its own, so every access to another rank goes
+//! over the network.
 //!
 //! # Words
 //!

@@ -97,6 +97,11 @@ macro_rules! forward {
             self.inner.counters()
         }
 
+        fn survival(&self) -> Option<&dyn gasnet_wire::conduit::Survival> {
+            // What it makes would not be decorated.
+            None
+        }
+
         fn idle(&self, what: &'static str, changed: bool) -> bool {
             self.inner.idle(what, changed)
         }

@@ -23,7 +23,9 @@
     reason = "calls across a C border; the tables' makers promise what their functions take and give"
 )]
 
-use crate::conduit::{Channel, Completion, Conduit, Frame, Limits, RawSlot, RemoteAddr, Rma, SegmentDesc};
+use crate::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
+};
 use crate::{Error, RankId};
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -682,6 +684,11 @@ unsafe impl Conduit for Imported {
         let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: as above.
         unsafe { (t.doze)(t.object, longest) != 0 }
+    }
+
+    fn survival(&self) -> Option<&dyn Survival> {
+        // A plugin makes one conduit.
+        None
     }
 
     fn idle(&self, what: &'static str, _changed: bool) -> bool {

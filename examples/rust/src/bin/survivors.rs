@@ -58,6 +58,25 @@ fn main() {
 mod tests {
     use super::*;
 
+    /// A rank of a simulated job dies, at any event of it.
+    #[test]
+    fn any_event_may_be_the_moment_of_a_death() {
+        let mut survived = 0;
+        for event in (5..400).step_by(13) {
+            let victim = event % 3;
+            let job = gasnet_simulate::ranks(3).survives().faults(&format!("kill={victim}@event:{event}"));
+            let ended = job.try_run(|rank| {
+                pgas::run_on(rank, |world| assert_eq!(count(world, 8).0, 1_862));
+            });
+            match ended {
+                Ok(()) => survived += 1,
+                // Before the first attempt a death ends the job.
+                Err(why) => assert!(why.contains(&format!("rank {victim} has died")), "{event}: {why}"),
+            }
+        }
+        assert!(survived > 20, "{survived} deaths were survived");
+    }
+
     /// One of the ranks dies at whatever moment.
     #[test]
     fn a_rank_may_die() {
