@@ -138,6 +138,9 @@ impl Asking {
     fn run(self) -> Result<i32, String> {
         let program = path(&self.program);
         let (vessel, why) = vessel(Path::new(&program), self.vessel)?;
+        if vessel == Vessel::Process {
+            self.check_processes(&why)?;
+        }
         // SAFETY: a number; the program that follows finds the same addresses in every run.
         unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
         if vessel == Vessel::Process {
@@ -159,6 +162,20 @@ impl Asking {
         command.args(self.arguments).env(PLAN, self.plan.text() + &self.picks);
         let why = command.exec();
         Err(format!("{}: {why}", self.program.display()))
+    }
+
+    /// Refuses what ranks cannot have that are processes, for this reason.
+    fn check_processes(&self, why: &str) -> Result<(), String> {
+        let wanted = if self.plan.per_host > 1 {
+            format!("--machine {}/{}: ranks that share memory", self.plan.machine, self.plan.per_host)
+        } else if self.plan.survive {
+            "--on-death shrink: ranks that survive".to_string()
+        } else {
+            return Ok(());
+        };
+        Err(format!(
+            "{wanted} are simulated in one process only (--vessel closure), and here each rank is a process: {why}"
+        ))
     }
 }
 
@@ -267,6 +284,18 @@ mod tests {
     fn the_rank_that_has_failed_is_known() {
         assert_eq!(rank_of("seed 7\nended 139 rank 12 crashed: Segmentation fault\n"), Some(12));
         assert_eq!(rank_of("seed 7\nended 124 it is not over\n"), None);
+    }
+
+    #[test]
+    fn processes_share_no_memory_and_do_not_survive() {
+        for (line, says) in [
+            ("-n 4 --machine modern-ib/2 a", "--machine modern-ib/2: ranks that share memory are"),
+            ("-n 4 --on-death shrink a", "--on-death shrink: ranks that survive are"),
+        ] {
+            let Ok(Asked::Run(asking)) = asked(line) else { panic!("{:?}", asked(line)) };
+            let said = asking.check_processes("as asked").unwrap_err();
+            assert!(said.contains(says) && said.ends_with("each rank is a process: as asked"), "{said}");
+        }
     }
 
     #[test]
