@@ -1,8 +1,8 @@
 //! The C functions that gfortran 16 calls with other arguments than gfortran 8 to 15 did: teams, and numbers
 //! of images. A program of gfortran 16 has the accesses of `abi_b`, and all else of `abi_a`.
 //!
-//! Both interfaces have the same names. For each of these the command `caf` has the option `--wrap NAME` if the
-//! compiler is gfortran 16. The linker then takes `__wrap_NAME` where compiled code calls `NAME`.
+//! Both interfaces have the same names. For each of these the command `caf` has the option `--wrap NAME` if
+//! the compiler is gfortran 16. The linker then takes `__wrap_NAME` where compiled code calls `NAME`.
 //!
 //! The value of a variable of type `team_type` is handed over, and not its address. With `stat=` statements
 //! say that an image has failed; without they go on, as those of gfortran 8 to 15.
