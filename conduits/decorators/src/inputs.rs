@@ -28,13 +28,22 @@ thread_local! {
     static COUNTS: Cell<bool> = const { Cell::new(false) };
 }
 
+/// A listener, and the process whose looks it hears: not those of children that the process forks.
+struct Listener {
+    looks: Box<dyn Looks>,
+    process: gasnet_sys::process::Pid,
+}
+
 extern "C" fn looked(context: *mut c_void, clock: c_int, now: *mut libc::timespec) {
     if !(0..CLOCKS).contains(&clock) || !COUNTS.replace(false) {
         return;
     }
     // SAFETY: the context that `listen` leaves in the library; and the caller's own time.
-    let (looks, now) = unsafe { (&*context.cast::<Box<dyn Looks>>(), &mut *now) };
-    let seen = looks.look(clock as u8, now.tv_sec as u64 * SECOND + now.tv_nsec as u64);
+    let (listener, now) = unsafe { (&*context.cast::<Listener>(), &mut *now) };
+    if listener.process != gasnet_sys::process::pid() {
+        return;
+    }
+    let seen = listener.looks.look(clock as u8, now.tv_sec as u64 * SECOND + now.tv_nsec as u64);
     (now.tv_sec, now.tv_nsec) = ((seen / SECOND) as libc::time_t, (seen % SECOND) as libc::c_long);
     COUNTS.set(true);
 }
@@ -49,11 +58,11 @@ pub(crate) fn listen(looks: Box<dyn Looks>) {
     if hook.is_null() || context.is_null() {
         return;
     }
-    let looks = Box::into_raw(Box::new(looks));
+    let listener = Box::into_raw(Box::new(Listener { looks, process: gasnet_sys::process::pid() }));
     // SAFETY: the library's two variables, which nobody else sets. One thread starts the rank; others that
     // look at a clock now find the hook with its context or none.
     unsafe {
-        context.cast::<*mut c_void>().write_volatile(looks.cast());
+        context.cast::<*mut c_void>().write_volatile(listener.cast());
         hook.cast::<Option<Hook>>().write_volatile(Some(looked));
     }
     COUNTS.set(true);

@@ -217,9 +217,9 @@ impl Recorder {
         let limits: Vec<u8> = limits.iter().flat_map(|n| n.to_le_bytes()).collect();
         writer.fact(fact::LIMITS, &limits);
         drop(writer);
-        let (policy, tape, reserved) = (self.policy, self.tape.clone(), Mutex::default());
+        let (policy, tape, sending) = (self.policy, self.tape.clone(), Mutex::default());
         let waiter = Mutex::new(Waiter::new(policy, None));
-        Ok(Some(Box::new(Recorded { inner, tape, reserved, policy, waiter })))
+        Ok(Some(Box::new(Recorded { inner, tape, sending, policy, waiter })))
     }
 }
 
@@ -289,15 +289,20 @@ impl Overseer for End {
     }
 }
 
-/// For whom a slot is, if one is reserved, and room for marks.
-type Reserved = (Option<(RankId, Channel)>, Vec<u8>);
+/// A message on its way out.
+#[derive(Default)]
+struct Sending {
+    /// For whom the slot is that was reserved last.
+    reserved: Option<(RankId, Channel)>,
+    /// Room for marks.
+    marks: Vec<u8>,
+}
 
 /// A conduit whose deliveries and answers are recorded.
 struct Recorded {
     inner: Box<dyn Conduit>,
     tape: Arc<Tape>,
-    /// The slot that was reserved last.
-    reserved: Mutex<Reserved>,
+    sending: Mutex<Sending>,
     policy: WaitPolicy,
     /// The wait that the rank is in.
     waiter: Mutex<Waiter>,
@@ -327,6 +332,10 @@ impl Recorded {
     /// The rank has gone on: its next wait is another one.
     fn next_wait(&self) {
         *self.waiter() = Waiter::new(self.policy, None);
+    }
+
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn waiter(&self) -> MutexGuard<'_, Waiter> {
@@ -360,7 +369,7 @@ unsafe impl Conduit for Recorded {
         let slot = unseen(|| self.inner.reserve(to, channel, len, immediate))?;
         match &slot {
             Some(_) => {
-                self.reserved.lock().unwrap_or_else(PoisonError::into_inner).0 = Some((to, channel));
+                self.sending().reserved = Some((to, channel));
             }
             None => self.full(to, channel, len),
         }
@@ -368,19 +377,19 @@ unsafe impl Conduit for Recorded {
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
-        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((to, channel)) = reserved.0.take() {
+        let mut sending = self.sending();
+        if let Some((to, channel)) = sending.reserved.take() {
             // SAFETY: (1), so the bytes of the slot are filled in.
             let frame = unsafe { core::slice::from_raw_parts(slot.buf.as_ptr(), slot.len) };
-            self.sent(to, channel, frame, &mut reserved.1);
+            self.sent(to, channel, frame, &mut sending.marks);
         }
-        drop(reserved);
+        drop(sending);
         // SAFETY: owed by the caller.
         unseen(|| unsafe { self.inner.commit(slot) });
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).0 = None;
+        self.sending().reserved = None;
         self.tape.write().cancelled();
         // SAFETY: owed by the caller.
         unseen(|| unsafe { self.inner.cancel(slot) });
@@ -390,8 +399,8 @@ unsafe impl Conduit for Recorded {
         self.tape.check_thread()?;
         let sent = unseen(|| self.inner.send(to, channel, frame, immediate))?;
         if sent {
-            let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
-            self.sent(to, channel, frame, &mut reserved.1);
+            let mut sending = self.sending();
+            self.sent(to, channel, frame, &mut sending.marks);
         } else {
             self.full(to, channel, frame.len());
         }

@@ -318,6 +318,9 @@ impl TapeWriter {
 
     /// Says how many bytes the current block has.
     fn publish(&mut self) {
+        if self.stopped.is_some() {
+            return;
+        }
         // SAFETY: the aligned first word of a block in the window; nobody else has it.
         let word = unsafe { AtomicU32::from_ptr(self.window.base().add(self.block).cast()) };
         // ORDER: Release; pairs with whoever reads the file after this process was killed: the bytes are
@@ -427,7 +430,8 @@ impl TapeWriter {
     /// Gives back the room of the file that was not used.
     pub fn trim(&mut self) {
         // If it fails the file is longer than need be.
-        let _ = self.file.set_len((self.window_at + (self.block + BLOCK_BYTES) as u64).max(self.bytes()));
+        let block = (self.block + BLOCK_BYTES).min(WINDOW_BYTES) as u64;
+        let _ = self.file.set_len(self.window_at + block);
     }
 }
 

@@ -38,14 +38,14 @@ pub fn allow_access() {
 /// Has programs that this process starts, and those that they start, find their memory at the same addresses
 /// every time. Some containers refuse it.
 pub fn keep_addresses() -> io::Result<()> {
-    /// Asks for the flags, and sets none.
-    const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: plain calls; the flag counts when a program is started.
-    let refused = unsafe {
-        let flags = libc::personality(ASK);
-        flags < 0 || libc::personality((flags | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) < 0
+    let set = |persona: libc::c_ulong| {
+        // SAFETY: a plain call; the flag counts when a program is started.
+        let before = unsafe { libc::personality(persona) };
+        if before < 0 { Err(io::Error::last_os_error()) } else { Ok(before) }
     };
-    if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
+    // This number asks for the present one.
+    let now = set(0xffff_ffff)?;
+    set((now | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong).map(drop)
 }
 
 /// Sends a signal; the process may be gone already.
