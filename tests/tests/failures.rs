@@ -570,6 +570,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         "names of things that only a job with a use for them can look for",
         &[
             "GASNET_PLUGIN_PATH",
+            "GASNET_RECORD",
             "GASNET_TRACED",
             "GASNET_TRACEFILE",
             "GASNET_UDP_INTERFACE",
