@@ -21,7 +21,7 @@ use crate::tape::{self, TapeLabel, TapeWriter};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
-use gasnet_wire::conduit::{Channel, Conduit, Frame, OpenContext, RawSlot, Rma};
+use gasnet_wire::conduit::{Channel, Conduit, Frame, OpenContext, RawSlot, Rma, Survival};
 use gasnet_wire::port::NicPort;
 use gasnet_wire::{Boot, Config, Error, Gathered, RankId, WaitPolicy, Waiter};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -479,6 +479,11 @@ unsafe impl Conduit for Recorded {
             }
         });
         true
+    }
+
+    /// Jobs that survive deaths are neither recorded nor replayed.
+    fn survival(&self) -> Option<&dyn Survival> {
+        None
     }
 
     fn close(&self) {

@@ -15,7 +15,7 @@ use crate::tape::{LINE_BYTES, TapeEvent, TapeLabel, TapeReader, hash_of_file, ha
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
-    Advice, Channel, Conduit, Frame, FrameLine, Limits, OpenContext, RawSlot, Rma, SegmentDesc,
+    Advice, Channel, Conduit, Frame, FrameLine, Limits, OpenContext, RawSlot, Rma, SegmentDesc, Survival,
 };
 use gasnet_wire::last_words::say;
 use gasnet_wire::port::NicPort;
@@ -546,6 +546,11 @@ unsafe impl Conduit for Replayed {
     fn idle(&self, what: &'static str, _: bool) -> bool {
         lock(&self.play).waits_for = what;
         true
+    }
+
+    /// Jobs that survive deaths are neither recorded nor replayed.
+    fn survival(&self) -> Option<&dyn Survival> {
+        None
     }
 
     fn close(&self) {}
