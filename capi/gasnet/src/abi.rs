@@ -79,9 +79,9 @@ pub static gasneti_abi: AbiCell = AbiCell {
 /// `GASNETI_MAX_RANKS`: jobs of more have every call go to the library.
 const MAX_RANKS: usize = 1 << 16;
 
-/// The distances of segments, in pages of zeroes until a rank's is written. They are at a fixed place, so that
-/// one load leads from a rank to an address: an operation by a locked instruction waits for all loads after
-/// the one before it.
+/// The distances of segments, in pages of zeroes until a rank's is written. They are at a fixed place, so
+/// that one load leads from a rank to an address: no load begins before a locked instruction ends, and the
+/// next such instruction waits for the loads that lead to its word.
 #[repr(C, align(4096))]
 pub struct DeltaCell {
     apart: [u64; 280],
