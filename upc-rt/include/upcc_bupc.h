@@ -214,6 +214,8 @@ struct __upc_transfer *__upc_end_pieces(void);
 /* one transfer with private memory: runs of count[0] bytes in some dimensions, on both sides */
 void __upc_start_box(int get, unsigned t, unsigned long o, const unsigned long *strides, const unsigned long *count, unsigned long levels,
                      void *local, const unsigned long *local_strides, const unsigned long *local_count, unsigned long local_levels);
+/* where such runs of thread t are here, for a get's destination or a put's source; 0: the thread is far */
+void *__upc_box_here(int get, unsigned t, unsigned long o, const unsigned long *strides, const unsigned long *count, unsigned long levels);
 /* one transfer with private memory: n runs of thread t, at offsets, and n of the same lengths here, at addresses */
 struct __upc_run { unsigned long at, len; };
 void __upc_start_list(int get, unsigned t, unsigned long n, const struct __upc_run *remote, const struct __upc_run *local);
@@ -229,20 +231,31 @@ __UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n
   else
     __upc_start_copy((unsigned)d.t, d.o, (unsigned)s.t, s.o, n, 1);
 }
+/* a copy between runs: one transfer if a side is here; 0 if both are shared and far */
+__UPC_SF int __upc_between(struct __upc_w d, const unsigned long *ds, const unsigned long *dn, unsigned long dl,
+                           struct __upc_w s, const unsigned long *ss, const unsigned long *sn, unsigned long sl)
+{
+  void *p = 0;
+  if (s.t == ~0ul || (d.t != ~0ul && (p = __upc_box_here(0, (unsigned)s.t, s.o, ss, sn, sl)) != 0))
+    __upc_start_box(0, (unsigned)d.t, d.o, ds, dn, dl, s.t == ~0ul ? (void *)s.o : p, ss, sn, sl);
+  else if (d.t == ~0ul || (p = __upc_box_here(1, (unsigned)d.t, d.o, ds, dn, dl)) != 0)
+    __upc_start_box(1, (unsigned)s.t, s.o, ss, sn, sl, d.t == ~0ul ? (void *)d.o : p, ds, dn, dl);
+  else
+    return 0;
+  return 1;
+}
 __UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_side s)
 {
   unsigned long i = 0, j = 0, dl = 0, sl = 0, n, t = 0, listed = 0;
-  struct __upc_w to = { 0, 0, 0 }, from = { 0, 0, 0 };
+  int get = !d.shared, direction = get;
+  struct __upc_w to = { 0, 0, 0 }, from = { 0, 0, 0 }, far = { 0, 0, 0 }, own = { 0, 0, 0 };
   struct __upc_run there[__UPC_LIST], here[__UPC_LIST];
   struct __upc_transfer *h;
   __upc_begin_pieces();
-  if (d.kind == 2 && s.kind == 2 && !(d.shared && s.shared) && !__builtin_mul_overflow(d.len, d.count, &dl) && !__builtin_mul_overflow(s.len, s.count, &sl) && dl == sl) {
+  if (d.kind == 2 && s.kind == 2 && !__builtin_mul_overflow(d.len, d.count, &dl) && !__builtin_mul_overflow(s.len, s.count, &sl) && dl == sl) {
     const unsigned long dn[2] = { d.len, d.count }, sn[2] = { s.len, s.count };
-    if (d.shared)
-      __upc_start_box(0, (unsigned)d.at.t, d.at.o, &d.stride, dn, 1, (void *)s.at.o, &s.stride, sn, 1);
-    else
-      __upc_start_box(1, (unsigned)s.at.t, s.at.o, &s.stride, sn, 1, (void *)d.at.o, &d.stride, dn, 1);
-    return __upc_end_pieces();
+    if (__upc_between(d.at, &d.stride, dn, 1, s.at, &s.stride, sn, 1))
+      return __upc_end_pieces();
   }
   dl = sl = 0;
   for (;;) {
@@ -251,15 +264,25 @@ __UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_s
     if (dl == 0 || sl == 0)
       break;
     n = dl < sl ? dl : sl;
-    if (d.shared && s.shared)
+    if (d.shared && s.shared) {
+      void *p;
+      if ((p = __upc_box_here(0, (unsigned)from.t, from.o, 0, &n, 0)) != 0)
+        direction = 0, own = __upc_private(p), far = to;
+      else if ((p = __upc_box_here(1, (unsigned)to.t, to.o, 0, &n, 0)) != 0)
+        direction = 1, own = __upc_private(p), far = from;
+      else
+        direction = -1;
+    } else
+      far = d.shared ? to : from, own = d.shared ? from : to;
+    if (direction < 0)
       __upc_transfer(to, from, n);
     else {
       /* runs of one thread that follow each other are one transfer */
-      const struct __upc_w far = d.shared ? to : from, own = d.shared ? from : to;
-      if (listed == __UPC_LIST || (listed != 0 && far.t != t)) {
-        __upc_start_list(!d.shared, (unsigned)t, listed, there, here);
+      if (listed == __UPC_LIST || (listed != 0 && (far.t != t || direction != get))) {
+        __upc_start_list(get, (unsigned)t, listed, there, here);
         listed = 0;
       }
+      get = direction;
       t = far.t;
       there[listed].at = far.o;
       here[listed].at = own.o;
@@ -269,7 +292,7 @@ __UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_s
     to.o += n; from.o += n; dl -= n; sl -= n;
   }
   if (listed != 0)
-    __upc_start_list(!d.shared, (unsigned)t, listed, there, here);
+    __upc_start_list(get, (unsigned)t, listed, there, here);
   h = __upc_end_pieces();
   if (dl != sl)
     __upc_error("a copy of several pieces: source and destination have different numbers of bytes");
@@ -291,11 +314,7 @@ __UPC_SF void __upc_box(struct __upc_w d, const unsigned long *ds, struct __upc_
 __UPC_SF struct __upc_transfer *__upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
   __upc_begin_pieces();
-  if (d.t == ~0ul)
-    __upc_start_box(1, (unsigned)s.t, s.o, ss, count, levels, (void *)d.o, ds, count, levels);
-  else if (s.t == ~0ul)
-    __upc_start_box(0, (unsigned)d.t, d.o, ds, count, levels, (void *)s.o, ss, count, levels);
-  else
+  if (!__upc_between(d, ds, count, levels, s, ss, count, levels))
     __upc_box(d, ds, s, ss, count, levels);
   return __upc_end_pieces();
 }

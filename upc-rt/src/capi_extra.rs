@@ -170,6 +170,31 @@ pub unsafe extern "C" fn __upc_start_box(
     unsafe { upc().core.start_shape(get != 0, t, remote, local) }
 }
 
+/// Where the runs of thread `t` are in this process, which reads them (`get` is 0) or writes them; null if
+/// the thread is far. A copy between shared places is then one with memory of this process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_box_here(
+    get: c_int,
+    t: c_uint,
+    o: c_ulong,
+    strides: *const usize,
+    count: *const usize,
+    levels: c_ulong,
+) -> *mut c_void {
+    let levels = levels as usize;
+    // SAFETY: the user's arrays: as many distances as levels, and an extent more.
+    let (strides, count) = unsafe {
+        let strides = if levels == 0 { &[][..] } else { std::slice::from_raw_parts(strides, levels) };
+        (strides, std::slice::from_raw_parts(count, levels + 1))
+    };
+    let shape = Shape::Strided { at: o as usize, strides, count };
+    if let Some((first, end)) = shape.span() {
+        let what = if get != 0 { "copies to" } else { "copies from" };
+        upc().check_started(what, t, first as c_ulong, (end - first) as c_ulong);
+    }
+    upc().core.shape_here(t, o, shape).map_or(std::ptr::null_mut(), <*mut u8>::cast)
+}
+
 /// Starts a put, or a get, of `n` runs of the same lengths on both sides, as an implicit transfer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_start_list(

@@ -147,6 +147,15 @@ impl Core {
         }
     }
 
+    /// The address of place `first` of thread `t`, if it is near: the place of a strided shape, all runs of
+    /// which are in the segment.
+    pub fn shape_here(&self, t: u32, first: u64, shape: Shape<'_>) -> Option<*mut u8> {
+        let (low, end) = shape.span().unwrap_or((first.into(), first.into()));
+        let low_place = u64::try_from(low).unwrap_or(u64::MAX);
+        let at = self.address("copy", t, low_place, u64::try_from(end - low).unwrap_or(u64::MAX))?;
+        Some(at.wrapping_add(first.wrapping_sub(low_place) as usize))
+    }
+
     /// The handle of all pieces.
     pub fn end_pieces(&self) -> u64 {
         if self.near.mapped < self.rank.size() {
