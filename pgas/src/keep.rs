@@ -106,6 +106,9 @@ fn choose(reports: &[Report]) -> Result<Option<Chosen>, Lost> {
     Err(Lost { ranks: (0..size).filter(|owner| source(whole, *owner).is_none()).collect() })
 }
 
+/// Arrays that saves use in turn, once they are made.
+type CopyArrays = [Option<Arc<Array<u64>>>; 2];
+
 /// Copies of what the ranks have computed: see [`World::keep`].
 #[derive(Debug)]
 pub struct Keep {
@@ -113,8 +116,8 @@ pub struct Keep {
     number: u32,
     /// What was found when this was made in a world that follows another one.
     found: Result<Option<Chosen>, Lost>,
-    /// The arrays with the copies of the last two saves in this world, and the number of the next save.
-    arrays: Mutex<([Option<Arc<Array<u64>>>; 2], usize)>,
+    /// Where the copies of the last two saves in this world are, and how many saves there were.
+    arrays: Mutex<(CopyArrays, usize)>,
 }
 
 impl World {
