@@ -45,7 +45,7 @@ impl NewWorld {
 
     /// The message for this rank of it.
     pub(crate) fn message(&self, rank: u32, world: &JobWorld) -> Vec<u8> {
-        let incarnation = world.incarnations[rank as usize];
+        let incarnation = world.incarnations.get(rank as usize).copied().unwrap_or_default();
         let head = [rank, world.epoch, incarnation, self.name as u32, (self.name >> 32) as u32];
         head.iter().chain(&world.members).flat_map(|word| word.to_le_bytes()).collect()
     }
