@@ -190,8 +190,9 @@ impl Keep {
         saver.words.truncate(saver.used);
         let words = Words::Here(Arc::new(saver.words));
         let all = world.gather_all((version, words.len()));
-        if let Some(other) = all.iter().map(|one| one.0).find(|other| *other != version) {
-            let (least, most) = (version.min(other), version.max(other));
+        let versions = || all.iter().map(|one| one.0);
+        if versions().any(|other| other != version) {
+            let (least, most) = (versions().min().unwrap_or(version), versions().max().unwrap_or(version));
             world.abort(&format!(
                 "ranks save different versions, {least} and {most}: all ranks save together"
             ));
