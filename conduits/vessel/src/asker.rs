@@ -165,10 +165,10 @@ impl Asker {
         let before = std::panic::take_hook();
         let asker = self.clone();
         std::panic::set_hook(Box::new(move |what| {
-            let payload = what.payload();
-            let text = payload.downcast_ref::<&str>().copied();
+            let text = what.payload();
             let text =
-                text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+                text.downcast_ref::<&str>().copied().or(text.downcast_ref::<String>().map(String::as_str));
+            let text = text.unwrap_or_default();
             let place = what.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
             asker.mailbox.last_words(text, &place);
             before(what);

@@ -47,6 +47,7 @@ impl Search {
             self.own = !(self.over
                 || OTHERS.contains(&krate)
                 || krate.starts_with("gasnet")
+                || krate.contains(" as gasnet")
                 || krate == "unknown>"
                 || c && is_of_c(of));
             if self.own && self.function.is_none() {
