@@ -106,7 +106,11 @@ fn a_failure_of_processes_is_found_and_repeated() {
     let folder = folder("a_failure_of_processes_is_found_and_repeated");
     let line = "--simulate -n 4 --runs 2000 --vessel process ./queue".split(' ').collect::<Vec<_>>();
     let found = simulate(&folder, &line);
-    says(&found, 101, &["rank 0 panicked", "values are lost", "queue.rs:", "matter"]);
+    says(
+        &found,
+        101,
+        &["rank 0 panicked", "values are lost", "queue.rs:", "matter", ".sim --vessel process ./queue"],
+    );
     let file = found.stderr.split_whitespace().find(|word| word.ends_with(".sim")).expect("a file");
     let line = ["--simulate", "--again", file, "--vessel", "process", "./queue"];
     for _ in 0..3 {

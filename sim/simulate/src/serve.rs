@@ -156,11 +156,11 @@ fn found(
     let text = file(plan, seed, outcome, &small);
     let how = match std::fs::write(&name, text) {
         Ok(()) => {
-            let program = match program {
-                Program::Closure(_) => std::env::args_os().next().unwrap_or_default(),
-                Program::Executable(executable) => executable.program.clone().into(),
+            let (vessel, program) = match program {
+                Program::Closure(_) => ("", std::env::args_os().next().unwrap_or_default()),
+                Program::Executable(executable) => ("--vessel process ", executable.program.clone().into()),
             };
-            format!("gasnetrun --simulate --again {name} {}", program.display())
+            format!("gasnetrun --simulate --again {name} {vessel}{}", program.display())
         }
         Err(why) => {
             eprintln!("gasnetrun: {name}: {why}");
