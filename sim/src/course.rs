@@ -426,6 +426,39 @@ impl World {
         self.tell(op.from);
     }
 
+    /// Whether a rank's program has ended, or the rank has died.
+    pub(crate) fn is_over(&self, rank: u32) -> bool {
+        self.ranks[rank as usize].state == Activity::Over
+    }
+
+    /// Whether an op is of a world that its initiator has given up.
+    pub(crate) fn is_void(&self, op: &OneSidedOp) -> bool {
+        let r = &self.ranks[op.from as usize];
+        r.gave_up || op.epoch != r.epoch
+    }
+
+    /// Whether an op comes to a target that is in another world.
+    pub(crate) fn misses(&self, op: u32, target: usize) -> bool {
+        self.ops.get(op as usize).is_some_and(|op| op.epoch != self.ranks[target].epoch)
+    }
+
+    /// An op is never done.
+    pub(crate) fn forget(&mut self, op: u32) {
+        if let Some(op) = self.ops.try_remove(op as usize) {
+            self.ranks[op.from as usize].ops -= 1;
+        }
+    }
+
+    /// The ranks of a host that wait look again.
+    fn stir_up(&mut self, host: u32) {
+        let Some(shared) = &mut self.shared_memory else { return };
+        for rank in shared.looks(host) {
+            if self.ranks.get(rank as usize).is_some_and(|r| matches!(r.state, Activity::Idle(_))) {
+                self.tell(rank);
+            }
+        }
+    }
+
     /// A mapping of a rank changed: its registrations end at once; their consequences are handled when the
     /// rank polls.
     pub(crate) fn changed(&mut self, rank: u32, change: Change) {

@@ -14,15 +14,13 @@
 //! In such a job all ranks are on one host for the launcher, and they share no memory but its control file,
 //! unless they are neighbours.
 
-use crate::boot;
-use crate::event::{Activity, Moment, OneSidedOp};
+use crate::event::{Activity, Moment};
 use crate::failure::What;
 use crate::shared::Simulation;
-use crate::survivors::Newest;
+use crate::survivors::{Newest, WorldOf};
 use crate::world::World;
 use gasnet_launch::job::membership::Consequence;
 use gasnet_sys::process::Ended;
-use gasnet_wire::boot::NextBoot;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 
@@ -90,16 +88,13 @@ impl Simulation {
     }
 
     /// The world after the one of this epoch, for a process that has given that up.
-    pub(crate) fn next_world(self: &Arc<Self>, process: u32, epoch: u32) -> Option<NextBoot> {
+    pub(crate) fn next_world(&self, process: u32, epoch: u32) -> Option<WorldOf> {
         let survivors = self.survivors.as_ref()?;
         let next = survivors.newest().job.asks(process, epoch).ok()?;
         self.begins(next);
         loop {
-            if let Some((rank, world, files)) = survivors.world_of(process)
-                && world.epoch > epoch
-            {
-                let boot = boot::of_one_host(self, (rank, process), world.members.len() as u32, files.ok()?);
-                return Some(NextBoot { boot, epoch: world.epoch, incarnation: 0, members: world.members });
+            if let Some(next) = survivors.world_of(process).filter(|(_, world, _)| world.epoch > epoch) {
+                return Some(next);
             }
             self.wait(process, "the next world", false);
         }
@@ -117,11 +112,6 @@ impl Simulation {
 }
 
 impl World {
-    /// Whether a rank's program has ended, or the rank has died.
-    pub(crate) fn is_over(&self, rank: u32) -> bool {
-        self.ranks[rank as usize].state == Activity::Over
-    }
-
     /// A rank gets no turn any more. Returns whether all others have waited for it to begin.
     fn bury(&mut self, rank: u32) -> bool {
         self.losses += 1;
@@ -138,24 +128,6 @@ impl World {
         let due = |(_, moment): &(u32, Moment)| matches!(moment, Moment::Event(event) if events >= *event);
         let at = self.hardships.kills.iter().position(due)?;
         Some(self.hardships.kills.swap_remove(at).0).filter(|rank| (*rank as usize) < self.ranks.len())
-    }
-
-    /// Whether an op is of a world that its initiator has given up.
-    pub(crate) fn is_void(&self, op: &OneSidedOp) -> bool {
-        let r = &self.ranks[op.from as usize];
-        r.gave_up || op.epoch != r.epoch
-    }
-
-    /// Whether an op comes to a target that is in another world.
-    pub(crate) fn misses(&self, op: u32, target: usize) -> bool {
-        self.ops.get(op as usize).is_some_and(|op| op.epoch != self.ranks[target].epoch)
-    }
-
-    /// An op is never done.
-    pub(crate) fn forget(&mut self, op: u32) {
-        if let Some(op) = self.ops.try_remove(op as usize) {
-            self.ranks[op.from as usize].ops -= 1;
-        }
     }
 
     /// A rank has given its world up: nothing is delivered to it, and those that wait for it look.

@@ -7,9 +7,10 @@
 //! that looked and found nothing has changed nothing, so it does not stir. Where nobody does, nothing is left
 //! to happen, and a deadlock is known as one.
 
-use crate::event::{Activity, WorldEvent};
+use crate::event::WorldEvent;
 use crate::time::Time;
 use crate::world::World;
+use core::ops::Range;
 
 /// Time from a store until a neighbour that waits can see it.
 const CACHE_LINE: Time = Time::ns(100);
@@ -30,6 +31,12 @@ impl SharedMemory {
     pub(crate) fn new(ranks: u32, per_host: u32, neighbours: bool) -> SharedMemory {
         SharedMemory { per_host, neighbours, due: vec![false; ranks.div_ceil(per_host) as usize] }
     }
+
+    /// The ranks of a host, which are about to look.
+    pub(crate) fn looks(&mut self, host: u32) -> Range<u32> {
+        self.due[host as usize] = false;
+        host * self.per_host..(host + 1) * self.per_host
+    }
 }
 
 impl World {
@@ -46,19 +53,6 @@ impl World {
         let host = rank / shared.per_host;
         if !std::mem::replace(&mut shared.due[host as usize], true) {
             self.at(self.now + CACHE_LINE, WorldEvent::Stir(host));
-        }
-    }
-
-    /// The ranks of a host that wait look again.
-    pub(crate) fn stir_up(&mut self, host: u32) {
-        let Some(shared) = &mut self.shared_memory else { return };
-        shared.due[host as usize] = false;
-        let first = host * shared.per_host;
-        let after = (first + shared.per_host).min(self.ranks.len() as u32);
-        for rank in first..after {
-            if matches!(self.ranks[rank as usize].state, Activity::Idle(_)) {
-                self.tell(rank);
-            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Who is in a simulated job that survives deaths: the launcher's machine, and the memory of the newest world.
+//! Who is in a simulated job that survives deaths: the launcher's machine, and the memory of the newest
+//! world.
 
 use gasnet::Error;
 use gasnet_launch::job::membership::{JobWorld, Membership};
@@ -10,6 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Who is in a job that survives deaths, and the memory of its newest world.
 pub(crate) struct Survivors(Mutex<Newest>);
+
+/// The rank of a process in a world, the world, and its files.
+pub(crate) type WorldOf = (u32, JobWorld, std::io::Result<[OwnedFd; 2]>);
 
 /// The newest world.
 pub(crate) struct Newest {
@@ -42,7 +46,7 @@ impl Survivors {
     }
 
     /// The newest world and its files, if a process is in it.
-    pub(crate) fn world_of(&self, process: u32) -> Option<(u32, JobWorld, std::io::Result<[OwnedFd; 2]>)> {
+    pub(crate) fn world_of(&self, process: u32) -> Option<WorldOf> {
         let newest = self.newest();
         let world = newest.job.world().clone();
         let [control, segments] = &newest.files;

@@ -51,7 +51,8 @@ use std::time::Duration;
 
 pub use frame::Outgoing;
 pub use frame::{FIRST_CLIENT_HANDLER, FIRST_LIBRARY_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM};
-pub use own::{Serve, Served, hi, join, lo, nonsense, serve};
+pub(crate) use own::UNSERVED;
+pub use own::{Serve, Served, hi, join, lo, nonsense};
 pub use prepared::Prepared;
 pub use token::EndOnPanic;
 pub use token::{Handler, Message, RawHandler, Token};

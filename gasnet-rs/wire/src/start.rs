@@ -1,7 +1,7 @@
 //! How a wire starts: what a launcher has told becomes links, a conduit, and words in shared memory.
 
-use crate::am;
 use crate::am::aside::Progress;
+use crate::am::{self, Served};
 use crate::barrier::central::Phases;
 use crate::barrier::rounds;
 use crate::boot::Exchange;
@@ -22,6 +22,7 @@ use crate::transfer::Transfers;
 use crate::wait::{Presence, Station, WaitPolicy};
 use crate::wire::Wire;
 use crate::{Boot, RankId};
+use core::ops::RangeInclusive;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::os::fd::AsFd;
@@ -36,6 +37,26 @@ pub struct AboveSays {
     pub messages: &'static am::Serve,
     /// Bytes of shared memory that it needs on each host that has more than one rank; zero at first.
     pub shared_bytes: usize,
+}
+
+impl AboveSays {
+    /// The table of these messages, by ranges of their numbers, and of those of the wire. It is the same for
+    /// all ranks, so it is made once, as a constant.
+    pub const fn serve(messages: &[(RangeInclusive<u8>, Served)]) -> am::Serve {
+        let mut all = [am::UNSERVED; am::FIRST_LIBRARY_HANDLER as usize];
+        all[rounds::ROUND as usize] = rounds::MESSAGES;
+        let mut i = 0;
+        while i < messages.len() {
+            let (numbers, served) = &messages[i];
+            let mut number = *numbers.start() as usize;
+            while number <= *numbers.end() as usize {
+                all[number] = *served;
+                number += 1;
+            }
+            i += 1;
+        }
+        all
+    }
 }
 
 /// A wire that has started.

@@ -6,14 +6,14 @@ use crate::coll::{Collectives, agree, mail};
 use crate::region::{self, Regions};
 use crate::{Boot, Config, Error, OpenConduit, Threading, amref, vis};
 use core::sync::atomic::AtomicPtr;
-use gasnet_wire::am::{Serve, serve};
+use gasnet_wire::am::Serve;
 use gasnet_wire::shm::map;
 use gasnet_wire::{AboveSays, Wire};
 use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
 
 /// The core's own messages.
-static MESSAGES: Serve = serve(&[
+static MESSAGES: Serve = AboveSays::serve(&[
     (amref::FIRST..=amref::LAST, amref::MESSAGES),
     (mail::FIRST..=mail::LAST, mail::MESSAGES),
     (agree::FIRST..=agree::LAST, agree::MESSAGES),

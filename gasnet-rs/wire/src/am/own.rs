@@ -2,15 +2,13 @@
 //! send.
 //!
 //! Each module that sends some has a range of numbers, and says what serves them and what it means that one
-//! cannot be delivered ([`Served`]). The layer above makes a constant table of them ([`serve`]).
+//! cannot be delivered ([`Served`]). The layer above makes a constant table of them.
 #![expect(unsafe_code, reason = "sends payloads of its callers")]
 
 use super::{FIRST_LIBRARY_HANDLER, Kind, Message, Outgoing, Token};
-use crate::barrier::rounds;
 use crate::conduit::Channel;
 use crate::event::Refused;
 use crate::{RankId, Wire};
-use core::ops::RangeInclusive;
 
 /// The functions of a module for its own messages.
 #[derive(Clone, Copy)]
@@ -25,26 +23,8 @@ pub struct Served {
 /// Who serves the core's own messages, by their numbers.
 pub type Serve = [Served; FIRST_LIBRARY_HANDLER as usize];
 
-/// The table of these messages, by ranges of their numbers, and of those of the wire. It is the same for all
-/// ranks, so it is made once, as a constant.
-pub const fn serve(messages: &[(RangeInclusive<u8>, Served)]) -> Serve {
-    let mut all = [UNSERVED; FIRST_LIBRARY_HANDLER as usize];
-    all[rounds::ROUND as usize] = rounds::MESSAGES;
-    let mut i = 0;
-    while i < messages.len() {
-        let (numbers, served) = &messages[i];
-        let mut number = *numbers.start() as usize;
-        while number <= *numbers.end() as usize {
-            all[number] = *served;
-            number += 1;
-        }
-        i += 1;
-    }
-    all
-}
-
 /// Who serves numbers that no module has.
-const UNSERVED: Served = Served {
+pub(crate) const UNSERVED: Served = Served {
     handle: |_, token, index, _| nonsense(token, &format!("message {index}, which no module sends")),
     lost: |wire, to, _| wire.fatal_started("a message of the runtime", to),
 };
