@@ -49,7 +49,8 @@ usage: cargo xtask TASK [options]
   bench SET [--json]       measures, beside floors: smp, upc, coll, udp,
                            udp-loss, mpi, ofi, ofi-registration, attentiveness,
                            clan, pgas, ex; simulates the measurements of the
-                           papers: registration, netvm, clan-paper, trapeze;
+                           papers: registration, netvm, clan-paper, trapeze,
+                           and 10,000 ranks: scale;
                            compares registration modes on real memory:
                            netvm-live
   soak [--minutes M]       runs random and long tests
@@ -109,10 +110,11 @@ const BENCH: Task<()> = task(
     &[],
     "\
 SET is smp, upc, coll, udp, udp-loss, mpi, ofi, ofi-registration, attentiveness, clan, pgas, caf, ex, vis, registration,
-netvm, netvm-live, clan-paper or trapeze.
+netvm, netvm-live, clan-paper, trapeze or scale.
 
 registration, netvm, clan-paper and trapeze simulate the measurements of the papers, print paper | here | difference,
-and write plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
+and write plots and values under target/bench/plots. scale simulates 64 to 10,000 ranks. netvm-live measures the same
+modes on real memory.
 
 'cargo xtask bench smp --help' describes each set and the options: --list, --filter TEXT, --quick, --rounds N, ...",
 );
@@ -239,6 +241,7 @@ const SUITES: &[(&str, &str, Needs)] = &[
     ("netvm-live", PAPERS, Needs::Tools),
     ("clan-paper", PAPERS, Needs::Nothing),
     ("trapeze", PAPERS, Needs::Nothing),
+    ("scale", PAPERS, Needs::Nothing),
 ];
 
 fn bench(words: Vec<OsString>) -> Result<(), String> {

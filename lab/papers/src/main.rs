@@ -4,7 +4,8 @@
 //! A *set* has the tables and figures of one paper, or those of `netvm-live`. Its module runs the paper's
 //! programs ([`programs`], [`workload`]) and returns *rows* (`paper | here | difference`, [`table`]) and
 //! *charts* ([`chart`], drawn by [`plot`]). Programs that run on ranks of their own are beside this one:
-//! `gasnet-papers-rank` for `netvm-live`, and `gasnet-papers-clan` for the set `clan` of `pgas-bench`.
+//! `gasnet-papers-rank` for `netvm-live`, `gasnet-papers-clan` for the set `clan` of `pgas-bench`, and
+//! `gasnet-papers-scale`, which simulates one job of the set `scale`.
 
 mod backing;
 mod chart;
@@ -15,6 +16,7 @@ mod netvm;
 mod plot;
 mod programs;
 mod registration;
+mod scale;
 mod table;
 mod trapeze;
 mod workload;
@@ -39,6 +41,8 @@ Sets that are simulated in virtual time
   clan-paper         CLAN: Tables 4.1, 5.1, 5.2 and 6.1, rates, crossovers, the
                      switch
   trapeze            Trapeze: Table 1, cut-through delivery, Figures 4 and 5
+  scale              64 to 10,000 ranks: start, meetings, a histogram and a hash
+                     table, memory of a rank
 
 A set that is measured on this machine
   netvm-live         registration modes on real memory with paging: beside
@@ -66,6 +70,7 @@ const SETS: &[Set] = &[
     ("netvm", netvm),
     ("clan-paper", clan),
     ("trapeze", trapeze),
+    ("scale", scale),
     ("netvm-live", netvm_live),
 ];
 
@@ -180,6 +185,13 @@ fn netvm(options: &Options) -> Result<Outcome, String> {
 fn netvm_live(options: &Options) -> Result<Outcome, String> {
     let mut progress = Progress::new(live::steps(options));
     live::run(options, &mut progress)
+}
+
+fn scale(options: &Options) -> Result<Outcome, String> {
+    let setup = scale::Setup::new(options.quick);
+    let mut progress = Progress::new(setup.steps());
+    let (rows, charts, notes) = scale::run(&setup, &mut progress)?;
+    Ok((rows, charts, vec![("What grows with the number of ranks:", notes)]))
 }
 
 fn trapeze(options: &Options) -> Result<Outcome, String> {
