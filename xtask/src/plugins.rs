@@ -54,8 +54,8 @@ pub fn stage_mpi(prefix: &Path, mpi: &Mpi) -> Result<PathBuf, String> {
     stage_one(prefix, "mpi", &folder, &compiler, &format!("libgasnet_mpi-{}.so", mpi.name))
 }
 
-/// Builds the plugin of a conduit in a folder of build output, where it finds what other plugins and the stage
-/// have built, and puts it into `PREFIX/lib` as `file`.
+/// Builds the plugin of a conduit in a folder of build output, where it finds what other plugins and the
+/// stage have built, and puts it into `PREFIX/lib` as `file`.
 fn stage_one(
     prefix: &Path,
     conduit: &str,

@@ -155,8 +155,8 @@ fn wait(child: &mut Child, limit: Duration) -> Result<(Option<ExitStatus>, Durat
     let mut asked = None::<Instant>;
     let mut pause = Duration::from_micros(500);
     loop {
-        // The system forgets what a process has used when it gives its status away, so that is asked for first:
-        // of a process that has ended, and uses no more.
+        // The system forgets what a process has used when it gives its status away, so that is asked for
+        // first: of a process that has ended, and uses no more.
         let process = stat(&child.id().to_string());
         if process.as_ref().is_none_or(|process| process.state == "Z")
             && let Some(status) = child.try_wait().map_err(|e| e.to_string())?
@@ -299,8 +299,8 @@ struct Stat {
 }
 
 fn stat(process: &str) -> Option<Stat> {
-    // proc(5): field 3 is the state, fields 14 to 17 are times in hundredths of a second. The name, field 2, may
-    // have blanks, and ends with a parenthesis.
+    // proc(5): field 3 is the state, fields 14 to 17 are times in hundredths of a second. The name, field 2,
+    // may have blanks, and ends with a parenthesis.
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
     let time = |of: [usize; 2]| {

@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 //!
 //! Three steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers
-//! never do: of three threads, one prefers steps that only build and check, which run *beside* the others. They
-//! need nothing that another step has installed, and install no program that another step runs. When none is
-//! left, all threads take the others, each once the steps that it comes [`AFTER`] have ended.
+//! never do: of three threads, one prefers steps that only build and check, which run *beside* the others.
+//! They need nothing that another step has installed, and install no program that another step runs. When
+//! none is left, all threads take the others, each once the steps that it comes [`AFTER`] have ended.
 
 mod checks;
 mod engines;
