@@ -31,7 +31,7 @@ pub struct Command {
     pub label: bool,
     /// End the job with status 124 after this time.
     pub limit: Option<Duration>,
-    /// What the death of a rank does.
+    /// The effect of a rank's death.
     pub on_death: OnDeath,
     /// The hosts; `None` for this one.
     pub hosts: Option<Vec<Host>>,

@@ -75,7 +75,7 @@ struct Rank {
     /// The one that plays the rank, if that is another: the first is then a wrapper such as `time`.
     program: Option<Program>,
     link: Option<OwnedFd>,
-    /// What is to be sent to it, in packets.
+    /// Packets that are to be sent to it.
     answers: VecDeque<Answer>,
     pipes: [Option<OwnedFd>; 2],
     gone: bool,

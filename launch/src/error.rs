@@ -96,7 +96,7 @@ pub enum Error {
          profile), and the kernel be 3.17 or newer"
     )]
     MemoryFile(io::Error),
-    /// What survivors of a death share cannot be had.
+    /// The memory that survivors of a death share cannot be had.
     #[error("ranks cannot survive the death of others: {0}")]
     Survival(String),
     /// The directory of this process has been removed.

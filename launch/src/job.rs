@@ -53,7 +53,7 @@ const KILL_GRACE: Duration = Duration::from_secs(5);
 /// started for ever.
 const MOST_FAILED_STARTS: u32 = 5;
 
-/// What the death of a rank does to its job.
+/// The effect of a rank's death on its job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDeath {
     /// It ends the job.

@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-/// What MPI's libraries call `MPI_THREAD_MULTIPLE`.
+/// `MPI_THREAD_MULTIPLE` in MPI's libraries.
 const ANY_THREAD: c_int = 3;
 
 /// Initialises MPI if this process is linked with it and nobody has. Whether it did: who did finalises it.

@@ -60,7 +60,7 @@ pub struct Start {
     pub keeper: Keeper,
     signals: SignalSet,
     spared: Vec<Pid>,
-    /// What a death does, and where ranks are told of one that they may survive.
+    /// The effect of a death, and where ranks are told of one that they may survive.
     survival: (OnDeath, Option<DeathBoard>),
 }
 

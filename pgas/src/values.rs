@@ -5,7 +5,7 @@
 //! ```text
 //! 0   the type, as a word     8   how many bytes the value has     16  the first of them; then zeros
 //! ```
-//! What does not fit follows in a second operation: from the blocks all members know how much it is. A
+//! The rest follows in a second operation: from the blocks all members know how much it is. A
 //! reduction combines blocks. Where a value does not fit, or does not any more, it says so in its block, and
 //! all members then get all values and combine them themselves.
 //!

@@ -42,7 +42,7 @@ impl Hosts {
     /// Makes this many hosts, 10.77.0.1 and so on.
     ///
     /// # Errors
-    /// What could not be made.
+    /// Something could not be made.
     pub fn new(count: usize) -> Result<Hosts, String> {
         let id = std::process::id();
         let names: Vec<String> = (0..count).map(|i| format!("gasnet{id}-{i}")).collect();
@@ -163,7 +163,7 @@ impl Hosts {
     /// Cuts a host's link, or joins it again.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The words of `ip`.
     pub fn link(&self, host: usize, up: bool) -> Result<(), String> {
         let state = if up { "up" } else { "down" };
         sh(&format!("ip -n {} link set p{host} {state}", self.bridge)).map(drop)
@@ -172,7 +172,7 @@ impl Hosts {
     /// Kills every process of a host.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The words of `ip`.
     pub fn kill_all(&self, host: usize) -> Result<(), String> {
         let all = sh(&format!("ip netns pids {}", self.names[host]))?;
         for process in all.split_whitespace() {

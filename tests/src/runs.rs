@@ -32,7 +32,7 @@ impl Run {
     /// `1 2 4 | args a b | env NAME=value | status 3 | says text | never text | within 2 | launcher`
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The mistake in the text.
     pub fn parse(text: &str) -> Result<Run, String> {
         let mut run = Run::default();
         let mut parts = text.split('|');
@@ -87,7 +87,7 @@ impl Run {
     /// Runs a program on this many ranks, by the launcher if the run asks for one, in this folder if in one.
     ///
     /// # Errors
-    /// What is wrong, and what the program did.
+    /// The mistake, and the output of the program.
     pub fn execute(
         &self,
         options: &Options,

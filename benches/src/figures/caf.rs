@@ -28,7 +28,7 @@ fn has_other() -> bool {
     std::env::split_paths(&folders).any(|folder| folder.join(format!("caf.{OTHER_MPI}")).is_file())
 }
 
-/// What a key of `near.f90` is called, the bar, and whether it is the time of 1 MiB.
+/// A key of `near.f90`, its bar, and whether it is the time of 1 MiB.
 const NEAR: [(&str, &str, bool); 12] = [
     ("get8", "<= 10 ns", false),
     ("put8", "<= 10 ns", false),

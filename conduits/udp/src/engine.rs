@@ -556,7 +556,7 @@ impl UdpEngine {
         });
         let patience = self.plan.patience as f64 / 1e9;
         let what = match finding {
-            // What is only there may yet answer.
+            // A peer that is only there may yet answer.
             Some((Finding::Unknown | Finding::There, since)) if now < since + INQUIRY_TIMEOUT_NS => return,
             Some((found @ (Finding::There | Finding::Runs), _))
                 if !self.is_cut_off(peer, received, found) =>

@@ -48,7 +48,7 @@ use std::alloc::{self, Layout};
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-/// What a region's memory may be used for.
+/// The kinds of access that a region permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes(u32);
 
@@ -126,7 +126,7 @@ impl RegionKey {
         self.len
     }
 
-    /// What the region may be used for.
+    /// The kinds of access that the region permits.
     pub fn modes(&self) -> Modes {
         Modes(self.modes & !MARKS)
     }
@@ -137,13 +137,13 @@ impl RegionKey {
         self.modes & SERVED != 0
     }
 
-    /// What an access names: the owner looks up the rest.
+    /// The words that an access carries: the owner looks up the rest.
     fn grant(&self) -> Grant {
         let secret = sealed(self.secret, self.generation, self.len, Modes(self.modes));
         Grant { slot: self.slot, generation: self.generation, secret }
     }
 
-    /// What can be told of an access without asking the owner.
+    /// Refuses an access if the key alone shows that the owner would.
     fn check(&self, modes: Modes, at: u64, len: usize) -> Result<(), RegionError> {
         if !self.modes().has(modes) {
             return Err(RegionError::Access);
@@ -287,7 +287,7 @@ impl Entry {
 /// The regions of a rank.
 pub(crate) struct Regions {
     entries: Slots<Entry>,
-    /// What is published under a name: key and note.
+    /// Key and note of each published name.
     names: Mutex<HashMap<u64, (RegionKey, u64)>>,
     gate: gate::Gate,
     wires: watch::Wires,
@@ -304,7 +304,7 @@ struct Access<'a> {
     regions: &'a Regions,
     entry: &'a Entry,
     at: *mut u8,
-    /// What tripwires are told of at the end: region, first byte, bytes, modes.
+    /// The access that tripwires are told of at the end: region, first byte, bytes, modes.
     touch: Option<(u64, u64, usize, Modes)>,
 }
 
@@ -444,7 +444,7 @@ impl core::fmt::Debug for Region<'_> {
 }
 
 impl Region<'_> {
-    /// What others need to access it.
+    /// The key by which others access it.
     pub fn key(&self) -> RegionKey {
         self.key
     }
@@ -488,7 +488,7 @@ impl<T: Shared> core::fmt::Debug for Exported<'_, T> {
 }
 
 impl<'a, T: Shared> Exported<'a, T> {
-    /// What others need to access it.
+    /// The key by which others access it.
     pub fn key(&self) -> RegionKey {
         self.region.key
     }
@@ -566,7 +566,7 @@ impl Rank {
         Ok(Region { rank: self, key, base: at as usize, pages: None })
     }
 
-    /// What this rank has published under a name: absent, there, or revoked.
+    /// Key and note that this rank has published under a name: absent, there, or revoked.
     fn published(&self, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
         let names = lock(&self.regions.names);
         match names.get(&name) {

@@ -62,7 +62,7 @@ struct Unwinds(Died);
 
 /// Runs `f`. If a wait in it ends since a rank has died, everything up to here is unwound.
 ///
-/// What `f` has changed stays changed. Attempts inside of it would leave the rest of `f` without a world:
+/// Changes that `f` has made stay. Attempts inside of it would leave the rest of `f` without a world:
 /// who gives this to programs refuses them.
 ///
 /// # Errors

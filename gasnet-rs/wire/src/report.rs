@@ -5,8 +5,8 @@
 //! place in the program. A wait also tells the monitor every second that it continues and that nothing has
 //! happened. The monitor ends the job if all remaining ranks wait for ranks that have ended, or if two ranks
 //! wait at places where they can never meet. If all ranks have waited for ten seconds, it asks them all once.
-//! What a program waits for outside of the runtime, in an executor of its own, a library above knows
-//! ([`Awaited`]): a thread that waits in the runtime answers for that, too, or one that serves beside the
+//! A program may wait outside of the runtime, in an executor of its own. A library above knows that
+//! ([`Awaited`]): a thread that waits in the runtime answers for it, too, or one that serves beside the
 //! program.
 //!
 //! With `GASNET_WAIT_REPORT=seconds`, a wait that takes longer reports without being asked, and the

@@ -1,4 +1,4 @@
-//! What this rank knows of the transfers by message that it has under way, so that messages need not say it.
+//! The transfers by message that this rank has under way: it keeps all that messages then need not say.
 //!
 //! A request for a put, a get or an atomic operation names a *transfer*: its number in a table, its
 //! generation, and a piece of it. The answer brings that name back and nothing else. Where data goes, how
@@ -43,7 +43,7 @@ pub struct FarAccess {
     pub immediate: bool,
 }
 
-/// What the answer to a request brings.
+/// Contents of the answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Answer {
@@ -61,14 +61,14 @@ pub enum Answer {
     Refusal,
 }
 
-/// What a transfer is; see the module.
+/// A transfer; see the module.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Who answers.
     pub peer: RankId,
     /// The op that is finished with it.
     pub op: u32,
-    /// What the answers bring.
+    /// Contents of the answers.
     pub answer: Answer,
     /// Where data goes.
     pub at: *mut u8,

@@ -12,7 +12,7 @@
 //! A process *finishes* when it knows that all ranks of the newest world have done their work. From then on
 //! there is no other world: who asks is told that all is done, and nobody is replaced.
 
-/// What the process at a place is doing.
+/// State of the process at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It is in the newest world, or replaces one that was, and has not asked yet.
@@ -243,7 +243,7 @@ mod tests {
         Leaves(u32),
     }
 
-    /// What is known of a place, in a model without shared state: the worlds that its processes were sent.
+    /// Knowledge of a place, in a model without shared state: the worlds that its processes were sent.
     #[derive(Debug, Clone, Default)]
     struct Place {
         out: bool,

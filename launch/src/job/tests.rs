@@ -465,7 +465,7 @@ fn too_many_deaths_end_the_job_and_so_does_the_last() {
     assert_eq!(job.status(), 5);
 }
 
-/// What a rank says of the whole job counts as ever.
+/// Statements of a rank about the whole job count as ever.
 #[test]
 fn a_rank_may_still_end_a_job_that_survives_it() {
     let (mut job, now) = survivors(2, u32::MAX);

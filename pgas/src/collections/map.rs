@@ -240,7 +240,7 @@ impl<K: Key, V: Send + 'static> DistMap<K, V> {
     /// Entries of all ranks together.
     ///
     /// # Collective
-    /// What was inserted before the last [`World::settle`] is counted.
+    /// Counts what was inserted before the last [`World::settle`].
     pub fn len(self) -> usize {
         self.parts.world().reduce(self.local_len() as u64, |a, b| a + b) as usize
     }

@@ -95,7 +95,7 @@ const MOST_RANKS: u32 = 65_536;
 /// Bytes of a rank's segment. Memory that nobody touches costs nothing.
 const SEGMENT_BYTES: usize = 64 << 20;
 
-/// What is to be done.
+/// The task that the command line asks for.
 #[derive(Debug, PartialEq)]
 enum Asked {
     Print(String),

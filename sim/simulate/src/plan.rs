@@ -1,10 +1,10 @@
-//! What is to be simulated, and the file that repeats a run.
+//! The plan of a simulation, and the file that repeats a run.
 
 use crate::faults::Faults;
 use gasnet_sim::{Chooser, CostModel, Explore, Pick};
 use std::time::Duration;
 
-/// What is to be simulated.
+/// A program and the conditions under which it is simulated.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SimulationPlan {
     pub(crate) ranks: u32,
@@ -183,7 +183,7 @@ impl SimulationPlan {
                 "turn" => plan.longest_turn = Duration::from_millis(number()?),
                 "trace" => trace = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
                 "pick" => picks.push(read_pick(value).ok_or_else(wrong)?),
-                // What it came to, for whoever reads the file.
+                // The result, for whoever reads the file.
                 "ended" | "cause" | "" => {}
                 _ => return Err(wrong()),
             }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 const MOST_RUNS: u32 = 1000;
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 
-/// What of a failure matters.
+/// The part of a failure that matters.
 #[derive(Debug, Default)]
 pub(crate) struct Small {
-    /// What has to wait for what.
+    /// Steps, each with the step that it has to wait for.
     pub(crate) holds: Vec<HeldStep>,
     /// Or, if the failure has not come again under its holds, the choices.
     pub(crate) picks: Vec<Pick>,
@@ -163,7 +163,7 @@ pub(crate) fn thousands(number: u64) -> String {
     text
 }
 
-/// What is said about a failure.
+/// The report of a failure.
 pub(crate) fn report(
     plan: &SimulationPlan,
     seed: u64,

@@ -554,7 +554,7 @@ fn relaxed_flag() {
     });
 }
 
-/// What fails only with many ranks fails in one run.
+/// A program that fails only with many ranks fails in one run.
 #[track_caller]
 fn fails_from(enough: u32, program: fn(&'static Rank)) {
     ranks(enough - 1).try_run(program).unwrap_or_else(|e| panic!("{e}"));

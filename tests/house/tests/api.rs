@@ -1,4 +1,4 @@
-//! What each crate that is meant for others lets be used, written down in `tests/house/api`: it changes on
+//! The interface of each crate that is meant for others, written down in `tests/house/api`: it changes on
 //! purpose only, and `CHANGELOG.md` says what programs notice of it.
 //!
 //! Read from the sources: public items with their signatures and public fields, at the paths by which others
@@ -122,7 +122,7 @@ impl Crate {
         Some((at, None))
     }
 
-    /// What users see of a module.
+    /// The items of a module that users see.
     fn surface(&mut self, path: &[String]) -> Vec<Item> {
         let items = self.modules[path].items.clone();
         let mut seen = Vec::new();
@@ -149,7 +149,7 @@ impl Crate {
         (!content.is_empty()).then(|| syn::parse_quote!(pub mod #name { #(#content)* }))
     }
 
-    /// What `pub use target as name` shows; without a name: all of a module.
+    /// The items that `pub use target as name` shows; without a name: all of a module.
     fn import(&mut self, from: &[String], target: &[String], name: Option<&str>) -> Vec<Item> {
         let outside = || -> Vec<Item> {
             let text = match name {

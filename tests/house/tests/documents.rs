@@ -254,7 +254,7 @@ fn a_rank_is_what_programs_write_every_day() {
 fn memory_is_near_or_far() {
     const OTHERS: &[&str] = &["away", "elsewhere"];
     const MOST_WORDS: usize = 3;
-    // What takes something from somebody, or does not let somebody in.
+    // Words for taking something from somebody, or not letting somebody in.
     const VERBS: &[&str] = &["taken", "turn"];
     let mut files = Vec::new();
     for folder in ["gasnet-rs", "pgas", "upc-rt", "caf", "capi", "lab"] {
@@ -264,7 +264,7 @@ fn memory_is_near_or_far() {
     for path in &files {
         for line in std::fs::read_to_string(path).expect("readable").lines() {
             let code = line.split("//").next().unwrap_or_default();
-            // What stands in quotes is no name.
+            // A word in quotes is no name.
             let code: String = code.split('"').step_by(2).collect();
             for name in code.split(|c: char| !c.is_alphanumeric() && c != '_') {
                 let lower = name.to_lowercase();

@@ -20,7 +20,7 @@ enum Fate {
     AtDeath,
 }
 
-/// What becomes of a process, and the longest time from then on.
+/// The fate of a process, and the longest time from then on.
 #[derive(Debug)]
 struct Doom {
     fate: Fate,
@@ -237,7 +237,7 @@ fn dies_in(world: World, call: impl FnOnce(World)) -> bool {
     tried.is_err()
 }
 
-/// What the survivors see of arrays, objects and values of the world that is over.
+/// The contents of arrays, objects and values of the world that is over, as survivors see them.
 fn keeps(world: World) {
     let mut array = world.array::<u32>(40, Layout::Block);
     array.local(|part| part.fill(world.rank() + 7));

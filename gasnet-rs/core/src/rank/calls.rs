@@ -255,7 +255,7 @@ impl Rank {
         self.wire.ending()
     }
 
-    /// What the program adds to reports of what ranks wait for.
+    /// Additions of the program to reports of what ranks wait for.
     #[inline]
     pub fn reports(&self) -> ReportCalls<'_> {
         self.wire.reports()

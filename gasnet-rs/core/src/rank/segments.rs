@@ -494,8 +494,8 @@ impl<'a> SegmentCalls<'a> {
     /// happens. Programs that stream through blocks name the next one `Coming`, or `Overwrite`, and the last
     /// one `Leaving`; two blocks of 256 KiB are usual (Trapeze's mapped blocks).
     ///
-    /// What there is no memory for stays out, and comes when it is used. `Coming` and `Leaving` change no
-    /// contents. After `Overwrite` the elements hold what they held or zeros until they are written, for
+    /// Pages that find no room in memory stay out, and come when they are used. `Coming` and `Leaving` change
+    /// no contents. After `Overwrite` the elements hold what they held or zeros until they are written, for
     /// other ranks too; and so do those that others write while this call runs.
     ///
     /// # One-sided

@@ -73,7 +73,7 @@ impl Rank {
         if asks == STRICT { self.wire.ops.started(index) } else { self.wire.ops.event(index) }
     }
 
-    /// What became of an operation that somebody asks for; `None` while it is under way.
+    /// The result of an operation; `None` while it is under way.
     fn region_result(&self, event: Event) -> Option<Result<(), RegionError>> {
         // Relaxed: finish published it.
         let ended = self.wire.ops.take(event, |op| op.refused.load(Ordering::Relaxed));
@@ -96,7 +96,7 @@ impl Rank {
         result.unwrap_or(Ok(()))
     }
 
-    /// What can be told of an operation here. `Some` of the answer if there is nothing to be sent.
+    /// Checks an operation here. `Some` of the answer if there is nothing to be sent.
     pub(super) fn region_check(
         &self,
         key: &RegionKey,
@@ -442,7 +442,7 @@ impl RegionCalls<'_> {
     ///
     /// # One-sided
     /// # Errors
-    /// What was published has been revoked, or there is no such rank.
+    /// The published region has been revoked, or there is no such rank.
     pub fn import(self, of: RankId, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
         if of == self.rank.id() {
             return self.rank.published(name);

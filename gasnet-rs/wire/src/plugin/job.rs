@@ -152,7 +152,7 @@ impl OpenTable {
     /// Runs `open` in the loader's process with this context as a table.
     ///
     /// # Errors
-    /// What the plugin says, or another version of the interface.
+    /// The mistake that the plugin reports, or another version of the interface.
     ///
     /// # Safety
     /// 1. `entry` is the [`ENTRY`](super::ENTRY) of a plugin whose code stays loaded (owed by the caller).

@@ -83,7 +83,7 @@ fn encode(how: Ended) -> u64 {
     }
 }
 
-/// What a word says in words.
+/// The meaning of a word, in words.
 pub(crate) fn in_words(word: u64) -> String {
     let number = word as u32 as i32;
     if word & BY_SIGNAL != 0 {

@@ -663,8 +663,8 @@ mod tests {
         }
     }
 
-    /// What comes after the inboxes were closed is never taken out, and a poll that is under way is waited
-    /// for.
+    /// Messages that come after the inboxes were closed are never taken out, and a poll that is under way is
+    /// waited for.
     #[test]
     fn closed_inboxes_are_silent() {
         let all = grids(2);
