@@ -46,11 +46,11 @@ pub struct NextStep {
     pub turn: u32,
     /// Whether it is another look of a program at what has not changed.
     pub spins: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What can happen next.
+/// Kinds of steps that can happen next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The rank goes on.
@@ -63,7 +63,7 @@ pub enum Kind {
     Put,
     /// A get from it arrives.
     Get,
-    /// What it has got arrives.
+    /// The data of its get arrives.
     Data,
     /// Its NIC reads the source of its put.
     Fetch,
@@ -115,21 +115,21 @@ impl core::fmt::Display for NextStep {
 }
 
 impl NextStep {
-    /// What a step is, in any course that has it.
+    /// Its name, the same in any course that has it.
     pub fn name(&self) -> StepName {
         (self.kind, self.rank, self.from, self.number, self.turn)
     }
 }
 
-/// What a step is, in any course that has it.
+/// The name of a step, the same in any course that has it.
 pub type StepName = (Kind, u32, u32, u32, u32);
 
 /// A step that waits until another one has happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldStep {
-    /// What waits.
+    /// The step that waits.
     pub step: NextStep,
-    /// What for.
+    /// The step that it waits for.
     pub until: NextStep,
 }
 
@@ -203,7 +203,7 @@ impl Explore {
         Some(explore)
     }
 
-    /// What the mixture takes: 40 % POS, 30 % PCTCP of depths 1 to 3, 20 % random, 10 % delays.
+    /// The strategies of the mixture: 40 % POS, 30 % PCTCP of depths 1 to 3, 20 % random, 10 % delays.
     fn settled(self, rng: &mut Rng) -> Explore {
         if self != Explore::Mixed {
             return self;
@@ -240,7 +240,7 @@ pub struct Pick {
     pub way: u32,
     /// A hash of the ways.
     pub ways: u32,
-    /// What was taken, and what was passed over.
+    /// The step that was taken, and those that were passed over.
     pub text: String,
 }
 
@@ -254,7 +254,7 @@ pub struct Chooser {
     /// Choices after which the tail begins that is fair.
     fair_from: u64,
     picks: Vec<Pick>,
-    /// What was overtaken, and the last that overtook it; and where in that list a step is.
+    /// Steps that were overtaken, each with the last that overtook it; and where in that list a step is.
     holds: Vec<HeldStep>,
     held: FxHashMap<StepName, usize>,
     /// The first choice of a repetition whose ways are other ones.
@@ -339,7 +339,7 @@ impl Chooser {
         }
     }
 
-    /// What has waited so far for what: together they repeat the run.
+    /// The steps that have waited so far, and for which ones: together they repeat the run.
     pub fn holds(&self) -> &[HeldStep] {
         &self.holds
     }

@@ -19,7 +19,7 @@ use crate::cost::CostModel;
 use crate::course::Step;
 use crate::crash::CrashWatch;
 use crate::event::{Activity, Left, Moment, WorldEvent};
-use crate::failure::{Failure, Waiting, What};
+use crate::failure::{Cause, Failure, Waiting};
 use crate::net::Network;
 use crate::shared::{Caller, Simulation, set_current};
 use crate::sim_nic::SimNic;
@@ -92,7 +92,7 @@ impl<F: Fn(u32) -> Result<(), String>> Vessel for F {
 /// The result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Report<T> {
-    /// What each rank's program returned.
+    /// The result of each rank's program.
     pub results: Vec<T>,
     /// The virtual time it took.
     pub time: Time,
@@ -251,7 +251,7 @@ impl Cluster {
         let fail = |what| Failure::before_start(self.seed, what);
         let shared = self.world();
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
-        let no_start = |e: std::io::Error| fail(What::Start(e.to_string()));
+        let no_start = |e: std::io::Error| fail(Cause::Start(e.to_string()));
         let files = match (self.survive, self.per_host) {
             (true, _) if shared.survivors.is_none() => {
                 return Err(no_start(std::io::Error::other("no memory for a job that survives deaths")));
@@ -336,7 +336,7 @@ impl Cluster {
     }
 
     /// A failure at the present time of the world.
-    pub(crate) fn failure(&self, shared: &Simulation, what: What) -> Failure {
+    pub(crate) fn failure(&self, shared: &Simulation, what: Cause) -> Failure {
         let w = shared.world();
         let (time, events, trace) = (w.now, w.stats.events, w.trace);
         Failure { seed: self.seed, time, what, events, trace, chooser: w.chooser.clone() }
@@ -346,16 +346,16 @@ impl Cluster {
     pub(crate) fn drive(&self, shared: &Arc<Simulation>, vessel: &dyn Vessel) -> Result<Report<()>, Failure> {
         let began = Instant::now();
         let fail = |what| self.failure(shared, what);
-        let outcome: RefCell<Option<What>> = RefCell::new(None);
+        let outcome: RefCell<Option<Cause>> = RefCell::new(None);
         let mut turns = Vec::with_capacity(self.ranks as usize);
         for r in 0..self.ranks {
             let outcome = &outcome;
             let turn = Turn::new(self.stack, move || {
                 let what = match catch_unwind(AssertUnwindSafe(|| vessel.live(r))) {
                     Ok(Ok(())) => None,
-                    Ok(Err(text)) => Some(What::Start(format!("rank {r}: {text}"))),
+                    Ok(Err(text)) => Some(Cause::Start(format!("rank {r}: {text}"))),
                     Err(panic) => {
-                        Some(What::Panic { rank: r, text: panic_text(&*panic), place: String::new() })
+                        Some(Cause::Panic { rank: r, text: panic_text(&*panic), place: String::new() })
                     }
                 };
                 if let Some(what) = what {
@@ -363,7 +363,7 @@ impl Cluster {
                 }
             });
             let no_room = |e| {
-                What::Start(format!(
+                Cause::Start(format!(
                     "no stack for rank {r}: {e}; each rank needs two mappings, of which the system gives a process a limited number: \
                      simulate fewer ranks, or raise it (sysctl vm.max_map_count)"
                 ))
@@ -382,7 +382,7 @@ impl Cluster {
                 (w.due_to_die(), w.without_memory.take())
             };
             if let Some(rank) = without_memory {
-                return Err(fail(What::no_memory(rank)));
+                return Err(fail(Cause::no_memory(rank)));
             }
             if let Some(rank) = due {
                 over += u32::from(shared.kill(rank));
@@ -392,7 +392,7 @@ impl Cluster {
                 let mut w = shared.world();
                 if w.stats.events >= self.most_events {
                     drop(w);
-                    return Err(fail(What::TooLong(self.most_events)));
+                    return Err(fail(Cause::TooLong(self.most_events)));
                 }
                 w.step()
             };
@@ -436,7 +436,7 @@ impl Cluster {
                         one.place =
                             vessel.place(one.rank).unwrap_or_else(|| turns[one.rank as usize].place());
                     }
-                    return Err(fail(What::Deadlock(waiting)));
+                    return Err(fail(Cause::Deadlock(waiting)));
                 }
             }
         }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a frame's header takes on the wire.
+/// Length of a frame's header on the wire.
 const FRAME_HEADER_BYTES: usize = 16;
 
 /// One rank's end of the simulated network.

@@ -34,7 +34,7 @@ impl Ord for QueuedEvent {
     }
 }
 
-/// What happens next.
+/// The next step of a simulation.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A rank gets the turn.
@@ -151,7 +151,7 @@ impl World {
         self.chooser.is_some() && self.starting == 0
     }
 
-    /// What happens next: the first rank that is ready, or else the next event, unless a chooser takes
+    /// The next step: the first rank that is ready, or else the next event, unless a chooser takes
     /// another one.
     pub(crate) fn step(&mut self) -> Option<Step> {
         let mut chooser = if self.explores() { self.chooser.take() } else { None };

@@ -7,7 +7,7 @@
 //! did before.
 #![expect(unsafe_code, reason = "handlers of signals, and a stack for them")]
 
-use crate::failure::What;
+use crate::failure::Cause;
 use crate::shared::current_if_known;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::sync::Once;
 use std::time::Duration;
 
-/// What ends a process that has made a mistake.
+/// Signals that end a process that has made a mistake.
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 /// Says to the thread of a simulation that its present turn is to end.
 const OVERTIME: c_int = libc::SIGXCPU;
@@ -120,11 +120,11 @@ extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     // SAFETY: the system gives it to a handler of this kind.
     let fault = if signal == libc::SIGSEGV { unsafe { (*info).si_addr() as usize } } else { 0 };
     let what = match signal {
-        OVERTIME => What::Endless { rank, place },
+        OVERTIME => Cause::Endless { rank, place },
         _ if fault.abs_diff(pointer) < NEAR_BYTES => {
-            What::Crash { rank, signal, text: "its stack is full".into(), place }
+            Cause::Crash { rank, signal, text: "its stack is full".into(), place }
         }
-        _ => What::Crash { rank, signal, text: name(signal), place },
+        _ => Cause::Crash { rank, signal, text: name(signal), place },
     };
     shared.fall(rank, what)
 }

@@ -15,7 +15,7 @@
 //! unless they are neighbours.
 
 use crate::event::{Activity, Moment};
-use crate::failure::What;
+use crate::failure::Cause;
 use crate::shared::Simulation;
 use crate::survivors::{Newest, WorldOf};
 use crate::world::World;
@@ -40,7 +40,7 @@ impl Simulation {
         };
         let Some(survivors) = &self.survivors else {
             let text = "it was killed, and nobody survives a death (--on-death shrink)".into();
-            let what = What::Ended { rank: process, code: KILLED_STATUS, text };
+            let what = Cause::Ended { rank: process, code: KILLED_STATUS, text };
             self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
             return true;
         };
@@ -78,7 +78,7 @@ impl Simulation {
         match memory {
             Ok((board, files)) => (newest.board, newest.files) = (board, files),
             Err(why) => {
-                let what = What::Start(format!("no memory for the next world: {why}"));
+                let what = Cause::Start(format!("no memory for the next world: {why}"));
                 self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
             }
         }

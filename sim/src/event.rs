@@ -1,4 +1,4 @@
-//! What happens in the [`World`](crate::world::World): its events, what packets carry, and one-sided ops.
+//! The events of the [`World`](crate::world::World), the contents of packets, and one-sided operations.
 
 use crate::choice::Kind;
 use crate::time::Time;
@@ -86,7 +86,7 @@ pub(crate) struct FrameBuf {
     pub(crate) epoch: u32,
 }
 
-/// What a packet carries.
+/// Contents of a packet.
 pub(crate) enum Body {
     /// An active message.
     Frame(FrameBuf),
@@ -106,7 +106,7 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// What its arrival is in a choice.
+    /// The kind of its arrival in a choice.
     pub(crate) fn way(&self) -> Kind {
         match self {
             Body::Frame(_) => Kind::Message,

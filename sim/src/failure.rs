@@ -12,7 +12,7 @@ pub struct Failure {
     /// The virtual time of the failure.
     pub time: Time,
     /// The cause.
-    pub what: What,
+    pub what: Cause,
     /// Number of events until then.
     pub events: u64,
     /// The trace until then.
@@ -23,7 +23,7 @@ pub struct Failure {
 
 /// See [`Failure`].
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum Cause {
     /// All ranks wait, and no event is left. Lists what each rank waits for.
     Deadlock(Vec<Waiting>),
     /// A rank's program panicked.
@@ -50,7 +50,7 @@ pub enum What {
         rank: u32,
         /// The signal.
         signal: i32,
-        /// What it means.
+        /// Its meaning.
         text: String,
         /// Where in the program: a file and a line, or a function.
         place: String,
@@ -75,7 +75,7 @@ pub struct Waiting {
     pub rank: u32,
     /// The time since which it waits.
     pub since: Time,
-    /// What it waits for.
+    /// The reason of its wait.
     pub why: &'static str,
     /// Number of its one-sided operations under way.
     pub ops: u32,
@@ -85,16 +85,16 @@ pub struct Waiting {
     pub place: String,
 }
 
-impl What {
+impl Cause {
     /// A rank gave its NIC an address where it has no memory.
-    pub(crate) fn no_memory(rank: u32) -> What {
+    pub(crate) fn no_memory(rank: u32) -> Cause {
         let text = "nothing is at an address that it gave to a put or a get".into();
-        What::Crash { rank, signal: libc::SIGSEGV, text, place: String::new() }
+        Cause::Crash { rank, signal: libc::SIGSEGV, text, place: String::new() }
     }
 }
 
 impl Failure {
-    pub(crate) fn before_start(seed: u64, what: What) -> Failure {
+    pub(crate) fn before_start(seed: u64, what: Cause) -> Failure {
         Failure { seed, time: Time::ZERO, what, events: 0, trace: 0, chooser: None }
     }
 }
@@ -103,7 +103,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "simulation with seed {} failed at {}: ", self.seed, self.time)?;
         match &self.what {
-            What::Deadlock(all) => {
+            Cause::Deadlock(all) => {
                 write!(f, "deadlock: {} ranks wait and nothing is under way", all.len())?;
                 for w in all.iter().take(16) {
                     write!(f, "\n  rank {} waits for {} since {}", w.rank, w.why, w.since)?;
@@ -115,16 +115,16 @@ impl fmt::Display for Failure {
                 }
                 Ok(())
             }
-            What::Panic { rank, text, place } => write!(f, "rank {rank} panicked: {text}{}", at(place)),
-            What::Ended { rank, code, text } => write!(f, "rank {rank} ended the job with {code}: {text}"),
-            What::Crash { rank, signal, text, place } => {
+            Cause::Panic { rank, text, place } => write!(f, "rank {rank} panicked: {text}{}", at(place)),
+            Cause::Ended { rank, code, text } => write!(f, "rank {rank} ended the job with {code}: {text}"),
+            Cause::Crash { rank, signal, text, place } => {
                 write!(f, "rank {rank} crashed: {text} (signal {signal}){}", at(place))
             }
-            What::Endless { rank, place } => {
+            Cause::Endless { rank, place } => {
                 write!(f, "rank {rank} does not call the runtime any more{}", at(place))
             }
-            What::TooLong(events) => write!(f, "not over after {events} events"),
-            What::Start(text) => f.write_str(text),
+            Cause::TooLong(events) => write!(f, "not over after {events} events"),
+            Cause::Start(text) => f.write_str(text),
         }
     }
 }

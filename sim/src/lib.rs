@@ -67,7 +67,7 @@ pub use cluster::{Cluster, Report};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
 pub use device::{Clock, Device, Station};
 pub use event::Moment;
-pub use failure::{Failure, Waiting, What};
+pub use failure::{Cause, Failure, Waiting};
 pub use firehose::StrategyKind;
 pub use firmware::{FirmwareCosts, LanaiInputs};
 pub use gasnet::sync::port::HomeOp;

@@ -10,7 +10,7 @@ use crate::sim_nic::SimNic;
 use core::ops::Range;
 use gasnet::RankId;
 use gasnet::atomics::Operation;
-use gasnet::sync::port::{BOARD, Command, HomeOp, Limits, Move, NicPort, What, inside};
+use gasnet::sync::port::{BOARD, Command, CommandKind, HomeOp, Limits, Move, NicPort, inside};
 use netvm_fw::library::{LibraryError, Trigger};
 
 impl SimConduit {
@@ -76,9 +76,9 @@ impl NicPort for SimConduit {
         self.at.shared.alive();
         let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
         let result = match &command.what {
-            What::Raise(event) => self.paging().with_library(|library| library.raise(when, *event)),
-            What::Write(m) => self.transfer(when, m, None),
-            What::Combine(m, op) => self.transfer(when, m, Some(*op)),
+            CommandKind::Raise(event) => self.paging().with_library(|library| library.raise(when, *event)),
+            CommandKind::Write(m) => self.transfer(when, m, None),
+            CommandKind::Combine(m, op) => self.transfer(when, m, Some(*op)),
         };
         self.sent(result)
     }

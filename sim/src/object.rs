@@ -10,7 +10,7 @@
 
 use crate::boot::Files;
 use crate::cluster::{Cluster, Report};
-use crate::failure::{Failure, What};
+use crate::failure::{Cause, Failure};
 use crate::shared::{current, set_current};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use gasnet_wire::plugin::EmbedTable;
@@ -88,7 +88,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::run`]; an object that cannot be loaded.
     pub unsafe fn run_object(&self, program: &Path, arguments: &[String]) -> Result<Report<i32>, Failure> {
-        let fail = |text: String| Failure::before_start(self.seed, What::Start(text));
+        let fail = |text: String| Failure::before_start(self.seed, Cause::Start(text));
         let shared = self.world();
         let files = Files::for_each(self.ranks).map_err(|e| fail(e.to_string()))?;
         let body = |rank: u32| -> Result<(), String> {
@@ -141,7 +141,7 @@ impl Cluster {
                 stalls: r.stalls,
                 chooser: r.chooser,
             }),
-            Err(Failure { what: What::Ended { code, text, .. }, .. }) if text.is_empty() => {
+            Err(Failure { what: Cause::Ended { code, text, .. }, .. }) if text.is_empty() => {
                 let w = shared.world();
                 Ok(Report {
                     results: vec![code; self.ranks as usize],

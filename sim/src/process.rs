@@ -7,7 +7,7 @@
 use crate::cluster::{Cluster, Report, Vessel};
 use crate::conduit::SimConduit;
 use crate::event::Start;
-use crate::failure::{Failure, What};
+use crate::failure::{Cause, Failure};
 use crate::memory::{Home, RankMemory};
 use crate::shared::Simulation;
 use crate::time::Time;
@@ -119,9 +119,9 @@ impl Cluster {
     /// ranks, 0 all. The program attaches its own segment; its ranks end with this call.
     ///
     /// # Errors
-    /// As [`run`](Self::run); a program that cannot be started. A code other than 0 is [`What::Ended`].
+    /// As [`run`](Self::run); a program that cannot be started. A code other than 0 is [`Cause::Ended`].
     pub fn run_executable(&self, executable: &Executable) -> Result<Report<i32>, Failure> {
-        let fail = |text: String| Failure::before_start(self.seed, What::Start(text));
+        let fail = |text: String| Failure::before_start(self.seed, Cause::Start(text));
         let shared = self.world();
         let file = fd::memory_file("mailboxes").map_err(|why| fail(why.to_string()))?;
         let bytes = u64::from(self.ranks) * gasnet_vessel::BYTES as u64;
@@ -138,7 +138,7 @@ impl Cluster {
         let report = self.drive(&shared, &processes)?;
         let codes = shared.codes();
         if let Some(rank) = codes.iter().position(|code| *code != 0) {
-            let what = What::Ended { rank: rank as u32, code: codes[rank], text: String::new() };
+            let what = Cause::Ended { rank: rank as u32, code: codes[rank], text: String::new() };
             return Err(self.failure(&shared, what));
         }
         Ok(report.map(|_| codes))
@@ -249,7 +249,7 @@ impl Processes<'_> {
             let _ = child.wait();
         }
         let [_, place] = self.last_words(rank);
-        self.shared.fall(rank, What::Endless { rank, place })
+        self.shared.fall(rank, Cause::Endless { rank, place })
     }
 
     fn last_words(&self, rank: u32) -> [String; 2] {
@@ -332,7 +332,7 @@ impl Processes<'_> {
             let done = reply.filter(|reply| asked.waits || reply.kind == answer::YES);
             let Some(reply) = done else {
                 let text = format!("rank {rank} asks for what is no question: {:?}", asked.call);
-                self.shared.fall(rank, What::Start(text))
+                self.shared.fall(rank, Cause::Start(text))
             };
             if asked.waits {
                 self.answer(rank, reply.kind, &[reply.word], &reply.bytes);
@@ -496,7 +496,7 @@ impl Processes<'_> {
 
     /// The end of a rank that gives its NIC an address where nothing is.
     fn no_memory(&self, rank: u32) -> ! {
-        self.shared.fall(rank, What::no_memory(rank))
+        self.shared.fall(rank, Cause::no_memory(rank))
     }
 
     /// A rank's process has ended: ends the rank, or the job.
@@ -512,13 +512,13 @@ impl Processes<'_> {
         let code = status.code().unwrap_or_default();
         if let (Some(signal), None | Some(ToMonitor::Done(_))) = (status.signal(), &said) {
             let text = if text.is_empty() { crate::crash::name(signal) } else { text };
-            self.shared.fall(rank, What::Crash { rank, signal, text, place });
+            self.shared.fall(rank, Cause::Crash { rank, signal, text, place });
         }
         let code = match said {
-            Some(ToMonitor::Refused(text)) => self.shared.fall(rank, What::Start(text)),
-            Some(ToMonitor::Abort(code, text)) => self.shared.fall(rank, What::Ended { rank, code, text }),
+            Some(ToMonitor::Refused(text)) => self.shared.fall(rank, Cause::Start(text)),
+            Some(ToMonitor::Abort(code, text)) => self.shared.fall(rank, Cause::Ended { rank, code, text }),
             Some(ToMonitor::GlobalExit(101)) if !text.is_empty() => {
-                self.shared.fall(rank, What::Panic { rank, text, place })
+                self.shared.fall(rank, Cause::Panic { rank, text, place })
             }
             Some(ToMonitor::GlobalExit(0)) => {
                 self.is_over.set(true);
@@ -529,7 +529,7 @@ impl Processes<'_> {
                 0
             }
             Some(ToMonitor::GlobalExit(code) | ToMonitor::Leaves(code)) => {
-                self.shared.fall(rank, What::Ended { rank, code, text })
+                self.shared.fall(rank, Cause::Ended { rank, code, text })
             }
             Some(ToMonitor::Done(said)) => {
                 if said != 0 {
@@ -544,7 +544,7 @@ impl Processes<'_> {
                     (text, "") => text.into(),
                     (text, place) => format!("{text} ({place})"),
                 };
-                self.shared.fall(rank, What::Ended { rank, code: code.max(1), text: why })
+                self.shared.fall(rank, Cause::Ended { rank, code: code.max(1), text: why })
             }
             // It has ended before it started the runtime, as for a wrong argument.
             _ => code,

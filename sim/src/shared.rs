@@ -3,7 +3,7 @@
 use crate::card::SimCard;
 use crate::cost::HostCosts;
 use crate::event::Activity;
-use crate::failure::What;
+use crate::failure::Cause;
 use crate::survivors::Survivors;
 use crate::time::Time;
 use crate::turn;
@@ -25,7 +25,7 @@ pub(crate) struct Simulation {
     /// Names of waits that ranks of other processes have sent.
     names: Mutex<HashMap<String, &'static str>>,
     /// The first end of the job that was not an ordinary one.
-    pub(crate) ended: Mutex<Option<What>>,
+    pub(crate) ended: Mutex<Option<Cause>>,
     /// Who is left, in a job that survives deaths.
     pub(crate) survivors: Option<Survivors>,
 }
@@ -252,11 +252,11 @@ impl Simulation {
 
     /// Ends the simulated job from a rank. Does not return.
     pub(crate) fn end(&self, rank: u32, code: i32, text: String) -> ! {
-        self.fall(rank, What::Ended { rank, code, text })
+        self.fall(rank, Cause::Ended { rank, code, text })
     }
 
     /// Ends the simulation from a rank, for this reason. Does not return.
-    pub(crate) fn fall(&self, rank: u32, what: What) -> ! {
+    pub(crate) fn fall(&self, rank: u32, what: Cause) -> ! {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
         self.world().set(rank, Activity::Over);
         loop {

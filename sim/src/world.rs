@@ -80,7 +80,7 @@ impl RankState {
     }
 }
 
-/// What makes life harder for ranks than the costs do.
+/// Conditions that ranks have to cope with beyond the costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hardships {
     /// Ranks whose calls take so many times as long.

@@ -1,7 +1,7 @@
 //! The runtime on simulated hosts: what it computes, that it repeats, and that what hangs is explained.
 
 use gasnet::{GlobalPtr, Handler, Rank, RankId};
-use gasnet_sim::{Cluster, CostModel, Failure, Time, What, compute};
+use gasnet_sim::{Cause, Cluster, CostModel, Failure, Time, compute};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn ib(ranks: u32) -> Cluster {
@@ -107,7 +107,7 @@ fn who_waits_for_ever_is_named() {
             rank.wait_until("godot", || false);
         }
     }));
-    let What::Deadlock(all) = &f.what else { panic!("{f}") };
+    let Cause::Deadlock(all) = &f.what else { panic!("{f}") };
     assert_eq!(all.len(), 3);
     assert!(f.to_string().contains("seed 77"), "{f}");
     assert!(f.to_string().contains("rank 1 waits for godot"), "{f}");
@@ -120,7 +120,7 @@ fn a_panic_ends_the_simulation_with_its_seed() {
         assert!(rank.id().0 != 2, "two is too many");
         rank.barrier();
     }));
-    let What::Panic { rank: 2, text, .. } = &f.what else { panic!("{f}") };
+    let Cause::Panic { rank: 2, text, .. } = &f.what else { panic!("{f}") };
     assert!(text.contains("too many") && f.to_string().contains("seed 5"));
 }
 
@@ -132,11 +132,11 @@ fn a_rank_that_ends_the_job_ends_the_simulation_only() {
         }
         rank.barrier();
     }));
-    assert!(matches!(f.what, What::Ended { rank: 2, code: 9, .. }), "{f}");
+    assert!(matches!(f.what, Cause::Ended { rank: 2, code: 9, .. }), "{f}");
     let f = failure(ib(2).seed(6).run(|rank| {
         rank.write(word(1 - rank.id().0, 1 << 40), 1);
     }));
-    let What::Ended { code: 1, text, .. } = &f.what else { panic!("{f}") };
+    let Cause::Ended { code: 1, text, .. } = &f.what else { panic!("{f}") };
     assert!(text.contains("outside the segment"), "{f}");
 }
 

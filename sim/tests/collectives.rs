@@ -17,7 +17,7 @@ fn cluster(ranks: u32, seed: u64, frames: u32) -> Cluster {
         .most_events(20_000_000)
 }
 
-/// What member `i` brings to operation `op`.
+/// The values that member `i` brings to operation `op`.
 fn values(op: usize, i: usize, n: usize) -> Vec<u64> {
     (0..n)
         .map(|k| fastrand::Rng::with_seed((op * 1_000_003 + i * 1009 + k) as u64).usize(..1 << 20) as u64)

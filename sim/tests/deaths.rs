@@ -1,7 +1,7 @@
 //! Ranks that are killed, and those that go on.
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_sim::{Cluster, CostModel, Failure, Hardships, Moment, Report, Time, What, compute};
+use gasnet_sim::{Cause, Cluster, CostModel, Failure, Hardships, Moment, Report, Time, compute};
 
 fn ib(ranks: u32, kills: Vec<(u32, Moment)>) -> Cluster {
     Cluster::new(ranks, CostModel::modern_ib()).hardships(Hardships { kills, ..Hardships::default() })
@@ -15,7 +15,7 @@ fn at(us: f64) -> Moment {
 fn a_death_ends_the_job_by_default() {
     for moment in [at(3.0), Moment::Event(7)] {
         let failure = ib(3, vec![(1, moment)]).run(|rank| (0..20).for_each(|_| rank.barrier())).unwrap_err();
-        assert!(matches!(failure.what, What::Ended { rank: 1, code: 137, .. }), "{failure}");
+        assert!(matches!(failure.what, Cause::Ended { rank: 1, code: 137, .. }), "{failure}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Courses other than that of the costs: they find what costs hide, repeat, and break nothing that is right.
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_sim::{Chooser, Cluster, CostModel, Explore, Failure, Hardships, Report, Time, What};
+use gasnet_sim::{Cause, Chooser, Cluster, CostModel, Explore, Failure, Hardships, Report, Time};
 
 fn word(rank: u32, index: u64) -> GlobalPtr<u64> {
     GlobalPtr::new(RankId(rank), index * 8)
@@ -63,7 +63,7 @@ fn every_strategy_finds_what_costs_hide() {
             let explore = Explore::named(explore).unwrap();
             let found = first_failure(explore, program);
             let (seed, failure) = found.unwrap_or_else(|| panic!("{explore} does not find: {name}"));
-            assert!(matches!(failure.what, What::Panic { .. }), "{failure}");
+            assert!(matches!(failure.what, Cause::Panic { .. }), "{failure}");
             println!("{name}: {explore} at seed {seed}");
             // The seed repeats it, and so do the picks.
             let again = explored(explore, seed, program).unwrap_err();

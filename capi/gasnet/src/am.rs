@@ -4,6 +4,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use gasnet::am as wire;
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::{Error, RankId};
 
@@ -129,15 +130,13 @@ pub unsafe extern "C" fn gasneti_am_request(
     let result = unsafe {
         match kind {
             SHORT => rank.request_short(RankId(to), handler, args),
-            MEDIUM => rank.messages().request_medium_raw(RankId(to), handler, args, src, len),
-            LONG | LONG_ASYNC => rank.messages().request_long_raw(
-                RankId(to),
-                handler,
-                args,
-                src,
-                len,
-                offset(state, to, &message),
-            ),
+            MEDIUM => {
+                rank.messages().request_raw(RankId(to), wire::Outgoing::medium(handler, args, src, len))
+            }
+            LONG | LONG_ASYNC => {
+                let at = offset(state, to, &message);
+                rank.messages().request_raw(RankId(to), wire::Outgoing::long(handler, args, src, len, at))
+            }
             _ => Err(Error::op(format!("unknown kind of message {kind}"))),
         }
     };

@@ -7,7 +7,7 @@ use crate::engine::FIRST_EVENT;
 use core::ops::Range;
 use gasnet_ops::Operation;
 use gasnet_wire::RankId;
-use gasnet_wire::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
+use gasnet_wire::port::{self, Command, CommandKind, EVENTS, HomeOp, Limits, Move, NicPort, inside};
 use netvm_fw::library::{LibraryError, Trigger};
 use netvm_fw::port::Counter;
 
@@ -69,12 +69,12 @@ impl NicPort for Live {
         inside(self.limits().command(command));
         let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
         match &command.what {
-            What::Raise(event) => {
+            CommandKind::Raise(event) => {
                 let done = self.side(|side| side.library.raise(when, *event));
                 self.sent(done)
             }
-            What::Write(m) => self.transfer(when, m, None),
-            What::Combine(m, op) => self.transfer(when, m, Some(*op)),
+            CommandKind::Write(m) => self.transfer(when, m, None),
+            CommandKind::Combine(m, op) => self.transfer(when, m, Some(*op)),
         }
     }
 

@@ -24,7 +24,7 @@ struct Search {
     place: Option<String>,
 }
 
-/// What is no part of a program that is simulated.
+/// Crates that are no part of a program that is simulated.
 const OTHERS: [&str; 8] = ["core", "std", "alloc", "corosensei", "pgas", "rpc", "__rustc", "test"];
 /// How names begin that the runtime has for programs in C, UPC and Fortran.
 const RUNTIME: [&str; 4] = ["gex_", "upc", "bupc_", "_gfortran_caf_"];
@@ -57,7 +57,7 @@ impl Search {
     }
 }
 
-/// What the C library or the compiler has put on a stack.
+/// Whether the C library or the compiler has put a function on a stack.
 fn is_of_c(function: &str) -> bool {
     function.starts_with("__")
         || function.starts_with("_start")

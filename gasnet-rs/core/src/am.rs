@@ -8,7 +8,7 @@ use crate::{Error, Rank, RankId};
 use gasnet_wire::am as wire;
 
 pub use wire::{
-    FIRST_CLIENT_HANDLER, FIRST_LIBRARY_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM, Message, Prepared,
+    FIRST_CLIENT_HANDLER, FIRST_LIBRARY_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM, Message, Outgoing, Prepared,
 };
 
 /// The form of every handler: `data` is what it was registered with.

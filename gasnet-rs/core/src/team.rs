@@ -13,7 +13,7 @@ use crate::coll::algorithms::{self, Blocks};
 use crate::coll::board::{JOB_BARRIER_TEAM, State};
 use crate::coll::mail::{Op, Ptr};
 use crate::coll::members::{Members, Words};
-use crate::coll::record::What;
+use crate::coll::record::Signature;
 use crate::coll::reduction::{ElementType, Reduction};
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
@@ -227,7 +227,7 @@ impl Team {
     fn op(&self, shape: Shape, root: Option<usize>, mode: SyncMode, elements: ElementType) -> Op {
         let m = &self.members;
         m.rank.wire.check_context("enter a collective operation");
-        let (path, what) = (shape.path(m), What::new(shape, root, mode, elements));
+        let (path, what) = (shape.path(m), Signature::new(shape, root, mode, elements));
         let barriers = [mode.enter, mode.leave].into_iter().filter(|w| *w == When::All).count() as u32;
         let steps = if path == Path::Mail { 0 } else { 1 + barriers };
         Op {

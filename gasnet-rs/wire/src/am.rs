@@ -147,7 +147,7 @@ impl Wire {
     /// Sends a short request: runs `handler` on `to` with up to 16 arguments. May run handlers here.
     #[inline]
     pub fn request_short(&self, to: RankId, handler: u8, args: &[u32]) -> Result<(), Error> {
-        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
+        let out = Outgoing::short(handler, args);
         // SAFETY: no payload.
         unsafe { self.send_from_outside(to, out) }
     }
@@ -156,7 +156,9 @@ impl Wire {
     #[inline]
     pub fn request_medium(&self, to: RankId, handler: u8, args: &[u32], payload: &[u8]) -> Result<(), Error> {
         // SAFETY: a slice is valid for its length.
-        unsafe { self.messages().request_medium_raw(to, handler, args, payload.as_ptr(), payload.len()) }
+        unsafe {
+            self.messages().request_raw(to, Outgoing::medium(handler, args, payload.as_ptr(), payload.len()))
+        }
     }
 
     /// Sends a long request: the payload, up to [`MessageCalls::max_long`] bytes, is placed at byte `dst` of
@@ -170,7 +172,10 @@ impl Wire {
         dst: u64,
     ) -> Result<(), Error> {
         // SAFETY: a slice is valid for its length.
-        unsafe { self.messages().request_long_raw(to, handler, args, payload.as_ptr(), payload.len(), dst) }
+        unsafe {
+            self.messages()
+                .request_raw(to, Outgoing::long(handler, args, payload.as_ptr(), payload.len(), dst))
+        }
     }
 
     /// Sends a request of a program or a library.
@@ -616,48 +621,17 @@ impl MessageCalls<'_> {
         }
     }
 
-    /// `Rank::request_medium` from raw memory.
+    /// `Rank::request_short`, `request_medium` or `request_long`, of a payload in raw memory.
     ///
     /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As `Rank::request_medium`.
+    /// As those.
     #[inline]
-    pub unsafe fn request_medium_raw(
-        self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-    ) -> Result<(), Error> {
+    pub unsafe fn request_raw(self, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
         // SAFETY: (1).
-        unsafe {
-            self.wire.send_from_outside(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
-        }
-    }
-
-    /// `Rank::request_long` from raw memory.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As `Rank::request_long`.
-    pub unsafe fn request_long_raw(
-        self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-        dst: u64,
-    ) -> Result<(), Error> {
-        // SAFETY: (1).
-        unsafe {
-            self.wire.send_from_outside(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst })
-        }
+        unsafe { self.wire.send_from_outside(to, out) }
     }
 
     /// `Rank::request_short`, or nothing at all where it would have to wait for room; it runs no
@@ -674,51 +648,28 @@ impl MessageCalls<'_> {
         handler: u8,
         args: &[u32],
     ) -> Result<Result<(), Refused>, Error> {
-        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
         // SAFETY: no payload.
+        unsafe { self.request_immediate(to, Outgoing::short(handler, args)) }
+    }
+
+    /// [`MessageCalls::request_raw`], or nothing at all, as [`MessageCalls::request_short_immediate`]: no
+    /// byte of the payload is placed then. A long one that is longer than the conduit's frames waits for the
+    /// room of all parts but the first.
+    ///
+    /// # One-sided
+    /// Returns when the message is on its way, or refused.
+    ///
+    /// # Safety
+    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`MessageCalls::request_raw`].
+    pub unsafe fn request_immediate(
+        self,
+        to: RankId,
+        out: Outgoing<'_>,
+    ) -> Result<Result<(), Refused>, Error> {
+        // SAFETY: (1).
         unsafe { self.wire.send_immediately(to, out) }
-    }
-
-    /// [`MessageCalls::request_medium_raw`], or nothing at all, as [`MessageCalls::request_short_immediate`].
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As `Rank::request_medium`.
-    pub unsafe fn request_medium_immediate(
-        self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-    ) -> Result<Result<(), Refused>, Error> {
-        // SAFETY: (1).
-        unsafe {
-            self.wire.send_immediately(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
-        }
-    }
-
-    /// [`MessageCalls::request_long_raw`], or nothing at all, as [`MessageCalls::request_short_immediate`]:
-    /// no byte of the payload is placed then. One that is longer than the conduit's frames waits for the room
-    /// of all parts but the first.
-    ///
-    /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    ///
-    /// # Errors
-    /// As `Rank::request_long`.
-    pub unsafe fn request_long_immediate(
-        self,
-        to: RankId,
-        handler: u8,
-        args: &[u32],
-        src: *const u8,
-        len: usize,
-        dst: u64,
-    ) -> Result<Result<(), Refused>, Error> {
-        // SAFETY: (1).
-        unsafe { self.wire.send_immediately(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
 }

@@ -54,7 +54,7 @@ pub struct Move {
 
 /// Kinds of a NIC's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum CommandKind {
     /// Raise an event of its own.
     Raise(u32),
     /// Copy.
@@ -70,7 +70,7 @@ pub struct Command {
     /// At once, or when. The source is read when it is carried out.
     pub when: Option<Trigger>,
     /// The work to do.
-    pub what: What,
+    pub what: CommandKind,
 }
 
 /// The bounds that a command is checked against.
@@ -152,9 +152,9 @@ impl Limits {
             self.event(trigger.event)?;
         }
         match &command.what {
-            What::Raise(event) => self.event(*event),
-            What::Write(m) => self.transfer(m, 1),
-            What::Combine(m, op) => {
+            CommandKind::Raise(event) => self.event(*event),
+            CommandKind::Write(m) => self.transfer(m, 1),
+            CommandKind::Combine(m, op) => {
                 if !op.combines() {
                     return Err(format!("NICs do not combine with {:?} on {:?}", op.function, op.word));
                 }
@@ -220,7 +220,7 @@ mod tests {
         Move { from, to: RankId(1), at, len, raise: 10 }
     }
 
-    fn says(what: What, part: &str) {
+    fn says(what: CommandKind, part: &str) {
         let said = LIMITS.command(&Command { when: None, what }).expect_err("refused");
         assert!(said.contains(part), "{said}");
     }
@@ -228,18 +228,18 @@ mod tests {
     #[test]
     fn transfers_stay_on_boards() {
         for (from, at, len) in [(0, 0, 1), (4095, 0, 1), (0, BOARD - 1, 1), (BOARD - 4096, 4096, 4096)] {
-            let what = What::Write(moved(from, at, len));
+            let what = CommandKind::Write(moved(from, at, len));
             assert_eq!(LIMITS.command(&Command { when: None, what }), Ok(()));
         }
         for at in [BOARD, BOARD - 3, u32::MAX, u32::MAX - 3] {
-            says(What::Write(moved(0, at, 4)), "of a board of 0x280000 bytes");
-            says(What::Write(moved(at, 0, 4)), "of a board of 0x280000 bytes");
+            says(CommandKind::Write(moved(0, at, 4)), "of a board of 0x280000 bytes");
+            says(CommandKind::Write(moved(at, 0, 4)), "of a board of 0x280000 bytes");
         }
         for (from, at, len) in [(0, 0, 0), (0, 4095, 2), (4090, 0, 7), (0, 0, 4097)] {
-            says(What::Write(moved(from, at, len)), "crosses no multiple");
+            says(CommandKind::Write(moved(from, at, len)), "crosses no multiple");
         }
-        says(What::Write(moved(0, 0, u32::MAX)), "of a board of");
-        says(What::Write(Move { to: RankId(2), ..moved(0, 0, 8) }), "the job has 2 ranks");
+        says(CommandKind::Write(moved(0, 0, u32::MAX)), "of a board of");
+        says(CommandKind::Write(Move { to: RankId(2), ..moved(0, 0, 8) }), "the job has 2 ranks");
         assert!(LIMITS.bytes(0, usize::MAX).is_err() && LIMITS.bytes(u32::MAX, usize::MAX).is_err());
         assert!(LIMITS.bytes(BOARD, 0).is_ok() && LIMITS.bytes(BOARD + 1, 0).is_err());
     }
@@ -247,28 +247,28 @@ mod tests {
     #[test]
     fn words_are_combined_as_a_whole() {
         let add = |word| Operation { function: Function::Add, word };
-        let combine = |m, op| LIMITS.command(&Command { when: None, what: What::Combine(m, op) });
+        let combine = |m, op| LIMITS.command(&Command { when: None, what: CommandKind::Combine(m, op) });
         assert_eq!(combine(moved(8, 16, 24), add(WordType::U64)), Ok(()));
         assert_eq!(combine(moved(4, 4, 4), add(WordType::F32)), Ok(()));
         for m in [moved(4, 8, 8), moved(8, 4, 8), moved(8, 8, 4)] {
-            says(What::Combine(m, add(WordType::U64)), "no words of 8 bytes");
+            says(CommandKind::Combine(m, add(WordType::U64)), "no words of 8 bytes");
         }
         for function in [Function::Get, Function::Set, Function::CompareSwap, Function::Sub] {
             says(
-                What::Combine(moved(0, 0, 8), Operation { function, word: WordType::U64 }),
+                CommandKind::Combine(moved(0, 0, 8), Operation { function, word: WordType::U64 }),
                 "do not combine with",
             );
         }
         let or = Operation { function: Function::Or, word: WordType::F64 };
-        says(What::Combine(moved(0, 0, 8), or), "do not combine with Or on F64");
+        says(CommandKind::Combine(moved(0, 0, 8), or), "do not combine with Or on F64");
     }
 
     #[test]
     fn only_the_cores_events_are_raised() {
         for event in [0, 9, 20, u32::MAX] {
-            says(What::Raise(event), "there are 10 to 19");
-            says(What::Write(Move { raise: event, ..moved(0, 0, 8) }), "there are 10 to 19");
-            let command = Command { when: Some(Trigger { event, count: 1 }), what: What::Raise(10) };
+            says(CommandKind::Raise(event), "there are 10 to 19");
+            says(CommandKind::Write(Move { raise: event, ..moved(0, 0, 8) }), "there are 10 to 19");
+            let command = Command { when: Some(Trigger { event, count: 1 }), what: CommandKind::Raise(10) };
             assert!(LIMITS.command(&command).is_err() && LIMITS.event(event).is_err());
         }
     }

@@ -3,7 +3,7 @@
 use crate::faults::Faults;
 use crate::plan::{SimulationPlan, pick_line, read_pick};
 use gasnet::Rank;
-use gasnet_sim::{Chooser, Cluster, CostModel, Executable, Failure, HeldStep, Pick, Report, Time, What};
+use gasnet_sim::{Cause, Chooser, Cluster, CostModel, Executable, Failure, HeldStep, Pick, Report, Time};
 use std::cell::RefCell;
 use std::sync::Once;
 
@@ -48,7 +48,7 @@ impl Ended {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunOutcome {
     pub(crate) ended: Ended,
@@ -218,8 +218,8 @@ pub(crate) fn run(
             let Failure { time, events, trace, what, chooser, .. } = failure;
             let (ended, text) = say(&what, plan, time);
             let place = match what {
-                What::Crash { place, .. } | What::Endless { place, .. } => place,
-                What::Panic { place, .. } if !place.is_empty() => place,
+                Cause::Crash { place, .. } | Cause::Endless { place, .. } => place,
+                Cause::Panic { place, .. } if !place.is_empty() => place,
                 _ => PLACE.take(),
             };
             (ended, text, place, time, events, trace, chooser.map(|chooser| *chooser))
@@ -240,25 +240,25 @@ pub(crate) fn run(
 }
 
 /// How it ended, and a sentence about it.
-fn say(what: &What, plan: &SimulationPlan, time: Time) -> (Ended, String) {
+fn say(what: &Cause, plan: &SimulationPlan, time: Time) -> (Ended, String) {
     match what {
-        What::Panic { rank, text, .. } => (Ended::Panic, format!("rank {rank} panicked: {text}")),
-        What::Ended { rank, code, text } if text.is_empty() => {
+        Cause::Panic { rank, text, .. } => (Ended::Panic, format!("rank {rank} panicked: {text}")),
+        Cause::Ended { rank, code, text } if text.is_empty() => {
             (Ended::Exit(*code), format!("rank {rank} ended the job with {code}"))
         }
-        What::Ended { rank, code, text } => {
+        Cause::Ended { rank, code, text } => {
             (Ended::Exit(*code), format!("rank {rank} ended the job with {code}: {text}"))
         }
-        What::Crash { rank, signal, text, .. } => {
+        Cause::Crash { rank, signal, text, .. } => {
             (Ended::Signal(*signal), format!("rank {rank} crashed: {text} (signal {signal})"))
         }
-        What::Endless { rank, .. } => {
+        Cause::Endless { rank, .. } => {
             let seconds = plan.longest_turn.as_secs_f64();
             (Ended::TooLong, format!("rank {rank} has run for {seconds} s without calling the runtime"))
         }
-        What::TooLong(events) => (Ended::TooLong, format!("it is not over after {events} events")),
-        What::Start(text) => (Ended::NoStart, text.clone()),
-        What::Deadlock(all) => {
+        Cause::TooLong(events) => (Ended::TooLong, format!("it is not over after {events} events")),
+        Cause::Start(text) => (Ended::NoStart, text.clone()),
+        Cause::Deadlock(all) => {
             let mut text = format!("deadlock at {time}: {} ranks wait and nothing is under way", all.len());
             for w in all.iter().take(8) {
                 text += &format!("\n    rank {} waits for {}", w.rank, w.why);

@@ -1,7 +1,7 @@
 //! `netvm-run`: runs a C or UPC program on the simulated cluster.
 #![expect(unsafe_code, reason = "runs programs that the user vouches for")]
 
-use gasnet_sim::{Budget, Cluster, CostModel, EMBED_C, Registration, StrategyKind, What};
+use gasnet_sim::{Budget, Cause, Cluster, CostModel, EMBED_C, Registration, StrategyKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -94,7 +94,7 @@ fn run() -> Result<ExitCode, String> {
     let report = match unsafe { cluster.run_object(&object.file, &arguments) } {
         Ok(report) => report,
         Err(failure) => {
-            let What::Crash { signal, .. } = failure.what else { return Err(failure.to_string()) };
+            let Cause::Crash { signal, .. } = failure.what else { return Err(failure.to_string()) };
             // As a shell says it of a process.
             eprintln!("netvm-run: {failure}");
             return Ok(ExitCode::from(128 + signal as u8));

@@ -5,7 +5,7 @@ use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::ANONYMOUS;
 use gasnet::sync::McsLock;
 use gasnet::sync::Nic;
-use gasnet::sync::port::{BOARD, Command, HomeOp, Move, NicPort, What};
+use gasnet::sync::port::{BOARD, Command, CommandKind, HomeOp, Move, NicPort};
 use gasnet::{GlobalPtr, Handler, Rank, RankId, Shared, Threading};
 use gasnet_conduits::BootOptions;
 use gasnet_tests::run::signal;
@@ -48,21 +48,21 @@ const ROLES: &[Role] = &[
     ("nic-count", |r| _ = nic(r).count(u32::MAX)),
     ("nic-raise", |r| {
         let own = nic(r).events();
-        nic(r).post(&Command { when: None, what: What::Raise(own.end) });
+        nic(r).post(&Command { when: None, what: CommandKind::Raise(own.end) });
     }),
     ("nic-write", |r| {
         let raise = nic(r).events().start;
-        let what = What::Write(Move { from: 0, to: other(r), at: BOARD, len: 8, raise });
+        let what = CommandKind::Write(Move { from: 0, to: other(r), at: BOARD, len: 8, raise });
         nic(r).post(&Command { when: None, what });
     }),
     ("nic-write-nowhere", |r| {
         let raise = nic(r).events().start;
-        let what = What::Write(Move { from: 0, to: RankId(r.size()), at: 0, len: 8, raise });
+        let what = CommandKind::Write(Move { from: 0, to: RankId(r.size()), at: 0, len: 8, raise });
         nic(r).post(&Command { when: None, what });
     }),
     ("nic-combine", |r| {
         let (raise, op) = (nic(r).events().start, Operation { function: Function::Add, word: WordType::U64 });
-        let what = What::Combine(Move { from: 0, to: other(r), at: 4, len: 8, raise }, op);
+        let what = CommandKind::Combine(Move { from: 0, to: other(r), at: 4, len: 8, raise }, op);
         nic(r).post(&Command { when: None, what });
     }),
     ("nic-atomic", |r| _ = nic(r).atomic(other(r), size(r), HomeOp::Incr, [0; 4])),

@@ -46,6 +46,7 @@
 
 use super::Core;
 use crate::state::upc;
+use gasnet::am::Outgoing;
 use gasnet::atomics::Operation;
 use gasnet::{Error, Handler, Message, Rank, RankId, Token};
 use gasnet_rpc::batches::Batches;
@@ -306,16 +307,9 @@ impl Core {
             Ok(mut batch) => {
                 let args = pair(lane.sent.fetch_add(1, Relaxed));
                 all.messages.fetch_add(1, Relaxed);
+                let out = Outgoing::medium(BATCH, &args, batch.as_ptr().cast(), 8 * batch.len());
                 // SAFETY: a vector is valid for its length.
-                let sent = unsafe {
-                    self.rank.messages().request_medium_raw(
-                        RankId(t),
-                        BATCH,
-                        &args,
-                        batch.as_ptr().cast(),
-                        8 * batch.len(),
-                    )
-                };
+                let sent = unsafe { self.rank.messages().request_raw(RankId(t), out) };
                 if let Err(e) = sent {
                     self.abort(&e.to_string());
                 }

@@ -7,6 +7,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use gasnet::am as wire;
 use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::region::RegionKey;
 use gasnet::{Error, Event, RankId};
@@ -191,15 +192,13 @@ pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>
         if immediate {
             let sent = match out.kind {
                 SHORT => rank.messages().request_short_immediate(id, handler, args),
-                MEDIUM => rank.messages().request_medium_immediate(id, handler, args, src, len),
-                _ => rank.messages().request_long_immediate(
-                    id,
-                    handler,
-                    args,
-                    src,
-                    len,
-                    offset(state, to, out.dst),
-                ),
+                MEDIUM => {
+                    rank.messages().request_immediate(id, wire::Outgoing::medium(handler, args, src, len))
+                }
+                _ => {
+                    let at = offset(state, to, out.dst);
+                    rank.messages().request_immediate(id, wire::Outgoing::long(handler, args, src, len, at))
+                }
             };
             return must(call, sent).is_ok();
         }
@@ -207,9 +206,10 @@ pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>
             call,
             match out.kind {
                 SHORT => rank.request_short(id, handler, args),
-                MEDIUM => rank.messages().request_medium_raw(id, handler, args, src, len),
+                MEDIUM => rank.messages().request_raw(id, wire::Outgoing::medium(handler, args, src, len)),
                 _ => {
-                    rank.messages().request_long_raw(id, handler, args, src, len, offset(state, to, out.dst))
+                    let at = offset(state, to, out.dst);
+                    rank.messages().request_raw(id, wire::Outgoing::long(handler, args, src, len, at))
                 }
             },
         );

@@ -4,8 +4,8 @@
 //! If a member does not, the job ends with a message that has the ranks, kinds and sizes of both sides. Each
 //! rank has a [`Record`] of every team, which contains its last operations.
 //!
-//! - *Messages* say which operation they belong to ([`What::short`]). It is compared with the record when a
-//!   message arrives, or when the operation is started here, if that is later.
+//! - *Messages* say which operation they belong to ([`Signature::short`]). It is compared with the record
+//!   when a message arrives, or when the operation is started here, if that is later.
 //! - *Tables* count the members that arrive. The word of the count also contains the sum of what they are
 //!   doing ([`Table::arrive`](super::table::Table::arrive)). Each member compares the sum of those before it
 //!   with its own value.
@@ -19,7 +19,7 @@
 #![expect(unsafe_code, reason = "sends the words of a record")]
 
 use super::mail;
-use super::record::{About, Record, What};
+use super::record::{About, Record, Signature};
 use crate::coll::members::Members;
 use crate::{Rank, RankId};
 use core::sync::atomic::Ordering::Relaxed;
@@ -117,7 +117,7 @@ impl Rank {
 
     /// Members that do different things have met at a table. One of the other members finds out which ones.
     #[cold]
-    pub(crate) fn part(&self, team: &Members, number: u32, what: What, other: (RankId, What)) -> ! {
+    pub(crate) fn part(&self, team: &Members, number: u32, what: Signature, other: (RankId, Signature)) -> ! {
         for &peer in team.ranks.iter().filter(|r| **r != self.id()) {
             ask(self, &team.record, peer, About { member: team.me as u32, ..About::default() });
         }

@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "copies between buffers of callers and shared memory")]
 
 use super::mail::{Op, Ptr};
-use super::record::What;
+use super::record::Signature;
 use super::reduction::Reduction;
 use super::table::{AREA_BYTES, Arrival, MAX_MEMBERS, RESULT_BYTES, Table};
 use super::{Path, Shape};
@@ -63,7 +63,7 @@ impl<'a> Entered<'a> {
             Arrival::Others(what) => {
                 // Any of them.
                 let other = team.ranks[usize::from(op.me() == 0)];
-                op.rank().part(team, op.number, op.what, (other, What::of_short(what)))
+                op.rank().part(team, op.number, op.what, (other, Signature::of_short(what)))
             }
         }
         Entered { op, table, phase, area, result }

@@ -16,7 +16,7 @@
 //!   go straight into the posted buffer.
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
-use super::record::{About, Record, What};
+use super::record::{About, Record, Signature};
 use crate::coll::members::Members;
 use crate::{Rank, RankId};
 use core::future::{Future, poll_fn};
@@ -320,7 +320,7 @@ pub(crate) enum Way {
 pub(crate) struct Op {
     pub(crate) team: Arc<Members>,
     pub(crate) number: u32,
-    pub(crate) what: What,
+    pub(crate) what: Signature,
     pub(crate) path: super::Path,
     /// Number of steps by the table so far.
     pub(crate) steps: AtomicU32,

@@ -70,7 +70,7 @@ use crate::RankId;
 use crate::atomics::Operation;
 use core::future::poll_fn;
 use core::task::Poll;
-use gasnet_wire::port::{Command, Move, NicPort, Trigger, What};
+use gasnet_wire::port::{Command, CommandKind, Move, NicPort, Trigger};
 
 /// The part of this rank in the tree of one operation.
 struct Tree<'a> {
@@ -127,7 +127,7 @@ impl<'a> Tree<'a> {
         self.board + SIGNALS_AT + (WORD_BYTES * member) as u32
     }
 
-    async fn post(&self, when: Option<(u32, u32)>, what: What) {
+    async fn post(&self, when: Option<(u32, u32)>, what: CommandKind) {
         let when = when.map(|(event, count)| Trigger { event, count });
         let command = Command { when, what };
         poll_fn(|_| {
@@ -156,8 +156,8 @@ impl<'a> Tree<'a> {
     }
 
     /// A signal: a word without a block.
-    fn signal(&self, from: u32, to: RankId, at: u32, raise: u32) -> What {
-        What::Write(Move { from, to, at, len: WORD_BYTES as u32, raise })
+    fn signal(&self, from: u32, to: RankId, at: u32, raise: u32) -> CommandKind {
+        CommandKind::Write(Move { from, to, at, len: WORD_BYTES as u32, raise })
     }
 
     /// A segment from the own block to another, or a signal.
@@ -174,7 +174,7 @@ impl<'a> Tree<'a> {
         }
         for page in pages {
             let part = self.page(page, (0, WORD_BYTES + len), self.own, to, at, raise);
-            self.post(Some(when), What::Write(part)).await;
+            self.post(Some(when), CommandKind::Write(part)).await;
         }
     }
 
@@ -209,14 +209,14 @@ impl<'a> Tree<'a> {
                         self.own,
                         self.fold(s),
                     );
-                    self.post(Some(ready), What::Combine(part, how)).await;
+                    self.post(Some(ready), CommandKind::Combine(part, how)).await;
                 }
                 more(&mut after.fold[s], children * commands(s, len));
                 ready = (self.fold(s), after.fold[s]);
             }
             match self.parent {
                 None => {
-                    self.post(Some(ready), What::Raise(self.down(s))).await;
+                    self.post(Some(ready), CommandKind::Raise(self.down(s))).await;
                     more(&mut after.down[s], 1);
                 }
                 Some((parent, child)) => {
@@ -233,7 +233,7 @@ impl<'a> Tree<'a> {
             }
         }
         for s in 0..rising {
-            self.post(None, What::Raise(self.up(s))).await;
+            self.post(None, CommandKind::Raise(self.up(s))).await;
         }
         after
     }
@@ -290,10 +290,10 @@ impl<'a> Turn<'a> {
             (|word: u64| (word >> WHAT_BITS) as usize & ((1 << LEN_BITS) - 1), |word: u64| word as u32);
         if came >> (WHAT_BITS + LEN_BITS) != mine >> (WHAT_BITS + LEN_BITS) {
             // No word of this operation has arrived. The peer reports the reason.
-            op.rank().part(&op.team, op.number, op.what, (peer, record::What::of_short(0)));
+            op.rank().part(&op.team, op.number, op.what, (peer, record::Signature::of_short(0)));
         }
         if is_of(came) != is_of(mine) {
-            let theirs = record::What::of_short(is_of(came));
+            let theirs = record::Signature::of_short(is_of(came));
             op.team.record.differ(op.rank(), op.number, (op.rank().id(), op.what), (peer, theirs));
         }
         mail::lengths_differ(op.rank(), (peer, len(came)), (op.rank().id(), len(mine)))
@@ -416,7 +416,7 @@ async fn straight(
         for (at, len) in pieces(here, there, WORD_BYTES + part.len) {
             let (from, at) = (tree.board + here + at, tree.board + there + at);
             let piece = Move { from, to: op.team.ranks[part.peer], at, len, raise: tree.down(DATA_SEGMENT) };
-            tree.post(None, What::Write(piece)).await;
+            tree.post(None, CommandKind::Write(piece)).await;
         }
     }
     let arrivals = |part: &Part| {

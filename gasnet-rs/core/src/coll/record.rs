@@ -15,7 +15,7 @@ use std::sync::Mutex;
 /// the record (8). In a typed word the upper 8 bits of the size are the [`ElementType`]. Operations that
 /// combine values are always typed; others are if they have a type, and the size leaves room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct What(u64);
+pub(crate) struct Signature(u64);
 
 /// Bits of the fields.
 const KIND: u32 = 4;
@@ -48,8 +48,8 @@ const KINDS: [&str; 14] = [
     "an exchange of blocks that differ",
 ];
 
-impl What {
-    pub(crate) fn new(shape: Shape, root: Option<usize>, mode: SyncMode, elements: ElementType) -> What {
+impl Signature {
+    pub(crate) fn new(shape: Shape, root: Option<usize>, mode: SyncMode, elements: ElementType) -> Signature {
         let (kind, size) = match shape {
             Shape::Barrier => (1, 0),
             Shape::Broadcast(n) => (2, n),
@@ -73,7 +73,7 @@ impl What {
         let (above, elements) = if typed { (ELEMENT, elements) } else { (ROUND, 0) };
         let size = size.min((1 << (above - SIZE)) - 1);
         let typed = u64::from(typed);
-        What(kind | mode | root << ROOT | typed << TYPED | size << SIZE | elements << ELEMENT)
+        Signature(kind | mode | root << ROOT | typed << TYPED | size << SIZE | elements << ELEMENT)
     }
 
     fn is_typed(self) -> bool {
@@ -95,10 +95,10 @@ impl What {
     }
 
     /// The properties in a short word, which does not contain the root.
-    pub(crate) fn of_short(short: u32) -> What {
+    pub(crate) fn of_short(short: u32) -> Signature {
         let (size, short) = (u64::from(short >> (32 - SHORT_SIZE)), u64::from(short));
         let typed = u64::from(COMBINING.contains(&(short & ((1 << KIND) - 1))));
-        What(short & ((1 << ROOT) - 1) | typed << TYPED | size << SIZE)
+        Signature(short & ((1 << ROOT) - 1) | typed << TYPED | size << SIZE)
     }
 
     /// Without the root and the type.
@@ -136,7 +136,7 @@ pub struct Called {
 /// A line that says what two members have called.
 pub type Words = fn(&Called, &Called) -> String;
 
-impl What {
+impl Signature {
     fn of(self, rank: RankId) -> Called {
         let name = KINDS.get((self.0 & ((1 << KIND) - 1)) as usize).unwrap_or(&KINDS[0]);
         let root = (self.0 >> ROOT & ((1 << (TYPED - ROOT)) - 1)).checked_sub(1).map(|root| root as u32);
@@ -145,7 +145,7 @@ impl What {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let field = |at: u32, bits: u32| self.0 >> at & ((1 << bits) - 1);
         let kind = field(0, KIND) as usize;
@@ -219,7 +219,7 @@ impl Record {
 
     /// Starts the next operation and returns its number. Threads of a rank take turns. A message that another
     /// thread handles at the same moment may escape the comparison.
-    pub(crate) fn start(&self, rank: &Rank, what: What) -> u32 {
+    pub(crate) fn start(&self, rank: &Rank, what: Signature) -> u32 {
         let (number, other) = self.begin(what);
         if let Some(other) = other {
             self.differ(rank, number, (rank.id(), what), other);
@@ -229,7 +229,7 @@ impl Record {
 
     /// The work of [`start`](Self::start). Returns the operation's number, and the member that has already
     /// reported another operation.
-    fn begin(&self, what: What) -> (u32, Option<(RankId, What)>) {
+    fn begin(&self, what: Signature) -> (u32, Option<(RankId, Signature)>) {
         let number = self.started.fetch_add(1, Relaxed);
         self.done[place(number)].store(what.entry(number), Relaxed);
         let early = &self.early[place(number)];
@@ -241,19 +241,24 @@ impl Record {
         // earlier one was started.
         early.store(0, Relaxed);
         let differs = (said >> ROUND) as u8 == round(number) && said as u32 != what.short();
-        (number, differs.then(|| (early_rank(said), What::of_short(said as u32))))
+        (number, differs.then(|| (early_rank(said), Signature::of_short(said as u32))))
     }
 
     /// A member has sent a message of an operation that is this to it.
     pub(crate) fn hear(&self, rank: &Rank, number: u32, from: RankId, short: u32) {
         if let Some((member, what)) = self.take_in(number, from, short) {
-            self.differ(rank, number, (from, What::of_short(short)), (member.unwrap_or(rank.id()), what));
+            self.differ(
+                rank,
+                number,
+                (from, Signature::of_short(short)),
+                (member.unwrap_or(rank.id()), what),
+            );
         }
     }
 
     /// Of [`hear`](Self::hear): what this rank, or the member that is named, takes that operation for, if it
     /// is something else.
-    fn take_in(&self, number: u32, from: RankId, short: u32) -> Option<(Option<RankId>, What)> {
+    fn take_in(&self, number: u32, from: RankId, short: u32) -> Option<(Option<RankId>, Signature)> {
         let place = place(number);
         let mine = self.done[place].load(Relaxed);
         // Others may be any number of operations ahead.
@@ -262,7 +267,7 @@ impl Record {
             && mine != 0
             && (mine >> ROUND) as u8 == round(number)
         {
-            let mine = What(mine & ((1 << ROUND) - 1));
+            let mine = Signature(mine & ((1 << ROUND) - 1));
             return (mine.short() != short).then_some((None, mine));
         }
         if number.wrapping_sub(self.started()) >= MAX_REMEMBERED_OPERATIONS as u32 {
@@ -272,11 +277,17 @@ impl Record {
         let entry = u64::from(short) | from_bits | u64::from(round(number)) << ROUND;
         let before = self.early[place].swap(entry, Relaxed);
         let differs = before != 0 && before >> ROUND == entry >> ROUND && before as u32 != short;
-        differs.then(|| (Some(early_rank(before)), What::of_short(before as u32)))
+        differs.then(|| (Some(early_rank(before)), Signature::of_short(before as u32)))
     }
 
     #[cold]
-    pub(super) fn differ(&self, rank: &Rank, number: u32, a: (RankId, What), b: (RankId, What)) -> ! {
+    pub(super) fn differ(
+        &self,
+        rank: &Rank,
+        number: u32,
+        a: (RankId, Signature),
+        b: (RankId, Signature),
+    ) -> ! {
         let team = match self.team {
             0 => "the team of all ranks".to_string(),
             team => format!("team {team}"),
@@ -318,7 +329,7 @@ impl Record {
             let (mine, other) = (self.done[place(number)].load(Relaxed), words[place(number)]);
             let known = |entry: u64| entry != 0 && (entry >> ROUND) as u8 == round(number);
             if known(mine) && known(other) && mine != other {
-                let what = |entry: u64| What(entry & ((1 << ROUND) - 1));
+                let what = |entry: u64| Signature(entry & ((1 << ROUND) - 1));
                 self.differ(rank, number, (rank.id(), what(mine)), (peer, what(other)));
             }
         }
@@ -385,8 +396,8 @@ mod tests {
     #[test]
     fn what_was_said_early_is_forgotten() {
         let (record, barrier) =
-            (Record::new(0), What::new(Shape::Barrier, None, SyncMode::MY, ElementType::UNKNOWN));
-        let broadcast = What::new(Shape::Broadcast(8), Some(1), SyncMode::MY, ElementType::UNKNOWN);
+            (Record::new(0), Signature::new(Shape::Barrier, None, SyncMode::MY, ElementType::UNKNOWN));
+        let broadcast = Signature::new(Shape::Broadcast(8), Some(1), SyncMode::MY, ElementType::UNKNOWN);
         let from = RankId(3);
         let rounds = if cfg!(miri) { 1 } else { 3 };
         for number in 0..rounds * 256 * MAX_REMEMBERED_OPERATIONS as u32 {
@@ -402,7 +413,7 @@ mod tests {
                 7 => broadcast,
                 _ => barrier,
             };
-            let other = (number == 6).then_some((from, What::of_short(broadcast.short())));
+            let other = (number == 6).then_some((from, Signature::of_short(broadcast.short())));
             assert_eq!(record.begin(said), (number, other));
             if number == 7 {
                 // Another thread has taken this in while the operation was started.
@@ -442,14 +453,18 @@ mod tests {
         for n in [0, 1, 8, 4096, (1 << 20) - 2] {
             for shape in shapes(n) {
                 for mode in [SyncMode::MY, SyncMode::ALL] {
-                    let what = What::new(shape, None, mode, ElementType::UNKNOWN);
+                    let what = Signature::new(shape, None, mode, ElementType::UNKNOWN);
                     assert!(seen.insert(what.short()), "{what}");
-                    assert_eq!(What::of_short(what.short()), what, "{what}");
+                    assert_eq!(Signature::of_short(what.short()), what, "{what}");
                 }
             }
         }
-        let what =
-            What::new(Shape::Reduce(1 << 33, true), Some(70_000), SyncMode::ALL, ElementType::of::<f64>());
+        let what = Signature::new(
+            Shape::Reduce(1 << 33, true),
+            Some(70_000),
+            SyncMode::ALL,
+            ElementType::of::<f64>(),
+        );
         assert_eq!(
             what.to_string(),
             "a reduction of 16777215 bytes (f64), root 70000, all waiting for all at both ends"
@@ -459,7 +474,7 @@ mod tests {
     /// Data of another type is another operation; where a size leaves no room for the type, the size counts.
     #[test]
     fn types_are_told_apart_and_sizes_too() {
-        let of = |n: usize, elements| What::new(Shape::Broadcast(n), Some(1), SyncMode::MY, elements);
+        let of = |n: usize, elements| Signature::new(Shape::Broadcast(n), Some(1), SyncMode::MY, elements);
         let (word, float) = (ElementType::of::<u64>(), ElementType::of::<f64>());
         for n in [8, 4096, 1 << 23] {
             assert_ne!(of(n, word), of(n, float));

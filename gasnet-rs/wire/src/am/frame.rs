@@ -59,6 +59,26 @@ pub struct Outgoing<'a> {
     pub dst: u64,
 }
 
+impl<'a> Outgoing<'a> {
+    /// Arguments alone.
+    #[inline]
+    pub const fn short(handler: u8, args: &'a [u32]) -> Outgoing<'a> {
+        Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 }
+    }
+
+    /// With a payload of `len` bytes for the handler.
+    #[inline]
+    pub const fn medium(handler: u8, args: &'a [u32], src: *const u8, len: usize) -> Outgoing<'a> {
+        Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }
+    }
+
+    /// With a payload of `len` bytes for the offset `dst` of the target's segment.
+    #[inline]
+    pub const fn long(handler: u8, args: &'a [u32], src: *const u8, len: usize, dst: u64) -> Outgoing<'a> {
+        Outgoing { kind: Kind::Long, handler, args, src, len, dst }
+    }
+}
+
 /// Bytes before the arguments.
 const HEAD_BYTES: usize = 16;
 

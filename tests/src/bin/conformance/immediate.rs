@@ -4,6 +4,7 @@
 
 use crate::am::IMMEDIATE;
 use crate::support::{Cx, State};
+use gasnet::am::Outgoing;
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::{Categories, GlobalPtr, Handler, Local, Refused};
 use std::path::PathBuf;
@@ -97,14 +98,15 @@ fn start_all(cx: &Cx, at: u64) {
     {}
     let payload = vec![7u8; LEN];
     let (src, len) = (payload.as_ptr(), payload.len());
+    let out = Outgoing::medium(IMMEDIATE, &[], src, len);
     // SAFETY: the payload has as many bytes.
-    let medium = || answered(unsafe { r.messages().request_medium_immediate(to, IMMEDIATE, &[], src, len) });
+    let medium = || answered(unsafe { r.messages().request_immediate(to, out) });
     for _ in 0..1000 {
         sent.count(medium());
     }
+    let out = Outgoing::long(IMMEDIATE, &[], src, len, at + 4096);
     // SAFETY: as above.
-    let long =
-        || answered(unsafe { r.messages().request_long_immediate(to, IMMEDIATE, &[], src, len, at + 4096) });
+    let long = || answered(unsafe { r.messages().request_immediate(to, out) });
     for _ in 0..10 {
         sent.long += u64::from(sent.count(long()));
     }
