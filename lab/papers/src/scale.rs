@@ -1,7 +1,8 @@
 //! The runtime on 64 to 10,000 simulated ranks: start, meetings, messages to everybody, memory; and programs
 //! that others have measured on as many.
 //!
-//! Each number of ranks is a process of its own (`gasnet-papers-scale`), so that memory is counted from nothing.
+//! Each number of ranks is a process of its own (`gasnet-papers-scale`), so that memory is counted from
+//! nothing.
 
 use crate::chart::{Chart, Curve};
 use crate::table::{Progress, Row};
