@@ -120,6 +120,32 @@ fn a_failure_of_processes_is_found_and_repeated() {
     }
 }
 
+/// Hash tables of ranks that are processes have orders that follow from the seed. So a program that depends
+/// on them is found, and fails in the same way again; one that does not is right with all seeds.
+#[test]
+fn orders_of_hash_tables_are_repeated() {
+    let folder = folder("orders_of_hash_tables_are_repeated");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tasks"), folder.join("tasks")).expect("a link");
+    let line = |text: &str| text.split(' ').map(String::from).collect::<Vec<String>>();
+    let job = |text: &str| simulate(&folder, &line(text).iter().map(String::as_str).collect::<Vec<_>>());
+    let found = job("--simulate -n 3 --runs 20 --vessel process ./tasks");
+    says(&found, 101, &["rank 0 panicked", "tasks are done twice, or by nobody", "tasks.rs:"]);
+    let file = found.stderr.split_whitespace().find(|word| word.ends_with(".sim")).expect("a file");
+    let again = format!("--simulate --again {file} --vessel process ./tasks");
+    // The value that it found, and the trace; what is before has the number of the process.
+    let said = |outcome: &Outcome| outcome.stderr.split("gasnetrun: ").last().map(String::from);
+    let first = job(&again);
+    says(&first, 101, &["rank 0 panicked", "left: ", "trace "]);
+    for _ in 0..3 {
+        assert_eq!(said(&job(&again)), said(&first));
+    }
+    says(
+        &job("--simulate -n 3 --runs 20 --vessel process ./tasks sorted"),
+        0,
+        &["20 seeds of 3 ranks end well"],
+    );
+}
+
 /// A program that ends as its argument says, in one run and among many.
 #[test]
 fn every_end_has_its_status_and_names_rank_and_place() {
