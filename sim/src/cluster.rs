@@ -377,61 +377,32 @@ impl Cluster {
             if let Some(what) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 return Err(fail(what));
             }
-            let (due, without_memory) = {
-                let mut w = shared.world();
-                (w.due_to_die(), w.without_memory.take())
-            };
-            if let Some(rank) = without_memory {
-                return Err(fail(Cause::no_memory(rank)));
-            }
-            if let Some(rank) = due {
-                over += u32::from(shared.kill(rank));
-                continue;
-            }
-            let step = {
-                let mut w = shared.world();
-                if w.stats.events >= self.most_events {
-                    drop(w);
-                    return Err(fail(Cause::TooLong(self.most_events)));
-                }
-                w.step()
-            };
-            if let Some(Step::Turn(r)) = step {
-                shared.world().stats.turns += 1;
-                shared.alive();
-                shared.progress.running.store(r + 1, Ordering::Relaxed);
-                set_current(Some((shared.clone(), r)));
-                let ended = turns[r as usize].resume();
-                set_current(None);
-                shared.progress.running.store(0, Ordering::Relaxed);
-                if ended || shared.world().ranks[r as usize].state == Activity::Over {
-                    over += 1;
-                    let mut w = shared.world();
-                    w.set(r, Activity::Over);
-                    w.stir(r);
-                    drop(w);
-                    shared.left(r);
-                }
-                if let Some(what) = outcome.take() {
-                    return Err(fail(what));
-                }
-                continue;
-            }
-            let mut w = shared.world();
-            match step {
-                Some(Step::Turn(_)) => {}
-                Some(Step::Event(event)) => match w.happen(event) {
-                    Some(Left::Dies(rank)) => {
+            let next = self.next(&mut shared.world());
+            match next {
+                Next::Turn(r) => {
+                    shared.alive();
+                    shared.progress.running.store(r + 1, Ordering::Relaxed);
+                    set_current(Some((shared.clone(), r)));
+                    let ended = turns[r as usize].resume();
+                    set_current(None);
+                    shared.progress.running.store(0, Ordering::Relaxed);
+                    if ended || shared.world().ranks[r as usize].state == Activity::Over {
+                        over += 1;
+                        let mut w = shared.world();
+                        w.set(r, Activity::Over);
+                        w.stir(r);
                         drop(w);
-                        over += u32::from(shared.kill(rank));
+                        shared.left(r);
                     }
-                    Some(left) => w.nic(left),
-                    None => {}
-                },
-                None if vessel.is_over(true) => break,
-                None => {
-                    let mut waiting = w.waiting();
-                    drop(w);
+                    if let Some(what) = outcome.take() {
+                        return Err(fail(what));
+                    }
+                }
+                Next::Dies(rank) => over += u32::from(shared.kill(rank)),
+                Next::Fails(what) => return Err(fail(what)),
+                Next::Nothing if vessel.is_over(true) => break,
+                Next::Nothing => {
+                    let mut waiting = shared.world().waiting();
                     for one in waiting.iter_mut().take(MOST_PLACES) {
                         one.place =
                             vessel.place(one.rank).unwrap_or_else(|| turns[one.rank as usize].place());
@@ -453,6 +424,47 @@ impl Cluster {
             stalls: watchdog.stalls(),
             chooser: w.chooser.as_deref().cloned(),
         })
+    }
+}
+
+/// What becomes of a world when all that can happen by itself has.
+enum Next {
+    /// This rank has its turn.
+    Turn(u32),
+    /// This rank is killed.
+    Dies(u32),
+    /// The simulation fails.
+    Fails(Cause),
+    /// Nothing more happens.
+    Nothing,
+}
+
+impl Cluster {
+    /// Lets happen what happens between turns, under one lock.
+    fn next(&self, w: &mut World) -> Next {
+        loop {
+            if let Some(rank) = w.without_memory.take() {
+                return Next::Fails(Cause::no_memory(rank));
+            }
+            if let Some(rank) = w.due_to_die() {
+                return Next::Dies(rank);
+            }
+            if w.stats.events >= self.most_events {
+                return Next::Fails(Cause::TooLong(self.most_events));
+            }
+            match w.step() {
+                Some(Step::Turn(rank)) => {
+                    w.stats.turns += 1;
+                    return Next::Turn(rank);
+                }
+                Some(Step::Event(event)) => match w.happen(event) {
+                    Some(Left::Dies(rank)) => return Next::Dies(rank),
+                    Some(left) => w.nic(left),
+                    None => {}
+                },
+                None => return Next::Nothing,
+            }
+        }
     }
 }
 
