@@ -58,7 +58,7 @@ pub fn init_with(
     threading: Threading,
     change: impl FnOnce(Config) -> Config,
 ) -> Result<&'static Rank, Error> {
-    if std::env::var_os(PLAN).is_some() {
+    if is_simulator() {
         let text = "--vessel closure runs programs whose `main` calls `run` (of pgas or gasnet_conduits) first; this one starts its rank by \
                     itself: use --vessel process";
         return Err(Error::job(text));
@@ -195,12 +195,16 @@ pub fn run(body: impl FnOnce(&'static Rank)) -> ! {
 
 /// [`run`] for a program that declares how many of its threads call the runtime: one thread costs less.
 pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
+    check_no_test();
+    if is_simulator() {
+        std::process::exit(simulate(body));
+    }
     let begin = || {
         let rank = init(&BootOptions::default(), threading)?;
         rank.attach(rank.segments().max_global(), None).unwrap_or_else(|e| rank.fatal(&e.to_string()));
         Ok(Some((rank, rank)))
     };
-    std::process::exit(run_with(begin, |rank| rank, body))
+    std::process::exit(run_once(begin, body))
 }
 
 /// [`run`] with [kept memory](gasnet::SegmentCalls::attach_and_keep) behind the segment, where arrays of the
@@ -208,7 +212,12 @@ pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
 /// again in another world if one of them dies meanwhile. A process that replaces a dead rank begins in the
 /// first world that it is in.
 pub fn run_and_keep<T>(begin: impl Fn(&'static Rank, Member<'_>) -> T, body: impl FnOnce(T)) -> ! {
-    std::process::exit(run_with(|| begin_and_keep(&begin), |rank| begin(rank, Member::default()), body))
+    check_no_test();
+    if is_simulator() {
+        // By value: what captures nothing but such closures has no bytes, and can be run for each rank.
+        std::process::exit(simulate(move |rank| body(begin(rank, Member::default()))));
+    }
+    std::process::exit(run_once(|| begin_and_keep(&begin), body))
 }
 
 /// What a rank is told of the world that it is in.
@@ -361,20 +370,17 @@ fn in_test() -> bool {
         && std::backtrace::Backtrace::force_capture().to_string().contains("test::run_test")
 }
 
-fn run_with<T>(
-    begin: impl FnOnce() -> Result<Option<(&'static Rank, T)>, Error>,
-    simulated: impl Fn(&'static Rank) -> T,
-    body: impl FnOnce(T),
-) -> i32 {
+fn check_no_test() {
     assert!(
         !in_test(),
         "`run` in a test: it ends the process with its own status, and the harness with it, so that a test which fails looks \
          like one that has passed. Use `pgas::testing::run`, which starts ranks in processes of their own"
     );
-    if std::env::var_os(PLAN).is_some() {
-        return simulate(|rank| body(simulated(rank)));
-    }
-    run_once(begin, body)
+}
+
+/// Whether `gasnetrun --simulate` has started this process to run all ranks in it.
+fn is_simulator() -> bool {
+    std::env::var_os(PLAN).is_some()
 }
 
 #[cfg(feature = "simulate")]

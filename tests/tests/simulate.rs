@@ -171,12 +171,16 @@ fn every_end_has_its_status_and_names_rank_and_place() {
 #[test]
 fn what_cannot_be_simulated_is_said() {
     let folder = folder("what_cannot_be_simulated_is_said");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_misbehave"), folder.join("captures")).expect("a link");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_conformance"), folder.join("captures")).expect("a link");
     for (line, parts) in [
         ("--simulate ./queue", &["how many ranks"][..]),
         ("--simulate -n 4 --machine modern-ib/x ./queue", &["from 1 to 64 ranks"]),
         ("--simulate -n 4 --faults kill=1@2 ./queue", &["'kill=1@2' is no fault"]),
         ("--simulate -n 4 ./nothing", &["./nothing"]),
+        (
+            "--simulate -n 4 --vessel closure ./captures",
+            &["the closure that is given to `run` captures something"],
+        ),
     ] {
         says(&simulate(&folder, &line.split(' ').collect::<Vec<_>>()), 2, parts);
     }

@@ -139,7 +139,7 @@ impl Asking {
         let program = path(&self.program);
         let (vessel, why) = vessel(Path::new(&program), self.vessel)?;
         if vessel == Vessel::Process {
-            self.check_processes(&why)?;
+            self.plan.check_processes(&why)?;
         }
         // SAFETY: a number; the program that follows finds the same addresses in every run.
         unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
@@ -162,20 +162,6 @@ impl Asking {
         command.args(self.arguments).env(PLAN, self.plan.text() + &self.picks);
         let why = command.exec();
         Err(format!("{}: {why}", self.program.display()))
-    }
-
-    /// Refuses what ranks cannot have that are processes, for this reason.
-    fn check_processes(&self, why: &str) -> Result<(), String> {
-        let wanted = if self.plan.per_host > 1 {
-            format!("--machine {}/{}: ranks that share memory", self.plan.machine, self.plan.per_host)
-        } else if self.plan.survive {
-            "--on-death shrink: ranks that survive".to_string()
-        } else {
-            return Ok(());
-        };
-        Err(format!(
-            "{wanted} are simulated in one process only (--vessel closure), and here each rank is a process: {why}"
-        ))
     }
 }
 
@@ -246,6 +232,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     } else if plan.ranks == 0 {
         return Err("--simulate: how many ranks? Say -n N".into());
     }
+    plan.closure_only = vessel == Some(Vessel::Closure);
     let stem = Path::new(&program).file_stem().unwrap_or_default();
     plan.name = stem.to_string_lossy().into_owned();
     let asking = Asking { plan, picks, vessel, gdb, verbose, failed, program, arguments: rest };
@@ -293,7 +280,7 @@ mod tests {
             ("-n 4 --on-death shrink a", "--on-death shrink: ranks that survive are"),
         ] {
             let Ok(Asked::Run(asking)) = asked(line) else { panic!("{:?}", asked(line)) };
-            let said = asking.check_processes("as asked").unwrap_err();
+            let said = asking.plan.check_processes("as asked").unwrap_err();
             assert!(said.contains(says) && said.ends_with("each rank is a process: as asked"), "{said}");
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct SimulationPlan {
     pub(crate) again: Option<(Vec<Pick>, u64)>,
     /// The program's name.
     pub(crate) name: String,
+    /// Whether ranks must not be processes.
+    pub(crate) closure_only: bool,
 }
 
 /// Most ranks of a host: each of them keeps a ring for every other one.
@@ -58,6 +60,7 @@ impl Default for SimulationPlan {
             length: FIRST_GUESS_CHOICES,
             again: None,
             name: "program".into(),
+            closure_only: false,
         }
     }
 }
@@ -129,6 +132,20 @@ impl SimulationPlan {
         }
     }
 
+    /// Refuses what ranks cannot have that are processes, for this reason.
+    pub(crate) fn check_processes(&self, why: &str) -> Result<(), String> {
+        let wanted = if self.per_host > 1 {
+            format!("--machine {}/{}: ranks that share memory", self.machine, self.per_host)
+        } else if self.survive {
+            "--on-death shrink: ranks that survive".to_string()
+        } else if self.closure_only {
+            "--vessel closure: ranks".to_string()
+        } else {
+            return Ok(());
+        };
+        Err(format!("{wanted} are simulated in one process only, and here each rank is a process: {why}"))
+    }
+
     /// The plan as text, without the picks.
     pub(crate) fn text(&self) -> String {
         let SimulationPlan { ranks, machine, per_host, seed, runs, faults, segment, length, name, .. } = self;
@@ -143,6 +160,9 @@ impl SimulationPlan {
         }
         if self.survive {
             text += "on-death shrink\n";
+        }
+        if self.closure_only {
+            text += "vessel closure\n";
         }
         if self.longest_turn != LONGEST_TURN {
             text += &format!("turn {}\n", self.longest_turn.as_millis());
@@ -180,6 +200,7 @@ impl SimulationPlan {
                 "name" => plan.name = value.into(),
                 "for" => plan.time = Some(Duration::from_secs(number()?)),
                 "on-death" => plan.set_on_death(value)?,
+                "vessel" if value == "closure" => plan.closure_only = true,
                 "turn" => plan.longest_turn = Duration::from_millis(number()?),
                 "trace" => trace = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
                 "pick" => picks.push(read_pick(value).ok_or_else(wrong)?),

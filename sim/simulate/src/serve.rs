@@ -45,6 +45,9 @@ pub fn serve<F: FnOnce(&'static Rank)>(body: F) -> i32 {
         Some(program) => simulate(&plan, Program::Closure(&program)),
         // It holds what it has captured, so it cannot be called for each rank. Processes each make their own.
         None => {
+            if let Err(why) = plan.check_processes("the closure that is given to `run` captures something") {
+                return refuse(&why);
+            }
             let program = std::env::current_exe().unwrap_or_default();
             let arguments = std::env::args_os().skip(1).collect();
             simulate(&plan, Program::Executable(&Executable { program, arguments, debugged: None }))
