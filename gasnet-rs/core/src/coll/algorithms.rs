@@ -48,26 +48,30 @@ pub(crate) async fn barrier(op: &Op, step: u32) {
         Path::Nic => return nic::barrier(op).await,
         Path::Mail => {}
     }
-    let (leaders, host) = op.team.hosts.leaders(op.me());
+    let hosts = &op.team.hosts;
+    let at = hosts.of(op.me());
+    let leader = hosts.member(at, 0);
+    let others = || (1..hosts.size(at)).map(|i| hosts.member(at, i));
     let none = Ptr(core::ptr::null_mut());
     // SAFETY: messages without bytes.
     unsafe {
-        if host[0] != op.me() {
-            op.send(host[0], step, none, 0, Way::Push).await;
-            return op.receive(host[0], step + 1, none, 0, Way::Push).await;
+        if leader != op.me() {
+            op.send(leader, step, none, 0, Way::Push).await;
+            return op.receive(leader, step + 1, none, 0, Way::Push).await;
         }
-        for &m in &host[1..] {
+        for m in others() {
             op.receive(m, step, none, 0, Way::Push).await;
         }
-        let (count, at) = (leaders.len(), leaders.iter().position(|&l| l == op.me()).unwrap_or(0));
+        let count = hosts.count();
         let (mut distance, mut round) = (1, 2);
         while distance < count {
-            op.send(leaders[(at + distance) % count], step + round, none, 0, Way::Push).await;
-            op.receive(leaders[(at + count - distance) % count], step + round, none, 0, Way::Push).await;
+            let (to, from) = ((at + distance) % count, (at + count - distance) % count);
+            op.send(hosts.member(to, 0), step + round, none, 0, Way::Push).await;
+            op.receive(hosts.member(from, 0), step + round, none, 0, Way::Push).await;
             distance *= 2;
             round += 1;
         }
-        for &m in &host[1..] {
+        for m in others() {
             op.send(m, step + 1, none, 0, Way::Push).await;
         }
     }

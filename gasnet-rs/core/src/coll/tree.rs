@@ -5,15 +5,20 @@
 //! [`ARITY`]. Between hosts the number of rounds counts, so that leaders form a binomial tree over the hosts,
 //! or exchange rounds.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
 /// Number of children of a member within its host.
 const ARITY: usize = 8;
 
-/// Which members are on one host: `hosts[h]` are the members of host `h` in ascending order; every member is
-/// in one.
+/// The hosts of a team's members. Every member is on one host; the members of a host are in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hosts {
-    hosts: Vec<Vec<usize>>,
-    of: Vec<usize>,
+pub(crate) enum Hosts {
+    /// On each host are so many members that follow each other; on the last one, what is left of all. Most
+    /// jobs are such, and it takes no memory.
+    Rows { members: usize, each: usize },
+    /// The members of each host, and the host of each member.
+    Listed { hosts: Vec<Vec<usize>>, of: Vec<u32> },
 }
 
 /// A member's position in a tree.
@@ -26,62 +31,99 @@ pub(crate) struct TreePosition {
 
 impl Hosts {
     /// Groups members by the name of their host.
-    pub(crate) fn new<T: PartialEq>(names: &[T]) -> Hosts {
+    pub(crate) fn new<T: Copy + Eq + Hash>(names: &[T]) -> Hosts {
+        let each = names.iter().take_while(|name| **name == names[0]).count().max(1);
+        let mut rows = names.chunks(each);
+        let mut seen = HashSet::new();
+        if rows.all(|row| row.iter().all(|name| *name == row[0]) && seen.insert(row[0])) {
+            return Hosts::Rows { members: names.len(), each };
+        }
         let mut hosts: Vec<Vec<usize>> = Vec::new();
         let mut of = Vec::with_capacity(names.len());
+        let mut numbers = HashMap::new();
         for (m, name) in names.iter().enumerate() {
-            match hosts.iter().position(|h| names[h[0]] == *name) {
-                Some(h) => {
-                    hosts[h].push(m);
-                    of.push(h);
-                }
-                None => {
-                    of.push(hosts.len());
-                    hosts.push(vec![m]);
-                }
+            let host = *numbers.entry(*name).or_insert(hosts.len());
+            if host == hosts.len() {
+                hosts.push(Vec::new());
             }
+            hosts[host].push(m);
+            of.push(host as u32);
         }
-        Hosts { hosts, of }
+        Hosts::Listed { hosts, of }
+    }
+
+    /// Number of hosts.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Hosts::Rows { members, each } => members.div_ceil(*each),
+            Hosts::Listed { hosts, .. } => hosts.len(),
+        }
     }
 
     /// Whether all members are on one host.
     pub(crate) fn one(&self) -> bool {
-        self.hosts.len() == 1
+        self.count() == 1
     }
 
-    /// The leaders, and the members of `m`'s host with its leader first.
-    pub(crate) fn leaders(&self, m: usize) -> (Vec<usize>, &[usize]) {
-        (self.hosts.iter().map(|h| h[0]).collect(), &self.hosts[self.of[m]])
+    /// The host of a member.
+    pub(crate) fn of(&self, m: usize) -> usize {
+        match self {
+            Hosts::Rows { each, .. } => m / each,
+            Hosts::Listed { of, .. } => of[m] as usize,
+        }
+    }
+
+    /// Number of members on a host.
+    pub(crate) fn size(&self, host: usize) -> usize {
+        match self {
+            Hosts::Rows { members, each } => (members - host * each).min(*each),
+            Hosts::Listed { hosts, .. } => hosts[host].len(),
+        }
+    }
+
+    /// A member of a host. The first is its leader.
+    pub(crate) fn member(&self, host: usize, index: usize) -> usize {
+        match self {
+            Hosts::Rows { each, .. } => host * each + index,
+            Hosts::Listed { hosts, .. } => hosts[host][index],
+        }
+    }
+
+    /// The index of a member on its host.
+    fn index(&self, m: usize) -> usize {
+        match self {
+            Hosts::Rows { each, .. } => m % each,
+            Hosts::Listed { hosts, of } => hosts[of[m] as usize].partition_point(|&other| other < m),
+        }
     }
 
     /// The place of `m` in the tree rooted at `root`.
     pub(crate) fn place(&self, root: usize, m: usize) -> TreePosition {
-        let (home, count) = (self.of[root], self.hosts.len());
-        let leader = |h: usize| if h == home { root } else { self.hosts[h][0] };
-        let host = &self.hosts[self.of[m]];
-        let lead = leader(self.of[m]);
-        // Position among the host's members with the leader first.
-        let order = |i: usize| match i {
-            0 => lead,
-            i => {
-                let at = host.iter().position(|&x| x == lead).unwrap_or(0);
-                host[if i <= at { i - 1 } else { i }]
-            }
+        let (home, own, count) = (self.of(root), self.of(m), self.count());
+        let leader = |host: usize| if host == home { root } else { self.member(host, 0) };
+        // The host's members with the leader first, whose index is `first`.
+        let first = if own == home { self.index(root) } else { 0 };
+        let in_order = |i: usize| match i {
+            0 => leader(own),
+            i => self.member(own, if i <= first { i - 1 } else { i }),
         };
         let mut place = TreePosition::default();
-        let index = (0..host.len()).find(|&i| order(i) == m).unwrap_or(0);
+        let index = match self.index(m) {
+            i if i == first => 0,
+            i if i < first => i + 1,
+            i => i,
+        };
         if index > 0 {
-            place.parent = Some(order((index - 1) / ARITY));
+            place.parent = Some(in_order((index - 1) / ARITY));
         } else {
-            let v = (self.of[m] + count - home) % count;
+            let v = (own + count - home) % count;
             let back = |v: usize| leader((v + home) % count);
             let tree = binomial(v, count);
             place.parent = tree.0.map(back);
             place.children.extend(tree.1.into_iter().map(|(c, _)| back(c)));
         }
-        place
-            .children
-            .extend((index * ARITY + 1..=index * ARITY + ARITY).take_while(|&i| i < host.len()).map(order));
+        let below = (index * ARITY + 1..=index * ARITY + ARITY).take_while(|&i| i < self.size(own));
+        place.children.extend(below.map(in_order));
         place
     }
 }
@@ -141,6 +183,12 @@ mod tests {
                     })
                     .collect();
                 let hosts = Hosts::new(&names);
+                for m in 0..n {
+                    let host = hosts.of(m);
+                    assert!((0..hosts.size(host)).any(|i| hosts.member(host, i) == m));
+                    let same = (0..n).filter(|&other| names[other] == names[m]);
+                    assert!(same.eq((0..hosts.size(host)).map(|i| hosts.member(host, i))), "{hosts:?}");
+                }
                 for root in 0..n {
                     check(&hosts, n, root);
                 }
