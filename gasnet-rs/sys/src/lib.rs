@@ -25,6 +25,7 @@
 //! processors               where threads run
 //! fd                       files, pipes, sockets, bells; reading and writing
 //! clock futex mutex poll   time; sleeping on a word, and on descriptors; locks
+//! random                   random numbers
 //! ```
 //!
 //! # The start of a rank, traced
@@ -57,34 +58,11 @@ pub mod network;
 pub mod poll;
 pub mod process;
 pub mod processors;
+mod random;
 pub mod signals;
 #[cfg(miri)]
 mod stand_in;
 pub mod stdio;
 pub mod thread;
 
-/// 64 random bits.
-///
-/// # Panics
-/// The system has no random bits. Linux from 3.17 on always has.
-pub fn random() -> u64 {
-    let mut bytes = [0; 8];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let flags = rustix::rand::GetRandomFlags::empty();
-        match rustix::rand::getrandom(&mut bytes[filled..], flags) {
-            Ok(n) => filled += n,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(e) => panic!("getrandom: {e}"),
-        }
-    }
-    u64::from_ne_bytes(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn random_numbers_differ() {
-        assert_ne!(super::random(), super::random());
-    }
-}
+pub use random::random;
