@@ -8,7 +8,7 @@ program extremes
   integer(16) :: i16
   real(4) :: r4
   real(8) :: r8(5)
-  real(10) :: r10
+  real(10), save :: r10 ! static: its unused bytes are zeros, which shows its kind
   real(16) :: r16
   character(3) :: t, texts(2)
   character(2, kind=4) :: wide

@@ -113,7 +113,7 @@ program reductions
   integer(16) :: i16
   real(4) :: r4
   real(8) :: r8(10)
-  real(10) :: r10
+  real(10), save :: r10 ! static: its unused bytes are zeros, which shows its kind
   real(16) :: r16
   complex(4) :: c4
   complex(8) :: c8

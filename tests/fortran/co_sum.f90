@@ -8,7 +8,7 @@ program sums
   integer(16) :: i16
   real(4) :: r4(100)
   real(8) :: r8(20, 3)
-  real(10) :: r10
+  real(10), save :: r10 ! static: its unused bytes are zeros, which shows its kind
   real(16) :: r16(2)
   complex(4) :: c4
   complex(8) :: c8(3)
