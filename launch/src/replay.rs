@@ -121,6 +121,14 @@ impl Replay {
         let path = file_of(&self.folder, self.rank);
         let failed = |why: &dyn std::fmt::Display| format!("--replay: {}: {why}", path.display());
         let open = || File::open(&path).map_err(|e| failed(&e));
+        if !path.exists() {
+            let hint = "the folder is the one that was given to --record, and has a file for each rank";
+            return Err(format!(
+                "--replay: there is no recording of rank {}: no {}; {hint}",
+                self.rank,
+                path.display()
+            ));
+        }
         let (label, facts) = Facts::of(open()?).map_err(|why| failed(&why))?;
         let tape = open()?;
         let recorded = || facts.arguments.iter().skip(1).map(|word| OsString::from_vec(word.clone()));

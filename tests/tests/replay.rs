@@ -145,7 +145,11 @@ fn mistakes_say_what_to_do() {
     let folder = folder("mistakes");
     for (words, status, part) in [
         (&["--replay", "run", "./relay"][..], 2, "which rank? Give --rank N"),
-        (&["--replay", "run", "--rank", "0"], 1, "run/frames.0: No such file"),
+        (
+            &["--replay", "run", "--rank", "0"],
+            1,
+            "there is no recording of rank 0: no run/frames.0; the folder is the one",
+        ),
         (&["--rank", "1", "-n", "2", "./relay"], 2, "are for --replay DIR"),
         (&["--record", "run", "-n", "2", "--conduit", "netvm", "./relay"], 1, "not with the network netvm"),
     ] {
