@@ -16,8 +16,10 @@ pub struct Options {
     pub programs: PathBuf,
     /// Where tools, headers and libraries are installed.
     pub prefix: PathBuf,
-    /// Scratch folder; what a failed test made in it is kept.
+    /// Scratch folder, of runs in one environment; what a failed test made in it is kept.
     pub scratch: PathBuf,
+    /// Folder of [`Kept`] programs, of all environments.
+    pub kept: PathBuf,
     /// Only tests whose name contains one of these; empty: all.
     pub filters: Vec<String>,
     /// Only these numbers of ranks, out of those a test asks for; empty: all.
@@ -77,14 +79,18 @@ impl Kept {
     /// # Errors
     /// The folder cannot be made, or the sources or the installation cannot be read.
     pub fn open(options: &Options) -> io::Result<Kept> {
-        let folder = options.scratch.join("kept");
+        let folder = options.kept.clone();
         // Programs belong to an installation: those of another one go.
         let (of, prefix) = (folder.join("of"), options.prefix.as_os_str().as_encoded_bytes());
-        if fs::read(&of).is_ok_and(|kept| kept != prefix) {
+        let known = fs::read(&of);
+        if known.as_ref().is_ok_and(|known| known != prefix) {
             fs::remove_dir_all(&folder)?;
         }
-        fs::create_dir_all(&folder)?;
-        fs::write(of, prefix)?;
+        // Runs in several environments go on at a time.
+        if !known.is_ok_and(|known| known == prefix) {
+            fs::create_dir_all(&folder)?;
+            fs::write(of, prefix)?;
+        }
         let since = match options.env.is_empty() || !options.flags.is_empty() {
             true => None,
             false => Some(newest(&options.programs)?.max(newest(&options.prefix)?)),
@@ -110,13 +116,17 @@ impl Kept {
     }
 }
 
-/// When a file of a folder, or a folder in it, was last changed.
+/// When a file below a folder was last changed that programs are made of: jobs load plugins by themselves,
+/// and these may be installed while programs are tested.
 fn newest(folder: &Path) -> io::Result<SystemTime> {
-    let mut newest = fs::metadata(folder)?.modified()?;
+    let mut newest = SystemTime::UNIX_EPOCH;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_plugin = name.starts_with("libgasnet_") && name.ends_with(".so");
         let changed = match entry.file_type()?.is_dir() {
             true => self::newest(&entry.path())?,
+            false if is_plugin => continue,
             false => entry.metadata()?.modified()?,
         };
         newest = newest.max(changed);
@@ -274,6 +284,7 @@ impl Suite {
             programs: root.join(self.programs),
             prefix: target.join("stage"),
             scratch: target.join(self.name),
+            kept: PathBuf::new(),
             filters: Vec::new(),
             ranks: Vec::new(),
             flags: Vec::new(),
@@ -318,6 +329,11 @@ impl Suite {
                 other => return Err(other.unexpected()),
             }
         }
+        options.kept = options.scratch.join("kept");
+        if !options.env.is_empty() {
+            let values: Vec<&str> = options.env.iter().map(|(_, value)| value.as_str()).collect();
+            options.scratch.push(values.join("-").replace('/', "-"));
+        }
         Ok((options, list))
     }
 }
@@ -348,6 +364,7 @@ mod tests {
         let mut options = Options {
             programs: programs.clone(),
             prefix,
+            kept: scratch.join("kept"),
             scratch: scratch.clone(),
             filters: Vec::new(),
             ranks: Vec::new(),
@@ -380,6 +397,8 @@ mod tests {
         third.keep("a", &program);
         assert!(took(&third, "a"));
         later();
+        fs::write(root.join("prefix/lib/libgasnet_mpi.so"), "loaded").unwrap();
+        assert!(took(&Kept::open(&options).unwrap(), "a"), "a plugin is no part of it");
         fs::write(programs.join("sub/source"), "changed").unwrap();
         assert!(!took(&Kept::open(&options).unwrap(), "a"), "a source is newer");
         fs::remove_dir_all(root).unwrap();
