@@ -73,6 +73,8 @@ struct Member {
     /// What it has noted and asked, and nobody has read yet.
     calls: RefCell<VecDeque<Asked>>,
     exchanges: Cell<u64>,
+    /// News of the rank when it was answered last: what it knows of.
+    told: Cell<u64>,
     /// The result of its last exchange.
     gathered: RefCell<Vec<u8>>,
 }
@@ -96,13 +98,13 @@ enum Served {
 /// An answer that is not borrowed.
 struct Reply {
     kind: u32,
-    word: u64,
+    words: [u64; 2],
     bytes: Vec<u8>,
 }
 
 impl Reply {
     fn yes(word: u64) -> Reply {
-        Reply { kind: answer::YES, word, bytes: Vec::new() }
+        Reply { kind: answer::YES, words: [word, 0], bytes: Vec::new() }
     }
 
     fn of(done: bool) -> Reply {
@@ -266,9 +268,8 @@ impl Processes<'_> {
         let frames = limit.saturating_sub(under_way);
         View {
             picoseconds: w.now.as_ps(),
-            frames: [!r.inbox[0].is_empty(), !r.inbox[1].is_empty()],
+            frames: [0, 1].map(|channel| r.inbox[channel].len() as u32),
             completions: !r.done.is_empty(),
-            news: w.chooser.is_none() && r.news != r.seen,
             empty_polls: r.empty_polls,
             room: [frames, w.hardships.operations.saturating_sub(r.ops)],
         }
@@ -288,20 +289,29 @@ impl Processes<'_> {
 
     /// The next of a rank's notes, or its question; or the end of its process.
     fn take(&self, rank: u32) -> Result<Asked, ExitStatus> {
-        let calls = &self.member(rank).calls;
+        let member = self.member(rank);
+        let calls = &member.calls;
+        let looked = |asked: Asked| {
+            let mut w = self.shared.world();
+            let r = &mut w.ranks[rank as usize];
+            r.empty_polls = r.empty_polls.saturating_add(asked.call.looks);
+            r.looks = r.looks.saturating_add(asked.call.looks);
+            drop(w);
+            asked
+        };
         if let Some(asked) = calls.borrow_mut().pop_front() {
-            return Ok(asked);
+            return Ok(looked(asked));
         }
         let call = self.next(rank)?;
-        if call.looks > 0 || call.saw {
+        {
+            // Nothing has happened since the last answer.
             let mut w = self.shared.world();
             let explores = w.chooser.is_some();
             let r = &mut w.ranks[rank as usize];
+            member.told.set(r.news);
             if call.saw && !explores {
                 r.seen = r.news;
             }
-            r.empty_polls = r.empty_polls.saturating_add(call.looks);
-            r.looks = r.looks.saturating_add(call.looks);
         }
         let mut calls = calls.borrow_mut();
         self.with_mailbox(rank, |mailbox| {
@@ -310,7 +320,7 @@ impl Processes<'_> {
             calls.push_back(Asked { call, bytes: mailbox.bytes().to_vec(), waits: true });
             Some(())
         });
-        calls.pop_front().ok_or_else(ExitStatus::default)
+        calls.pop_front().map(looked).ok_or_else(ExitStatus::default)
     }
 
     /// Does what a rank notes and asks, until it has handled the frame that it was given, or ends.
@@ -322,33 +332,41 @@ impl Processes<'_> {
             };
             let reply = match asked.call.kind {
                 ask::HANDLED => return Served::Handled,
-                ask::POLL => match self.poll(rank, conduit, asked.call.words[0]) {
+                ask::POLL | ask::TAKE => match self.poll(rank, conduit, &asked) {
                     Ok(true) => continue,
                     Ok(false) => Some(Reply::of(false)),
                     Err(status) => return Served::Ended(status),
                 },
                 _ => self.reply(rank, conduit, &asked),
             };
+            // A note has no answer, so what it asks for must succeed.
             let done = reply.filter(|reply| asked.waits || reply.kind == answer::YES);
             let Some(reply) = done else {
                 let text = format!("rank {rank} asks for what is no question: {:?}", asked.call);
                 self.shared.fall(rank, Cause::Start(text))
             };
             if asked.waits {
-                self.answer(rank, reply.kind, &[reply.word], &reply.bytes);
+                self.answer(rank, reply.kind, &reply.words, &reply.bytes);
             }
         }
     }
 
-    /// Polls for a rank: gives it a frame, if there is one, and serves it until it has handled that.
-    fn poll(&self, rank: u32, conduit: &SimConduit, channel: u64) -> Result<bool, ExitStatus> {
+    /// Polls for a rank: gives it a frame, if there is one and it does not have it, and serves it until it has
+    /// handled that.
+    fn poll(&self, rank: u32, conduit: &SimConduit, asked: &Asked) -> Result<bool, ExitStatus> {
+        let channel = asked.call.words[0];
         let of = if channel == 0 { Channel::Request } else { Channel::Reply };
         let mut ended = None;
         let mut deliver = |frame: Frame| {
             #[expect(unsafe_code, reason = "a frame's bytes are an address and a length")]
             // SAFETY: valid and initialised during the delivery, by the promise of conduits.
             let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
-            self.answer(rank, answer::FRAME, &[frame.from.0.into(), channel], bytes);
+            if asked.waits {
+                self.answer(rank, answer::FRAME, &[frame.from.0.into(), channel], bytes);
+            } else {
+                // It has not seen what has come since it was answered.
+                self.shared.world().ranks[rank as usize].seen = self.member(rank).told.get();
+            }
             if let Served::Ended(status) = self.serve(rank, conduit) {
                 ended = Some(status);
             }
@@ -445,6 +463,12 @@ impl Processes<'_> {
             }
             ask::LOOK => {
                 let channel = if a == 0 { Channel::Request } else { Channel::Reply };
+                let looks = u32::try_from(b).unwrap_or(u32::MAX);
+                let mut w = self.shared.world();
+                let r = &mut w.ranks[rank as usize];
+                r.empty_polls = r.empty_polls.saturating_add(looks);
+                r.looks = r.looks.saturating_add(looks);
+                drop(w);
                 // What comes meanwhile is not seen.
                 conduit.after_poll(0, channel);
                 Reply::yes(0)
@@ -452,7 +476,7 @@ impl Processes<'_> {
             ask::IDLE => {
                 let why = self.shared.name(&String::from_utf8_lossy(bytes));
                 conduit.idle(why, false);
-                Reply::yes(0)
+                self.first_frame(rank).unwrap_or(Reply::yes(0))
             }
             ask::GATHER => {
                 let round = member.exchanges.get();
@@ -482,6 +506,18 @@ impl Processes<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// The frame that a rank's next poll is going to find, if nothing but the costs chooses what comes first.
+    fn first_frame(&self, rank: u32) -> Option<Reply> {
+        let w = self.shared.world();
+        // A rank that looks for both looks for replies first.
+        let frames =
+            || [Channel::Reply, Channel::Request].map(|on| w.ranks[rank as usize].inbox[on as usize].front());
+        let frame = frames().into_iter().flatten().next().filter(|_| w.chooser.is_none())?;
+        let words = [frame.from.into(), frame.channel as u64];
+        let bytes = frame.lines.iter().flat_map(|line| line.0).take(frame.len).collect();
+        Some(Reply { kind: answer::FRAME, words, bytes })
     }
 
     /// Whether an access is inside of its target's segment: the runtime of the rank has checked that, if it

@@ -1,12 +1,13 @@
 //! The mailbox as a rank uses it: questions and notes of one thread.
-#![expect(unsafe_code, reason = "asks for an alarm in a handler of faults")]
+#![expect(unsafe_code, reason = "copies bytes of answers, and asks for an alarm in a handler of faults")]
 
 use crate::mailbox::{Facts, Letter, Looked, Mailbox, View, answer, ask};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use gasnet_sys::signals::{self, Fault};
 use gasnet_sys::{process, thread};
+use gasnet_wire::RankId;
 use gasnet_wire::conduit::{Channel, FrameLine};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A handler of a fault that takes longer is caught by a lock that the fault has left behind.
 const LONGEST_HANDLER_SECONDS: u32 = 10;
@@ -17,8 +18,10 @@ pub(crate) struct Asker {
     pub(crate) facts: Facts,
     /// The process and the thread that ask.
     owner: (u32, u32),
-    /// Polls that were answered here since the last question.
-    pub(crate) looks: AtomicU32,
+    /// Polls of requests that were answered here, and of which the simulator knows nothing.
+    looks: AtomicU32,
+    /// Polls of requests in a row that have found nothing.
+    empty_polls: AtomicU32,
     /// Such a poll has seen all that happened before the last answer.
     saw: AtomicBool,
     /// One of them takes time, so that something may have happened since.
@@ -26,9 +29,21 @@ pub(crate) struct Asker {
     /// Frames and operations that were noted since the last question; frames whose slot is being filled.
     pub(crate) noted: [AtomicU32; 2],
     pub(crate) filling: AtomicU32,
+    /// The frame that the last wait was answered with, until a poll takes it.
+    at_hand: Mutex<Option<AtHand>>,
+    /// Frames of each channel that were taken since the last question without one.
+    taken: [AtomicU32; 2],
     /// Buffers of frames, by size class.
     pool: Mutex<[Vec<Box<[FrameLine]>>; 12]>,
     pub(crate) outside: Outside,
+}
+
+/// A frame that has come with an answer, and that the simulator still has in its queue.
+pub(crate) struct AtHand {
+    pub(crate) from: RankId,
+    pub(crate) channel: Channel,
+    pub(crate) buffer: Box<[FrameLine]>,
+    pub(crate) len: usize,
 }
 
 /// The asker of this process, for handlers of faults.
@@ -56,10 +71,13 @@ impl Asker {
             facts,
             owner: (std::process::id(), thread::number()),
             looks: AtomicU32::new(0),
+            empty_polls: AtomicU32::new(0),
             saw: AtomicBool::new(false),
             late: AtomicBool::new(false),
             noted: Default::default(),
             filling: AtomicU32::new(0),
+            at_hand: Mutex::default(),
+            taken: Default::default(),
             pool: Mutex::default(),
             outside: Outside::default(),
         }
@@ -93,11 +111,12 @@ impl Asker {
             saw: self.saw.swap(false, Ordering::Relaxed),
         };
         self.late.store(false, Ordering::Relaxed);
-        self.noted.iter().for_each(|noted| noted.store(0, Ordering::Relaxed));
+        self.noted.iter().chain(&self.taken).for_each(|noted| noted.store(0, Ordering::Relaxed));
         let mut answer = self.mailbox.ask(kind, words, bytes, looked);
         while answer.kind == answer::WHERE {
             answer = self.mailbox.ask(ask::PLACE, &[], crate::place::place().as_bytes(), Looked::default());
         }
+        self.empty_polls.store(self.view().empty_polls, Ordering::Relaxed);
         if answer.kind == answer::FAILED {
             gasnet_sys::stdio::say(&String::from_utf8_lossy(self.mailbox.bytes()));
             process::exit_now(1);
@@ -115,6 +134,59 @@ impl Asker {
         noted_now
     }
 
+    /// Whether a poll of this channel finds a frame, as far as the last answer and the notes since then tell.
+    pub(crate) fn has_frames(&self, channel: Channel) -> bool {
+        let channel = channel as usize;
+        self.view().frames[channel] > self.taken[channel].load(Ordering::Relaxed)
+    }
+
+    /// Waits. The answer may be the frame that ends the wait.
+    pub(crate) fn idle(&self, what: &str) {
+        let answer = self.ask(ask::IDLE, &[], what.as_bytes());
+        if let Some(frame) = self.received(&answer)
+            && let Some(old) = lock(&self.at_hand).replace(frame)
+        {
+            self.give_back(old.buffer);
+        }
+    }
+
+    /// Polls by a question.
+    pub(crate) fn ask_for_frame(&self, channel: Channel) -> Option<AtHand> {
+        self.received(&self.ask(ask::POLL, &[channel as u64], &[]))
+    }
+
+    /// The frame that an answer is, if it is one.
+    fn received(&self, answer: &Letter) -> Option<AtHand> {
+        if answer.kind != answer::FRAME {
+            return None;
+        }
+        let [from, channel, ..] = answer.words;
+        let channel = if channel == 0 { Channel::Request } else { Channel::Reply };
+        let (mut buffer, len) = (self.buffer(answer.bytes), answer.bytes);
+        // SAFETY: the buffer has as many bytes, and is not the mailbox.
+        unsafe {
+            let to = buffer.as_mut_ptr().cast::<u8>();
+            core::ptr::copy_nonoverlapping(self.mailbox.bytes().as_ptr(), to, len);
+        }
+        Some(AtHand { from: RankId(from as u32), channel, buffer, len })
+    }
+
+    /// Takes the frame at hand, and notes that, if it is one of this channel.
+    pub(crate) fn take_at_hand(&self, channel: Channel) -> Option<AtHand> {
+        let mut at_hand = lock(&self.at_hand);
+        let frame = at_hand.take_if(|frame| frame.channel == channel)?;
+        if !self.mailbox.note(ask::TAKE, &[channel as u64], &[]) {
+            // A question will bring it again.
+            self.give_back(frame.buffer);
+            return None;
+        }
+        self.looks.store(0, Ordering::Relaxed);
+        self.empty_polls.store(0, Ordering::Relaxed);
+        let taken = &self.taken[channel as usize];
+        taken.store(taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Some(frame)
+    }
+
     /// A poll of a channel without frames: whether it needs no question.
     pub(crate) fn looks_in_vain(&self, channel: Channel) -> bool {
         if self.late.load(Ordering::Relaxed) {
@@ -123,9 +195,12 @@ impl Asker {
         // The simulator lets time pass at the second empty poll in a row, and counts those of requests.
         let looks = self.looks.load(Ordering::Relaxed);
         let one = u32::from(channel == Channel::Request);
-        if self.view().empty_polls + looks + one <= 1 {
+        let empty_polls = self.empty_polls.load(Ordering::Relaxed) + one;
+        if empty_polls <= 1 {
             self.looks.store(looks + one, Ordering::Relaxed);
-        } else if !self.facts.explores && self.mailbox.note(ask::LOOK, &[channel as u64], &[]) {
+            self.empty_polls.store(empty_polls, Ordering::Relaxed);
+        } else if !self.facts.explores && self.mailbox.note(ask::LOOK, &[channel as u64, looks.into()], &[]) {
+            self.looks.store(0, Ordering::Relaxed);
             self.late.store(true, Ordering::Relaxed);
         } else {
             return false;
@@ -177,14 +252,18 @@ impl Asker {
 
     pub(crate) fn buffer(&self, len: usize) -> Box<[FrameLine]> {
         let class = class(len);
-        let free = self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].pop();
+        let free = lock(&self.pool)[class].pop();
         free.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into())
     }
 
     pub(crate) fn give_back(&self, buffer: Box<[FrameLine]>) {
         let class = buffer.len().trailing_zeros() as usize;
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)[class].push(buffer);
+        lock(&self.pool)[class].push(buffer);
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Size class of a frame: it has `1 << class` lines.

@@ -56,10 +56,14 @@ pub mod ask {
     pub const PLACE: u32 = 14;
     /// Nothing: the notes are to be read.
     pub const NOTHING: u32 = 15;
-    /// A poll that finds nothing, and takes time: channel. A note.
+    /// A poll that finds nothing, and takes time: channel, and the number of polls of requests before it that
+    /// the rank has answered to itself. A note.
     pub const LOOK: u32 = 16;
     /// Time passes for the rank: nanoseconds.
     pub const PASS: u32 = 17;
+    /// A poll that takes the frame that came with the answer to `IDLE`, to be handled: channel. A note, as is
+    /// the `HANDLED` that follows.
+    pub const TAKE: u32 = 18;
 }
 
 /// What the simulator answers.
@@ -68,7 +72,8 @@ pub mod answer {
     pub const YES: u32 = 1;
     /// It would block.
     pub const NO: u32 = 2;
-    /// A frame to be handled: from, channel; the bytes are the frame.
+    /// A frame to be handled: from, channel; the bytes are the frame. To `POLL` it says that the frame is
+    /// taken; to `IDLE`, that it is the first one that a poll of that channel will find.
     pub const FRAME: u32 = 3;
     /// The job ends: the bytes say why.
     pub const FAILED: u32 = 4;
@@ -105,12 +110,13 @@ struct Head {
     noted: AtomicU32,
     words: [AtomicU64; WORDS],
     picoseconds: AtomicU64,
-    found: AtomicU32,
+    completions: AtomicU32,
+    frames: [AtomicU32; 2],
     looks: AtomicU32,
     saw: AtomicU32,
     room: [AtomicU32; 2],
     empty_polls: AtomicU32,
-    /// The numbers of the job: see [`Mailbox::found`].
+    /// The numbers of the job: see [`Mailbox::facts`].
     facts: [AtomicU64; 5],
     last_bytes: [AtomicU32; 2],
     last: [[u8; LAST_BYTES]; 2],
@@ -127,7 +133,7 @@ pub struct Letter {
     pub words: [u64; WORDS],
     /// Number of its bytes.
     pub bytes: usize,
-    /// Of a question: polls of requests since the last one that the rank has answered to itself.
+    /// Of a question: polls of requests just before it that the rank has answered to itself.
     pub looks: u32,
     /// Of a question: polls that the rank has answered to itself have seen what happened before.
     pub saw: bool,
@@ -138,12 +144,10 @@ pub struct Letter {
 pub struct View {
     /// Virtual time, in picoseconds.
     pub picoseconds: u64,
-    /// Frames of each channel that a poll would deliver.
-    pub frames: [bool; 2],
+    /// Numbers of the frames of each channel that polls would deliver.
+    pub frames: [u32; 2],
     /// Operations have ended.
     pub completions: bool,
-    /// Something has happened that no poll has seen.
-    pub news: bool,
     /// Number of polls in a row that have found nothing.
     pub empty_polls: u32,
     /// So many frames can be sent for sure, and one-sided operations be started.
@@ -332,9 +336,8 @@ impl Mailbox {
     pub fn answer(&self, kind: u32, words: &[u64], bytes: &[u8], view: View) {
         let head = self.head();
         head.picoseconds.store(view.picoseconds, Ordering::Relaxed);
-        let bits = [view.frames[0], view.frames[1], view.completions, view.news];
-        let bits = bits.iter().enumerate().map(|(i, set)| u32::from(*set) << i).sum();
-        head.found.store(bits, Ordering::Relaxed);
+        head.completions.store(view.completions.into(), Ordering::Relaxed);
+        head.frames.iter().zip(view.frames).for_each(|(to, frames)| to.store(frames, Ordering::Relaxed));
         head.empty_polls.store(view.empty_polls, Ordering::Relaxed);
         head.room.iter().zip(view.room).for_each(|(to, room)| to.store(room, Ordering::Relaxed));
         // The notes have been read.
@@ -345,12 +348,10 @@ impl Mailbox {
     /// Rank: what it knows of the world.
     pub fn view(&self) -> View {
         let head = self.head();
-        let bits = head.found.load(Ordering::Relaxed);
         View {
             picoseconds: head.picoseconds.load(Ordering::Relaxed),
-            frames: [bits & 1 != 0, bits & 2 != 0],
-            completions: bits & 4 != 0,
-            news: bits & 8 != 0,
+            frames: core::array::from_fn(|i| head.frames[i].load(Ordering::Relaxed)),
+            completions: head.completions.load(Ordering::Relaxed) != 0,
             empty_polls: head.empty_polls.load(Ordering::Relaxed),
             room: core::array::from_fn(|i| head.room[i].load(Ordering::Relaxed)),
         }
@@ -417,7 +418,7 @@ mod tests {
                 assert!(!there.has_notes());
                 assert_eq!((answer.kind, answer.words), (answer::NO, [0, 9, 0, 0, 0]));
                 assert_eq!(there.bytes(), b"why");
-                assert_eq!((there.view().frames, there.view().empty_polls), ([false, true], 3));
+                assert_eq!((there.view().frames, there.view().empty_polls), ([0, 2], 3));
                 there.last_words("text", "");
                 there.last_words("other", "place");
                 there.ask(ask::SAID, &[], &[], Looked::default());
@@ -444,7 +445,7 @@ mod tests {
             let notes: Vec<_> = here.notes().collect();
             assert_eq!((notes.len(), notes[0].0.words, notes[0].1), (2, [1, 2, 3, 0, 0], &b"frame"[..]));
             assert_eq!((notes[1].0.kind, notes[1].1), (ask::HANDLED, &[][..]));
-            let view = View { frames: [false, true], empty_polls: 3, ..View::default() };
+            let view = View { frames: [0, 2], empty_polls: 3, ..View::default() };
             here.answer(answer::NO, &[0, 9], b"why", view);
             assert_eq!(next().kind, ask::SAID);
             here.answer(answer::YES, &[], &[], View::default());

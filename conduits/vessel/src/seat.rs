@@ -1,7 +1,7 @@
 //! The rank's side: a boot, a conduit and an overseer that ask the simulator.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::asker::{Asker, class};
+use crate::asker::{Asker, AtHand, class};
 use crate::mailbox::{Facts, Mailbox, PART_BYTES, answer, ask};
 use crate::outside::replace;
 use core::ptr::NonNull;
@@ -22,7 +22,7 @@ pub const SEAT: &str = "GASNETI_SIMULATED_RANK";
 /// simulated. Like the boot's variable it is no setting.
 pub const PLAN: &str = "GASNETI_SIMULATE";
 /// Changes with the protocol.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Longest source of a put that goes with the question. The simulator fetches others.
 const SHORT_BYTES: usize = 512;
 
@@ -172,30 +172,23 @@ unsafe impl Conduit for Asked {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         let link = &self.0;
-        if !link.view().frames[channel as usize] && link.looks_in_vain(channel) {
-            return Ok(0);
-        }
         let mut delivered = 0;
         while delivered < budget {
-            let answer = link.ask(ask::POLL, &[channel as u64], &[]);
-            if answer.kind != answer::FRAME {
-                break;
-            }
-            let mut buffer = link.buffer(answer.bytes);
-            let len = answer.bytes;
-            let data = buffer.as_mut_ptr().cast::<u8>();
-            // SAFETY: the buffer has as many bytes, and is not the mailbox.
-            unsafe { core::ptr::copy_nonoverlapping(link.mailbox.bytes().as_ptr(), data, len) };
-            deliver(Frame { from: RankId(answer.words[0] as u32), channel, data, len });
+            let AtHand { from, channel, mut buffer, len } = match link.take_at_hand(channel) {
+                Some(frame) => frame,
+                None if !link.has_frames(channel) && (delivered > 0 || link.looks_in_vain(channel)) => break,
+                None => match link.ask_for_frame(channel) {
+                    Some(frame) => frame,
+                    None => break,
+                },
+            };
+            deliver(Frame { from, channel, data: buffer.as_mut_ptr().cast::<u8>(), len });
             link.give_back(buffer);
             if !link.mailbox.note(ask::HANDLED, &[], &[]) {
                 link.ask(ask::NOTHING, &[], &[]);
                 link.mailbox.note(ask::HANDLED, &[], &[]);
             }
             delivered += 1;
-            if !link.view().frames[channel as usize] {
-                break;
-            }
         }
         Ok(delivered)
     }
@@ -210,7 +203,7 @@ unsafe impl Conduit for Asked {
     }
 
     fn idle(&self, what: &'static str, _: bool) -> bool {
-        self.0.ask(ask::IDLE, &[], what.as_bytes());
+        self.0.idle(what);
         true
     }
 
