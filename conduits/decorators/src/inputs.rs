@@ -2,11 +2,12 @@
 //!
 //! `gasnetrun` loads a small library into ranks that it records or replays (`launch/src/inputs.c`), through
 //! which their looks at the C library's clocks pass. It calls [`listen`]'s listener for each that the program
-//! makes. Looks of the runtime are no part of a recording: their number depends on the time. So the thread of
-//! the program says when it is in the network's code ([`unseen`]), and the runtime's own waits read the clock
-//! without the C library. Random numbers need no listener: the library draws them from a seed.
+//! makes. Looks of the runtime are no part of a recording: their number depends on the time. So the network and
+//! the waits of the runtime say when it is they who look ([`clock::unseen`]). Random numbers need no listener:
+//! the library draws them from a seed.
 #![expect(unsafe_code, reason = "variables of a library that may have been loaded")]
 
+use gasnet_sys::clock;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
@@ -24,7 +25,7 @@ pub(crate) trait Looks: Send + Sync {
 type Hook = extern "C" fn(*mut c_void, c_int, *mut libc::timespec);
 
 thread_local! {
-    /// Whether looks of this thread count.
+    /// Whether this thread is the program's.
     static COUNTS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -35,7 +36,7 @@ struct Listener {
 }
 
 extern "C" fn looked(context: *mut c_void, clock: c_int, now: *mut libc::timespec) {
-    if !(0..CLOCKS).contains(&clock) || !COUNTS.replace(false) {
+    if !(0..CLOCKS).contains(&clock) || !COUNTS.get() || clock::is_unseen() {
         return;
     }
     // SAFETY: the context that `listen` leaves in the library; and the caller's own time.
@@ -43,9 +44,9 @@ extern "C" fn looked(context: *mut c_void, clock: c_int, now: *mut libc::timespe
     if listener.process != gasnet_sys::process::pid() {
         return;
     }
-    let seen = listener.looks.look(clock as u8, now.tv_sec as u64 * SECOND + now.tv_nsec as u64);
+    let shown = now.tv_sec as u64 * SECOND + now.tv_nsec as u64;
+    let seen = clock::unseen(|| listener.looks.look(clock as u8, shown));
     (now.tv_sec, now.tv_nsec) = ((seen / SECOND) as libc::time_t, (seen % SECOND) as libc::c_long);
-    COUNTS.set(true);
 }
 
 /// Has a listener hear of the looks of this thread for the rest of the process, if the library is there.
@@ -66,20 +67,4 @@ pub(crate) fn listen(looks: Box<dyn Looks>) {
         hook.cast::<Option<Hook>>().write_volatile(Some(looked));
     }
     COUNTS.set(true);
-}
-
-/// Runs code of the runtime whose looks are no part of a recording.
-pub(crate) fn unseen<T>(code: impl FnOnce() -> T) -> T {
-    let counted = COUNTS.replace(false);
-    let result = code();
-    COUNTS.set(counted);
-    result
-}
-
-/// Runs code of the program inside of [`unseen`] code.
-pub(crate) fn seen<T>(code: impl FnOnce() -> T) -> T {
-    let counted = COUNTS.replace(true);
-    let result = code();
-    COUNTS.set(counted);
-    result
 }

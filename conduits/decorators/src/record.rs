@@ -7,23 +7,24 @@
 //! goes through the launcher. Only the network below knows the true host. It is wrapped in a [`Recorded`],
 //! which hides the network's one-sided operations: puts, gets and atomic operations then arrive as frames.
 //!
-//! What depends on the time is switched off above ([`Config::repeatable`]), and the conduit carries out the
-//! steps of waits itself ([`Conduit::idle`]): so they look at no clock and decide nothing, as in a replay,
-//! where they do not happen.
+//! What depends on the time is switched off above ([`Config::repeatable`]). The steps of waits decide nothing,
+//! and their looks at clocks are no part of the recording: in a replay they do not happen
+//! ([`Conduit::idle`]).
 //!
 //! # Invariants
 //! 1. What the rank learns is on the tape before the rank learns it.
 //! 2. No lock is held while a frame is delivered.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::inputs::{self, seen, unseen};
+use crate::inputs;
 use crate::tape::{self, TapeLabel, TapeWriter};
+use gasnet_sys::clock::{seen, unseen};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{Channel, Conduit, Frame, OpenContext, RawSlot, Rma, Survival};
 use gasnet_wire::port::NicPort;
-use gasnet_wire::{Boot, Config, Error, Gathered, RankId, WaitPolicy, Waiter};
+use gasnet_wire::{Boot, Config, Error, Gathered, RankId};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -117,8 +118,6 @@ pub struct Recorder {
     shm: HostFile,
     host: Vec<u32>,
     exchange: Arc<dyn Exchange>,
-    /// How ranks of the true host wait.
-    policy: WaitPolicy,
 }
 
 impl core::fmt::Debug for Recorder {
@@ -164,8 +163,7 @@ impl Recorder {
             Arc::new(Tape { rank: boot.rank, writer: Mutex::new(writer), thread: AtomicUsize::new(0) });
         inputs::listen(Box::new(Clock(tape.clone())));
         let alone = |name| gasnet_sys::fd::memory_file(name).map(HostFile::from).map_err(failed);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let policy = WaitPolicy::new(boot.host_ranks.len() as u32, processors, config.spin);
+        let sharers = Some(boot.host_ranks.len() as u32);
         let told = Boot {
             rank: boot.rank,
             size: boot.size,
@@ -177,8 +175,8 @@ impl Recorder {
             overseer: Some(Box::new(End(tape.clone()))),
             job_id: boot.job_id,
         };
-        let config = alone_in(Config { max_segment: Some(max_segment), ..config });
-        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange, policy }))
+        let config = alone_in(Config { max_segment: Some(max_segment), sharers, ..config });
+        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange }))
     }
 
     /// Opens the network of the true host by `open`, and wraps it.
@@ -217,9 +215,7 @@ impl Recorder {
         let limits: Vec<u8> = limits.iter().flat_map(|n| n.to_le_bytes()).collect();
         writer.fact(fact::LIMITS, &limits);
         drop(writer);
-        let (policy, tape, sending) = (self.policy, self.tape.clone(), Mutex::default());
-        let waiter = Mutex::new(Waiter::new(policy, None));
-        Ok(Some(Box::new(Recorded { inner, tape, sending, policy, waiter })))
+        Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: Mutex::new(None) })))
     }
 }
 
@@ -289,57 +285,24 @@ impl Overseer for End {
     }
 }
 
-/// A message on its way out.
-#[derive(Default)]
-struct Sending {
-    /// For whom the slot is that was reserved last.
-    reserved: Option<(RankId, Channel)>,
-    /// Room for marks.
-    marks: Vec<u8>,
-}
-
 /// A conduit whose deliveries and answers are recorded.
 struct Recorded {
     inner: Box<dyn Conduit>,
     tape: Arc<Tape>,
-    sending: Mutex<Sending>,
-    policy: WaitPolicy,
-    /// The wait that the rank is in.
-    waiter: Mutex<Waiter>,
+    /// For whom the slot is that was reserved last.
+    reserved: Mutex<Option<(RankId, Channel)>>,
 }
 
-/// Longest sleep on the network's descriptor.
-const SLEEP_ON_DESCRIPTOR: Duration = Duration::from_millis(20);
-
 impl Recorded {
-    fn sent(&self, to: RankId, channel: Channel, frame: &[u8], marks: &mut Vec<u8>) {
-        marks.clear();
-        let hash = tape::hash_of_frame(frame, marks);
+    fn sent(&self, to: RankId, channel: Channel, frame: &[u8]) {
+        let hash = tape::hash_of_frame(frame);
         let mut writer = self.tape.write();
-        writer.sent(channel, to.0, frame.len(), hash, marks);
+        writer.sent(channel, to.0, frame.len(), hash);
         self.tape.check(writer);
-        self.next_wait();
     }
 
-    /// A step of a wait.
-    fn step(&self) {
-        self.waiter().step_or(|sleep| match self.inner.descriptor() {
-            Some(fd) => drop(gasnet_sys::poll::wait_readable(fd, SLEEP_ON_DESCRIPTOR)),
-            None => std::thread::sleep(sleep),
-        });
-    }
-
-    /// The rank has gone on: its next wait is another one.
-    fn next_wait(&self) {
-        *self.waiter() = Waiter::new(self.policy, None);
-    }
-
-    fn sending(&self) -> MutexGuard<'_, Sending> {
-        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn waiter(&self) -> MutexGuard<'_, Waiter> {
-        self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reserved(&self) -> MutexGuard<'_, Option<(RankId, Channel)>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn full(&self, to: RankId, channel: Channel, len: usize) {
@@ -368,28 +331,25 @@ unsafe impl Conduit for Recorded {
         self.tape.check_thread()?;
         let slot = unseen(|| self.inner.reserve(to, channel, len, immediate))?;
         match &slot {
-            Some(_) => {
-                self.sending().reserved = Some((to, channel));
-            }
+            Some(_) => *self.reserved() = Some((to, channel)),
             None => self.full(to, channel, len),
         }
         Ok(slot)
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
-        let mut sending = self.sending();
-        if let Some((to, channel)) = sending.reserved.take() {
+        let reserved = self.reserved().take();
+        if let Some((to, channel)) = reserved {
             // SAFETY: (1), so the bytes of the slot are filled in.
             let frame = unsafe { core::slice::from_raw_parts(slot.buf.as_ptr(), slot.len) };
-            self.sent(to, channel, frame, &mut sending.marks);
+            self.sent(to, channel, frame);
         }
-        drop(sending);
         // SAFETY: owed by the caller.
         unseen(|| unsafe { self.inner.commit(slot) });
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
-        self.sending().reserved = None;
+        *self.reserved() = None;
         self.tape.write().cancelled();
         // SAFETY: owed by the caller.
         unseen(|| unsafe { self.inner.cancel(slot) });
@@ -399,8 +359,7 @@ unsafe impl Conduit for Recorded {
         self.tape.check_thread()?;
         let sent = unseen(|| self.inner.send(to, channel, frame, immediate))?;
         if sent {
-            let mut sending = self.sending();
-            self.sent(to, channel, frame, &mut sending.marks);
+            self.sent(to, channel, frame);
         } else {
             self.full(to, channel, frame.len());
         }
@@ -420,7 +379,6 @@ unsafe impl Conduit for Recorded {
         let done = unseen(|| self.inner.poll(channel, budget, &mut taken))?;
         let mut writer = self.tape.write();
         if delivered || done > 0 {
-            self.next_wait();
             writer.poll_ends(done as u64);
             self.tape.check(writer);
         } else {
@@ -473,12 +431,7 @@ unsafe impl Conduit for Recorded {
     }
 
     fn idle(&self, what: &'static str, changed: bool) -> bool {
-        unseen(|| {
-            if !self.inner.idle(what, changed) {
-                self.step();
-            }
-        });
-        true
+        unseen(|| self.inner.idle(what, changed))
     }
 
     /// Jobs that survive deaths are neither recorded nor replayed.

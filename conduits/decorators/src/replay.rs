@@ -10,8 +10,8 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::inputs;
-use crate::record::{ARGUMENT_COUNTS, Nobody, alone_in, fact};
-use crate::tape::{LINE_BYTES, TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
+use crate::record::{ARGUMENT_COUNTS, Nobody, alone_in, fact, file_of};
+use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
@@ -183,37 +183,61 @@ impl Play {
 
     /// Compares a frame with what was sent.
     fn sends(&mut self, to: RankId, channel: Channel, frame: &[u8]) {
-        let mut marks = Vec::new();
-        let hash = hash_of_frame(frame, &mut marks);
         let handler = frame.get(1).copied().unwrap_or(0);
         let len = frame.len() as u64;
         match self.peek() {
-            Some(TapeEvent::Sent(then, rank, length, sum))
+            Some(TapeEvent::Sent(then, rank, length, hash))
                 if (then, rank, length) == (channel, to.0, len) =>
             {
-                if sum == hash {
+                if hash == hash_of_frame(frame) {
                     return self.advance();
                 }
-                let others = marks.iter().zip(self.reader.bytes()).position(|(now, then)| now != then);
-                // One in 256 lines that differ has the same mark.
-                let or = if marks.is_empty() || others.is_some() { "" } else { ", or later ones," };
-                let at = others.unwrap_or(0) * LINE_BYTES;
-                let end = frame.len().min(at + LINE_BYTES);
-                self.leaves(&format!(
-                    "sends a {} to rank {to}, handler {handler}, whose bytes {at} to {}{or} are others than then: {}",
-                    name(channel),
-                    end - 1,
-                    hex(&frame[at..end])
-                ))
+                let differs = match self.received(to, channel, frame.len(), hash) {
+                    Ok(then) => {
+                        let first = frame.iter().zip(&then).position(|(now, then)| now != then);
+                        let at = first.unwrap_or(0) / SHOWN_BYTES * SHOWN_BYTES;
+                        let end = frame.len().min(at + SHOWN_BYTES);
+                        let (now, then) = (hex(&frame[at..end]), hex(&then[at..end]));
+                        format!("whose bytes {at} to {} are others than then: {now}; then: {then}", end - 1)
+                    }
+                    Err(why) => {
+                        let begin = hex(&frame[..frame.len().min(SHOWN_BYTES)]);
+                        format!("whose bytes are others than then: {begin}; which ones is not known: {why}")
+                    }
+                };
+                self.leaves(&format!("sends a {} to rank {to}, handler {handler}, {differs}", name(channel)))
             }
             _ => self.leaves(&format!(
                 "sends a {} of {len} bytes to rank {to}, handler {handler}: {}",
                 name(channel),
-                hex(&frame[..frame.len().min(LINE_BYTES)])
+                hex(&frame[..frame.len().min(SHOWN_BYTES)])
             )),
         }
     }
+
+    /// The bytes of a frame that this rank has sent, from the recording of the rank that got it.
+    fn received(&self, by: RankId, channel: Channel, len: usize, hash: u32) -> Result<Vec<u8>, String> {
+        let mine = self.reader.path().map_err(|e| e.to_string())?;
+        let path = file_of(mine.parent().unwrap_or(Path::new("")), by.0);
+        let failed = |why: String| format!("{}: {why}", path.display());
+        let mut theirs =
+            TapeReader::open(File::open(&path).map_err(|e| failed(e.to_string()))?).map_err(failed)?;
+        if theirs.label().job != self.label.job {
+            return Err(failed("it is of another job".into()));
+        }
+        // Frames may overtake each other, and those with the same hash are the same.
+        let came = TapeEvent::Frame(channel, self.label.rank);
+        while let Some(event) = theirs.next() {
+            if event == came && theirs.bytes().len() == len && hash_of_frame(theirs.bytes()) == hash {
+                return Ok(theirs.take_bytes());
+            }
+        }
+        Err(failed("the rank did not get this message".into()))
+    }
 }
+
+/// Bytes that are shown of a frame that differs.
+const SHOWN_BYTES: usize = 64;
 
 fn name(channel: Channel) -> &'static str {
     match channel {

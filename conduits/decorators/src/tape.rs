@@ -6,8 +6,9 @@
 //! block    ...
 //! ```
 //! All numbers are little endian. The bytes of the blocks, one after the other, are the *events*: a tag, and
-//! what belongs to it as variable-length numbers (seven bits a byte) and bytes. An event may continue in the
-//! next block.
+//! what belongs to it as variable-length numbers (seven bits a byte) and bytes. The tag's lower four bits are
+//! the kind, the upper four the first number if it is less than 15; otherwise they are 15, and the rest of
+//! the number follows. An event may continue in the next block.
 //!
 //! **Cut anywhere.** The writer has the file mapped, so what it has written is in the file as soon as it is
 //! in memory: a killed process loses nothing. The length of the last block is stored after the bytes that it
@@ -25,15 +26,15 @@ use gasnet_sys::memory::Mapping;
 use gasnet_wire::conduit::Channel;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"GASNETFR";
 /// Version of the format: major and minor.
-const VERSION: (u16, u16) = (1, 0);
+const VERSION: (u16, u16) = (2, 0);
 /// Bytes of the header: whole pages, since blocks are mapped.
 const HEADER_BYTES: usize = 4096;
 /// Bytes of a block with its head.
@@ -46,8 +47,8 @@ const BLOCK_ROOM: usize = BLOCK_BYTES - BLOCK_HEAD_BYTES;
 const WINDOW_BYTES: usize = 1 << 20;
 /// Where the header has the count of idle polls.
 const IDLE_AT: usize = 40;
-/// Bytes of a sent frame for which the recording keeps a mark of their own.
-pub const LINE_BYTES: usize = 64;
+/// Bytes that are hashed together.
+const LINE_BYTES: usize = 64;
 /// Largest size of a fact or of a part of an exchange that a reader believes.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -114,8 +115,7 @@ pub enum TapeEvent {
     PollEnds(u64),
     /// There was no room for a frame: channel, peer, length.
     Full(Channel, u32, u64),
-    /// A frame was sent: channel, peer, length, hash. The bytes are the marks of its lines, if it has
-    /// several.
+    /// A frame was sent: channel, peer, length, hash.
     Sent(Channel, u32, u64, u32),
     /// Room for a frame was given back.
     Cancelled,
@@ -161,17 +161,10 @@ fn hash(bytes: &[u8]) -> u64 {
     hash ^ hash >> 32
 }
 
-/// A hash of a frame; adds the mark of each of its lines to `marks`, if it has several.
-pub fn hash_of_frame(frame: &[u8], marks: &mut Vec<u8>) -> u32 {
-    let lines = frame.len().div_ceil(LINE_BYTES);
-    let mut all = 0;
-    for line in frame.chunks(LINE_BYTES) {
-        let hash = hash(line);
-        all = mix(all, hash);
-        if lines > 1 {
-            marks.push((hash >> 24) as u8);
-        }
-    }
+/// A hash of a frame.
+pub fn hash_of_frame(frame: &[u8]) -> u32 {
+    // Lines do not depend on each other, so the processor hashes several at a time.
+    let all = frame.chunks(LINE_BYTES).fold(0, |all, line| mix(all, hash(line)));
     (all ^ all >> 32) as u32
 }
 
@@ -193,6 +186,9 @@ pub fn hash_of_file(path: &Path) -> io::Result<u64> {
     }
 }
 
+/// The largest first number that a tag holds, plus one: the mark that the number continues behind the tag.
+const TAG_FULL: u64 = 15;
+
 /// The head of an event: a tag and numbers.
 struct Head {
     bytes: [u8; 48],
@@ -200,10 +196,11 @@ struct Head {
 }
 
 impl Head {
-    fn new(tag: u8) -> Head {
+    /// An event of this kind, with its first number.
+    fn new(kind: u8, n: u64) -> Head {
         let mut head = Head { bytes: [0; 48], len: 1 };
-        head.bytes[0] = tag;
-        head
+        head.bytes[0] = kind | (n.min(TAG_FULL) as u8) << 4;
+        if n < TAG_FULL { head } else { head.number(n - TAG_FULL) }
     }
 
     fn number(mut self, mut n: u64) -> Head {
@@ -302,7 +299,7 @@ impl TapeWriter {
     /// Writes an event: its head, and bytes.
     fn event(&mut self, head: &Head, bytes: &[u8]) {
         if self.idle > 0 {
-            let idle = Head::new(IDLE).number(core::mem::take(&mut self.idle));
+            let idle = Head::new(IDLE, core::mem::take(&mut self.idle));
             self.append(idle.bytes());
             self.events += 1;
         }
@@ -369,34 +366,34 @@ impl TapeWriter {
     /// Something about the job.
     pub fn fact(&mut self, name: &str, value: &[u8]) {
         let text = [name.as_bytes(), value].concat();
-        self.event(&Head::new(FACT).number(name.len() as u64).number(text.len() as u64), &text);
+        self.event(&Head::new(FACT, name.len() as u64).number(text.len() as u64), &text);
     }
 
     /// A poll delivers a frame.
     pub fn frame(&mut self, channel: Channel, from: u32, frame: &[u8]) {
-        let head = Head::new(FRAME | channel as u8).number(u64::from(from)).number(frame.len() as u64);
+        let head = Head::new(FRAME | channel as u8, u64::from(from)).number(frame.len() as u64);
         self.event(&head, frame);
     }
 
     /// A poll that delivered frames ends.
     pub fn poll_ends(&mut self, returned: u64) {
-        self.event(&Head::new(POLL_ENDS).number(returned), &[]);
+        self.event(&Head::new(POLL_ENDS, returned), &[]);
     }
 
     /// There was no room for a frame.
     pub fn full(&mut self, channel: Channel, to: u32, len: usize) {
-        self.event(&Head::new(FULL | channel as u8).number(u64::from(to)).number(len as u64), &[]);
+        self.event(&Head::new(FULL | channel as u8, u64::from(to)).number(len as u64), &[]);
     }
 
     /// A frame was sent.
-    pub fn sent(&mut self, channel: Channel, to: u32, len: usize, hash: u32, marks: &[u8]) {
-        let head = Head::new(SENT | channel as u8).number(u64::from(to)).number(len as u64);
-        self.event(&head.raw(hash.to_le_bytes()), marks);
+    pub fn sent(&mut self, channel: Channel, to: u32, len: usize, hash: u32) {
+        let head = Head::new(SENT | channel as u8, u64::from(to)).number(len as u64);
+        self.event(&head.raw(hash.to_le_bytes()), &[]);
     }
 
     /// Room was given back.
     pub fn cancelled(&mut self) {
-        self.event(&Head::new(CANCELLED), &[]);
+        self.event(&Head::new(CANCELLED, 0), &[]);
     }
 
     /// An exchange gave these contributions.
@@ -406,17 +403,17 @@ impl TapeWriter {
             all.extend_from_slice(&(part.len() as u32).to_le_bytes());
             all.extend_from_slice(part);
         }
-        self.event(&Head::new(EXCHANGE).number(all.len() as u64), &all);
+        self.event(&Head::new(EXCHANGE, all.len() as u64), &all);
     }
 
     /// A rank turned out to have left.
     pub fn left(&mut self, rank: u32) {
-        self.event(&Head::new(LEFT).number(u64::from(rank)), &[]);
+        self.event(&Head::new(LEFT, u64::from(rank)), &[]);
     }
 
     /// The rank ends.
     pub fn ended(&mut self, status: i32) {
-        self.event(&Head::new(ENDED).raw(status.to_le_bytes()), &[]);
+        self.event(&Head::new(ENDED, 0).raw(status.to_le_bytes()), &[]);
     }
 
     /// The program looked at a clock.
@@ -424,7 +421,7 @@ impl TapeWriter {
         let last = &mut self.clocks[usize::from(clock) % 16];
         let passed = now.wrapping_sub(*last);
         *last = now;
-        self.event(&Head::new(CLOCK).number(u64::from(clock)).number(passed), &[]);
+        self.event(&Head::new(CLOCK, u64::from(clock)).number(passed), &[]);
     }
 
     /// Gives back the room of the file that was not used.
@@ -476,6 +473,14 @@ impl TapeReader {
             events: 0,
             clocks: [0; 16],
         })
+    }
+
+    /// Where the file lies.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn path(&self) -> io::Result<PathBuf> {
+        std::fs::read_link(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
     /// Whose recording it is.
@@ -584,42 +589,40 @@ impl TapeReader {
     #[expect(clippy::should_implement_trait, reason = "an event refers to the reader's bytes")]
     pub fn next(&mut self) -> Option<TapeEvent> {
         let tag = self.byte()?;
-        let channel = if tag & 1 == 0 { Channel::Request } else { Channel::Reply };
-        let event = match tag {
+        let (kind, small) = (tag & 15, u64::from(tag >> 4));
+        let first = if small < TAG_FULL { small } else { self.number()?.checked_add(TAG_FULL)? };
+        let channel = if kind & 1 == 0 { Channel::Request } else { Channel::Reply };
+        let event = match kind {
             FACT => {
-                let (name, len) = (self.number()?, self.number()?);
+                let (name, len) = (first, self.number()?);
                 self.read_bytes(len)?;
                 TapeEvent::Fact(usize::try_from(name.min(len)).ok()?)
             }
-            IDLE => TapeEvent::Idle(self.number()?),
-            POLL_ENDS => TapeEvent::PollEnds(self.number()?),
+            IDLE => TapeEvent::Idle(first),
+            POLL_ENDS => TapeEvent::PollEnds(first),
             CANCELLED => TapeEvent::Cancelled,
             EXCHANGE => {
-                let len = self.number()?;
-                self.read_bytes(len)?;
+                self.read_bytes(first)?;
                 TapeEvent::Exchange
             }
-            LEFT => TapeEvent::Left(self.number()? as u32),
+            LEFT => TapeEvent::Left(first as u32),
             ENDED => TapeEvent::Ended(i32::from_le_bytes(self.raw()?)),
             CLOCK => {
-                let (clock, passed) = (self.number()? as u8, self.number()?);
+                let (clock, passed) = (first as u8, self.number()?);
                 let last = &mut self.clocks[usize::from(clock) % 16];
                 *last = last.wrapping_add(passed);
                 TapeEvent::Clock(clock, *last)
             }
-            _ => match tag & !1 {
+            _ => match kind & !1 {
                 FRAME => {
-                    let (from, len) = (self.number()? as u32, self.number()?);
+                    let len = self.number()?;
                     self.read_bytes(len)?;
-                    TapeEvent::Frame(channel, from)
+                    TapeEvent::Frame(channel, first as u32)
                 }
-                FULL => TapeEvent::Full(channel, self.number()? as u32, self.number()?),
+                FULL => TapeEvent::Full(channel, first as u32, self.number()?),
                 SENT => {
-                    let (to, len) = (self.number()? as u32, self.number()?);
-                    let hash = u32::from_le_bytes(self.raw()?);
-                    let lines = len.div_ceil(LINE_BYTES as u64);
-                    self.read_bytes(if lines > 1 { lines } else { 0 })?;
-                    TapeEvent::Sent(channel, to, len, hash)
+                    let (to, len) = (first as u32, self.number()?);
+                    TapeEvent::Sent(channel, to, len, u32::from_le_bytes(self.raw()?))
                 }
                 _ => return None,
             },
@@ -632,7 +635,6 @@ impl TapeReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     fn path(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("gasnet-tape-{}-{name}", std::process::id()))
@@ -647,10 +649,7 @@ mod tests {
         let mut reader = TapeReader::open(File::open(path).unwrap()).unwrap();
         let mut events = Vec::new();
         while let Some(event) = reader.next() {
-            let has_bytes = matches!(
-                event,
-                TapeEvent::Fact(_) | TapeEvent::Frame(..) | TapeEvent::Sent(..) | TapeEvent::Exchange
-            );
+            let has_bytes = matches!(event, TapeEvent::Fact(_) | TapeEvent::Frame(..) | TapeEvent::Exchange);
             events.push((event, if has_bytes { reader.bytes().to_vec() } else { Vec::new() }));
         }
         assert_eq!(reader.events(), events.len() as u64);
@@ -690,11 +689,9 @@ mod tests {
                     plain(TapeEvent::Full(channel, 1, len as u64))
                 }
                 4 => {
-                    let mut marks = Vec::new();
-                    let hash = hash_of_frame(&bytes, &mut marks);
-                    writer.sent(channel, 2, len, hash, &marks);
-                    assert_eq!(marks.len(), if len > 64 { len.div_ceil(64) } else { 0 });
-                    (TapeEvent::Sent(channel, 2, len as u64, hash), marks)
+                    let hash = hash_of_frame(&bytes);
+                    writer.sent(channel, 2, len, hash);
+                    plain(TapeEvent::Sent(channel, 2, len as u64, hash))
                 }
                 5 => {
                     writer.cancelled();
@@ -796,28 +793,19 @@ mod tests {
         let mut label = LABEL.encode();
         assert_eq!(open(&label), Ok(LABEL));
         label[10] = 1;
-        assert!(open(&label).unwrap_err().contains("version 1.1 of the format"));
+        assert!(open(&label).unwrap_err().contains("version 2.1 of the format"));
         std::fs::remove_file(&path).unwrap();
     }
 
-    /// A mark for each line, and a hash that every byte changes.
     #[test]
-    fn hashes_find_the_line_that_differs() {
+    fn every_byte_changes_the_hash_of_a_frame() {
         let frame: Vec<u8> = (0..300u32).map(|i| i as u8).collect();
-        let (mut marks, mut others) = (Vec::new(), Vec::new());
-        let hash = hash_of_frame(&frame, &mut marks);
-        let mut found = 0;
+        let hash = hash_of_frame(&frame);
         for at in 0..frame.len() {
             let mut other = frame.clone();
             other[at] ^= 0x10;
-            others.clear();
-            assert_ne!(hash_of_frame(&other, &mut others), hash);
-            let differ: Vec<usize> = (0..marks.len()).filter(|i| marks[*i] != others[*i]).collect();
-            // A mark has eight bits, so one in 256 stays the same.
-            assert!(differ.iter().all(|line| *line == at / LINE_BYTES), "byte {at}");
-            found += differ.len();
+            assert_ne!(hash_of_frame(&other), hash, "byte {at}");
         }
-        assert!(found > 290, "{found}");
-        assert_ne!(hash_of_frame(&frame[..64], &mut others), hash_of_frame(&frame[..65], &mut others));
+        assert_ne!(hash_of_frame(&frame[..64]), hash_of_frame(&frame[..65]));
     }
 }

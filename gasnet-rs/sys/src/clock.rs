@@ -1,7 +1,34 @@
 //! The host's monotonic clock, the same in all its processes; and the processor time of this one.
 #![expect(unsafe_code, reason = "clock_gettime, getrusage")]
 
+use std::cell::Cell;
 use std::time::Duration;
+
+thread_local! {
+    static UNSEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs code of the runtime whose looks at clocks are no input of the program: a recording leaves them out.
+pub fn unseen<T>(code: impl FnOnce() -> T) -> T {
+    marked(true, code)
+}
+
+/// Runs code of the program inside of [`unseen`] code.
+pub fn seen<T>(code: impl FnOnce() -> T) -> T {
+    marked(false, code)
+}
+
+fn marked<T>(unseen: bool, code: impl FnOnce() -> T) -> T {
+    let before = UNSEEN.replace(unseen);
+    let result = code();
+    UNSEEN.set(before);
+    result
+}
+
+/// Whether this thread runs [`unseen`] code.
+pub fn is_unseen() -> bool {
+    UNSEEN.get()
+}
 
 /// Time since some moment in the past.
 #[inline]

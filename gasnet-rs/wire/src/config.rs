@@ -121,6 +121,8 @@ pub struct Config {
     /// Not a setting: what the rank does is to follow from what its polls deliver, and not from the time. For
     /// ranks that are recorded or replayed.
     pub repeatable: bool,
+    /// Not a setting: how many ranks share the processors of this host, if they are not those of its memory.
+    pub sharers: Option<u32>,
 }
 
 impl Default for Config {
@@ -137,6 +139,7 @@ impl Default for Config {
             quiet: false,
             wait_report: None,
             repeatable: false,
+            sharers: None,
         }
     }
 }
@@ -181,6 +184,7 @@ impl Config {
             quiet: env.flag("GASNET_QUIET")?.unwrap_or(false),
             wait_report: env.number("GASNET_WAIT_REPORT")?,
             repeatable: false,
+            sharers: None,
         })
     }
 }

@@ -4,6 +4,7 @@ use crate::conduit::Conduit;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use crate::{RankId, Wire};
+use gasnet_sys::clock;
 use std::time::Duration;
 
 /// Longest sleep of a wait that only the conduit can end.
@@ -32,6 +33,15 @@ impl Wire {
     /// reply.
     #[inline]
     pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+        if self.config.repeatable {
+            clock::unseen(|| self.pause_at_once(waiter, what, peer));
+        } else {
+            self.pause_at_once(waiter, what, peer);
+        }
+    }
+
+    #[inline]
+    fn pause_at_once(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
             None => waiter.step_or(|sleep| self.nap(sleep)),
             Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),

@@ -16,6 +16,7 @@ use crate::Wire;
 use crate::pause::WaitCalls;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
+use gasnet_sys::clock;
 use std::time::Duration;
 
 /// Number of equal looks after which looks are timed.
@@ -140,6 +141,8 @@ impl Wire {
             });
             if done > 0 {
                 wait.waiter.progressed();
+            } else if self.config.repeatable {
+                clock::unseen(|| self.step_of_program(wait));
             } else {
                 self.step_of_program(wait);
             }

@@ -201,7 +201,7 @@ impl Wire {
             );
             crate::job::refuse(&boot, host.header, &Error::job(why));
         }
-        let policy = WaitPolicy::new(on_host, processors, config.spin);
+        let policy = WaitPolicy::new(config.sharers.unwrap_or(on_host), processors, config.spin);
         let policy = if conduit.is_some() { policy.over_network() } else { policy };
         // A rank lives as long as its process.
         let presence = (on_host as usize > processors).then(|| crowded(own, host.stations, processors));

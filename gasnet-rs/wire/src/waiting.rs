@@ -145,12 +145,15 @@ impl Wire {
                 let turns = waiter.turns();
                 self.pause_for(&mut waiter, cause.what, cause.peer);
                 in_vain = waiter.turns() > 0 && self.is_in_vain(cause.peer);
-                if let (Some(waited), Some(above)) = (waiter.asleep_for(), self.above()) {
-                    above.long_wait(waited);
-                }
-                // Other ranks have run meanwhile, and those that share memory need no message.
-                if waiter.turns() > turns && condition() {
-                    return;
+                // Else the time decides.
+                if !self.config.repeatable {
+                    if let (Some(waited), Some(above)) = (waiter.asleep_for(), self.above()) {
+                        above.long_wait(waited);
+                    }
+                    // Other ranks have run meanwhile, and those that share memory need no message.
+                    if waiter.turns() > turns && condition() {
+                        return;
+                    }
                 }
             }
             done = self.poll_rest();

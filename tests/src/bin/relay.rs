@@ -2,7 +2,7 @@
 //! depends on the order in which messages come, on the clock, and on the seeds of hash tables.
 //!
 //! `relay [ROUNDS] [how it ends]`: `well`, `status` (rank 1 ends the job with status 7), `waits` (rank 1
-//! waits for what never comes), `killed` (rank 1 kills itself), `other` (rank 1 adds something else).
+//! waits for what never comes), `leaves` (rank 1 leaves the job before the others), `killed` (rank 1 kills itself), `other` (rank 1 adds something else).
 
 use gasnet::{GlobalPtr, Handler, RankId};
 use std::collections::HashMap;
@@ -39,6 +39,7 @@ fn main() {
             if me == 1 && round == rounds {
                 match end.as_str() {
                     "status" => rank.global_exit(7),
+                    "leaves" => return,
                     "waits" => rank.wait_until("something that nobody sends", || false),
                     "killed" => gasnet_sys::process::kill(gasnet_sys::process::pid(), libc::SIGKILL),
                     "other" => VALUE.store(1_000_000, Relaxed),

@@ -88,9 +88,6 @@ impl Rank {
     /// whether they do the same.
     #[cold]
     pub(crate) fn ask_about_collectives(&self, waited: Duration) {
-        if self.config().repeatable {
-            return;
-        }
         let now = map::last_tick().as_millis() as u64;
         let due = self.coll.ask_at.load(Relaxed);
         if waited < TIME_BEFORE_QUESTION || now < due {
