@@ -330,8 +330,7 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
             "heal"
         }
     };
-    let so_far =
-        "so far ranks survive the death of others on one host only, where they share memory (--conduit smp)";
+    let so_far = "so far ranks survive the death of others with --conduit smp or udp, on one host";
     if recording(command).is_some() {
         return Err(format!(
             "--on-death {name}: not with --record (GASNET_RECORD): what is recorded is a job whose first death ends it"
@@ -341,7 +340,7 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
         "mpi" => {
             return Err(format!("--on-death {name}: MPI ends the whole job when one of its processes ends"));
         }
-        "" | "smp" => {}
+        "" | "smp" | "udp" => {}
         other => return Err(format!("--on-death {name}: not with the network {other}: {so_far}")),
     }
     match &command.hosts {
@@ -672,7 +671,7 @@ mod tests {
             ("--max-deaths 2 -n 4 p", "unless it is started with --on-death shrink"),
             ("--on-death shrink --max-deaths few -n 4 p", "'few' is not a number of ranks"),
             ("--on-death shrink --conduit mpi -n 4 p", "MPI ends the whole job"),
-            ("--on-death shrink --conduit udp -n 4 p", "not with the network udp: so far"),
+            ("--on-death shrink --conduit ofi -n 4 p", "not with the network ofi: so far"),
             ("--on-death shrink -H a,b -n 4 p", "not on other hosts: so far"),
             ("--on-death heal --record d -n 4 p", "--on-death heal: not with --record"),
             ("--on-death heal -H a,b -n 4 p", "--on-death heal: not on other hosts"),

@@ -142,23 +142,24 @@ unsafe impl Conduit for SimConduit {
 }
 
 impl Survival for SimConduit {
-    fn give_up(&self) {
+    fn give_up(&self, _: Duration) -> bool {
         self.gave_up.store(true, Relaxed);
         self.at.shared.world().give_up(self.at.rank);
+        true
     }
 
-    fn next_world(&self, members: &[u32]) -> Box<dyn Conduit> {
+    fn next_world(&self, members: &[u32]) -> Option<Box<dyn Conduit>> {
         let process = self.at.rank;
         let epoch = self.at.shared.epoch(process);
         self.at.shared.world().enter(process, epoch);
         let SimNic::Plain(inline) = self.nic else { unreachable!("`survival` gives out no other") };
-        Box::new(SimConduit {
+        Some(Box::new(SimConduit {
             at: Caller { shared: self.at.shared.clone(), rank: process, costs: self.at.costs },
             nic: SimNic::Plain(inline),
             epoch,
             members: Some(members.into()),
             gave_up: AtomicBool::new(false),
-        })
+        }))
     }
 }
 

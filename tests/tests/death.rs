@@ -12,6 +12,9 @@ const HANGS: Duration = Duration::from_secs(600);
 const SHRINK: &[&str] = &["--on-death", "shrink"];
 const HEAL: &[&str] = &["--on-death", "heal"];
 
+/// All that ranks say to each other goes through sockets.
+const OVER_UDP: [(&str, &str); 2] = [("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off")];
+
 /// A job of so many ranks, with these options of the launcher.
 fn job(ranks: u32, options: &[&str], settings: &[(&str, &str)], role: &str) -> Outcome {
     static JOBS: AtomicU32 = AtomicU32::new(0);
@@ -79,11 +82,15 @@ random! {
     of_eight: 8, 40..44, [];
     of_three_with_progress_threads: 3, 50..53, [("GASNET_PROGRESS", "thread")];
     of_four_that_are_checked: 4, 60..63, [("GASNET_CHECK", "1")];
+    of_three_over_udp: 3, 100..104, OVER_UDP;
+    of_five_over_udp: 5, 110..113, OVER_UDP;
+    of_four_in_two_neighbourhoods: 4, 120..123, [OVER_UDP[0], ("GASNET_NEIGHBORHOOD", "2")];
+    of_three_over_udp_with_progress_threads: 3, 130..132, [OVER_UDP[0], OVER_UDP[1], ("GASNET_PROGRESS", "thread")];
 }
 
 /// A job whose processes are killed while all work is in [`World::survive`](pgas::World::survive).
-fn survives(ranks: u32, seed: u64, on_death: &[&str]) {
-    let outcome = job(ranks, on_death, &[], &format!("survives {seed}"));
+fn survives(ranks: u32, seed: u64, on_death: &[&str], settings: &[(&str, &str)]) {
+    let outcome = job(ranks, on_death, settings, &format!("survives {seed}"));
     let why = || format!("seed {seed} on {ranks} ranks, {on_death:?}: {}", outcome.report());
     let lost = "saved is lost: ";
     if outcome.status == Some(1) && outcome.stderr.contains(lost) || outcome.stderr.contains("nobody is left")
@@ -103,12 +110,18 @@ fn survives(ranks: u32, seed: u64, on_death: &[&str]) {
 
 #[test]
 fn work_goes_on_with_replacements() {
-    (2..6).for_each(|ranks| (0..3).for_each(|seed| survives(ranks, 70 + seed, HEAL)));
+    (2..6).for_each(|ranks| (0..3).for_each(|seed| survives(ranks, 70 + seed, HEAL, &[])));
+}
+
+#[test]
+fn work_goes_on_over_udp() {
+    (2..5).for_each(|ranks| survives(ranks, 90, HEAL, &OVER_UDP));
+    survives(3, 92, SHRINK, &OVER_UDP);
 }
 
 #[test]
 fn work_goes_on_with_those_that_are_left() {
-    (2..6).for_each(|ranks| (0..2).for_each(|seed| survives(ranks, 80 + seed, SHRINK)));
+    (2..6).for_each(|ranks| (0..2).for_each(|seed| survives(ranks, 80 + seed, SHRINK, &[])));
 }
 
 #[test]
@@ -140,23 +153,29 @@ fn a_program_that_dies_each_time_ends() {
 
 #[test]
 fn what_is_a_ranks_own_survives() {
-    let outcome = job(4, SHRINK, &[], "keeps");
-    says(&outcome, 0, &["rank 1 (pid ", "terminated with signal 9 (SIGKILL)"]);
-    assert_eq!(outcome.stdout, "kept\n".repeat(3), "{}", outcome.report());
+    for settings in [&[], &OVER_UDP[..]] {
+        let outcome = job(4, SHRINK, settings, "keeps");
+        says(&outcome, 0, &["rank 1 (pid ", "terminated with signal 9 (SIGKILL)"]);
+        assert_eq!(outcome.stdout, "kept\n".repeat(3), "{}", outcome.report());
+    }
 }
 
 #[test]
 fn ranks_that_live_serve_each_other_until_one_gives_up() {
-    let outcome = job(3, SHRINK, &[], "some-go-on");
-    says(&outcome, 0, &["terminated with signal 9"]);
-    assert!(outcome.stdout.contains("went on"), "{}", outcome.report());
+    for settings in [&[], &OVER_UDP[..]] {
+        let outcome = job(3, SHRINK, settings, "some-go-on");
+        says(&outcome, 0, &["terminated with signal 9"]);
+        assert!(outcome.stdout.contains("went on"), "{}", outcome.report());
+    }
 }
 
 #[test]
 fn what_is_dropped_after_a_death_does_not_wait() {
-    let outcome = job(3, SHRINK, &[], "drops");
-    says(&outcome, 0, &[]);
-    assert_eq!(outcome.stdout, "dropped in 1\n".repeat(2), "{}", outcome.report());
+    for settings in [&[], &OVER_UDP[..]] {
+        let outcome = job(3, SHRINK, settings, "drops");
+        says(&outcome, 0, &[]);
+        assert_eq!(outcome.stdout, "dropped in 1\n".repeat(2), "{}", outcome.report());
+    }
 }
 
 #[test]
@@ -223,7 +242,7 @@ fn mistakes_are_named() {
 fn jobs_that_could_not_survive_are_refused() {
     let off = [("GASNET_NEIGHBORHOOD", "off")];
     let outcome = job(2, SHRINK, &off, "keeps");
-    says(&outcome, 1, &["--on-death: jobs survive their ranks only where all ranks share memory"]);
-    let outcome = job(2, SHRINK, &[("GASNET_CONDUIT", "udp")], "keeps");
-    says(&outcome, 2, &["--on-death shrink: not with the network udp"]);
+    says(&outcome, 1, &["--on-death: not with the network that connects ranks here (smp)"]);
+    let outcome = job(2, SHRINK, &[("GASNET_CONDUIT", "ofi")], "keeps");
+    says(&outcome, 2, &["--on-death shrink: not with the network ofi"]);
 }

@@ -19,20 +19,24 @@ use crate::socket::{self, MIN_DATAGRAM_BYTES, Socket, now};
 use crate::trial::{self, Chosen};
 use crate::vigil::{TOLD_AFTER_NS, Vigil};
 use gasnet_sys::fd::close_others;
+use gasnet_sys::mutex::lock;
 use gasnet_wire::conduit::{
-    Channel, Completion, Conduit, Frame, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
 };
 use gasnet_wire::limits::thread_refused;
 use gasnet_wire::{Error, RankId, Threading, Turn, Turns};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Longest time in nanoseconds that a leaving rank waits for the last acknowledgements.
 const LINGER_NS: u64 = 2_000_000_000;
 /// The keeper answers peers' questions at most this often.
 const ANSWER_INTERVAL_NS: u64 = 100_000_000;
+/// How long a rank that gives its world up sleeps between looks at its other threads.
+const SHORT_WAIT: Duration = Duration::from_micros(100);
 /// Bytes of the largest get or put.
 const MAX_TRANSFER_BYTES: usize = 1 << 30;
 
@@ -105,19 +109,28 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         pumped: AtomicBool::new(false),
         polled: AtomicBool::new(true),
         // The keeper is a second thread.
-        engine: Turns::new(Threading::Parallel, engine),
+        state: Turns::new(Threading::Parallel, State { engine: Some(engine), handling: 0, is_over: false }),
         sleep_on,
     });
     let weak = Arc::downgrade(&shared);
     let tells = (!cx.config.quiet).then(|| format!("rank {} of {}", cx.rank, cx.size));
     let thread = std::thread::Builder::new().name("gasnet-udp".into()).stack_size(256 << 10);
-    gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak, &answerer, tells))
+    let keeper = gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak, &answerer, tells))
         .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {}", thread_refused(&e))))?;
-    Ok(Some(Box::new(Udp { shared })))
+    Ok(Some(Box::new(Udp { shared, keeper: Mutex::new(Some(keeper)) })))
+}
+
+/// The engine, until the rank gives its world up ([`Survival`]).
+struct State {
+    engine: Option<UdpEngine>,
+    /// Handlers that run, of frames that the engine has delivered.
+    handling: usize,
+    /// The rank gives its world up: no frame is delivered any more.
+    is_over: bool,
 }
 
 struct SharedEngine {
-    engine: Turns<UdpEngine>,
+    state: Turns<State>,
     /// Whether puts or gets made progress, those of peers among them.
     moved: AtomicBool,
     /// Number of complete operations that were not reported.
@@ -134,8 +147,14 @@ struct SharedEngine {
 
 impl SharedEngine {
     #[inline]
-    fn engine(&self) -> Turn<'_, UdpEngine> {
-        self.engine.take()
+    fn state(&self) -> Turn<'_, State> {
+        self.state.take()
+    }
+
+    /// What `f` makes of the engine; `over` if the rank has given its world up.
+    #[inline]
+    fn with<T>(&self, over: T, f: impl FnOnce(&mut UdpEngine) -> T) -> T {
+        self.state().engine.as_mut().map_or(over, f)
     }
 
     /// Relaxed: hints; the lock orders the data.
@@ -155,7 +174,8 @@ fn keep(conduit: &Weak<SharedEngine>, answerer: &Answerer, tells: Option<String>
     if let Some(shared) = conduit.upgrade() {
         // If only one thread uses a table of files, the system looks up files without counting their users,
         // which saves 10 ns a call.
-        let engine = shared.engine();
+        let state = shared.state();
+        let Some(engine) = &state.engine else { return };
         let stderr = std::io::stderr();
         let [socket, poll, timer] = engine.socket().descriptors();
         // SAFETY: 1. This thread runs `keep` alone, which uses no other files.
@@ -163,8 +183,11 @@ fn keep(conduit: &Weak<SharedEngine>, answerer: &Answerer, tells: Option<String>
     }
     let (mut vigil, mut answered) = (Vigil::new(now()), 0);
     loop {
-        std::thread::sleep(Duration::from_nanos(vigil.interval()));
+        std::thread::park_timeout(Duration::from_nanos(vigil.interval()));
         let Some(shared) = conduit.upgrade() else { return };
+        if shared.state().is_over {
+            return;
+        }
         let time = now();
         if time >= answered + ANSWER_INTERVAL_NS {
             answered = time;
@@ -174,19 +197,20 @@ fn keep(conduit: &Weak<SharedEngine>, answerer: &Answerer, tells: Option<String>
             vigil.heeded(now());
             continue;
         }
-        let mut engine = shared.engine();
+        let mut state = shared.state();
+        let Some(engine) = &mut state.engine else { return };
         let before = engine.counters().received;
         engine.is_keeper = true;
         engine.pump(now());
         engine.is_keeper = false;
         let arrived = engine.counters().received > before;
-        shared.count(&mut engine);
+        shared.count(engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
             // The rank may sleep on the descriptor, whose events have been handled by now.
             engine.wake();
         }
-        drop(engine);
+        drop(state);
         if vigil.unheeded(now(), arrived)
             && let Some(who) = &tells
         {
@@ -203,6 +227,8 @@ fn keep(conduit: &Weak<SharedEngine>, answerer: &Answerer, tells: Option<String>
 /// The conduit.
 struct Udp {
     shared: Arc<SharedEngine>,
+    /// Its thread, until the rank gives its world up.
+    keeper: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Udp {
@@ -230,7 +256,8 @@ unsafe impl Conduit for Udp {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        let mut engine = self.shared.engine();
+        let mut state = self.shared.state();
+        let Some(engine) = &mut state.engine else { return Ok(None) };
         let Some((slot, at)) = engine.reserve(to.0, channel, len) else {
             engine.check()?;
             return Ok(None);
@@ -241,12 +268,12 @@ unsafe impl Conduit for Udp {
 
     unsafe fn commit(&self, slot: RawSlot) {
         let (to, channel) = Udp::of_cookie(slot.cookie[0]);
-        self.shared.engine().commit(to, channel, slot.cookie[1] as u32);
+        self.shared.with((), |engine| engine.commit(to, channel, slot.cookie[1] as u32));
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
         let (to, channel) = Udp::of_cookie(slot.cookie[0]);
-        self.shared.engine().cancel(to, channel, slot.cookie[1] as u32);
+        self.shared.with((), |engine| engine.cancel(to, channel, slot.cookie[1] as u32));
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
@@ -257,34 +284,43 @@ unsafe impl Conduit for Udp {
         if !pump && self.shared.requests.load(Relaxed) == 0 {
             return Ok(0);
         }
-        let Some(mut engine) = self.shared.engine.take_to_poll() else { return Ok(0) };
-        if pump {
-            self.shared.polled.store(true, Relaxed);
-            engine.glance();
-            self.shared.count(&mut engine);
-            engine.check()?;
+        let Some(mut state) = self.shared.state.take_to_poll() else { return Ok(0) };
+        if let Some(engine) = state.engine.as_mut() {
+            if pump {
+                self.shared.polled.store(true, Relaxed);
+                engine.glance();
+                self.shared.count(engine);
+                engine.check()?;
+            }
+            engine.is_now = true;
         }
-        engine.is_now = true;
         let mut done = 0;
-        while done < budget {
+        while done < budget && !state.is_over {
+            let Some(engine) = &mut state.engine else { break };
             let Some(Arrived { from, mut buf }) = engine.memory.frames[channel as usize].pop_front() else {
                 break;
             };
-            self.shared.count(&mut engine);
-            drop(engine);
+            self.shared.count(engine);
+            state.handling += 1;
+            drop(state);
             let bytes = buf.bytes_mut();
             deliver(Frame { from: RankId(from), channel, data: bytes.as_mut_ptr(), len: bytes.len() });
             done += 1;
-            engine = self.shared.engine();
-            engine.consumed(from, channel, buf);
+            state = self.shared.state();
+            state.handling -= 1;
+            if let Some(engine) = &mut state.engine {
+                engine.consumed(from, channel, buf);
+            }
         }
-        engine.end_poll();
+        if let Some(engine) = &mut state.engine {
+            engine.end_poll();
+        }
         Ok(done)
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         // SAFETY: the core attaches the segment, which it has mapped for the life of the process.
-        unsafe { self.shared.engine().memory.attach(segment.base, segment.len) };
+        self.shared.with((), |engine| unsafe { engine.memory.attach(segment.base, segment.len) });
         Ok(())
     }
 
@@ -293,31 +329,36 @@ unsafe impl Conduit for Udp {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.shared.engine().before_sleep();
+        self.shared.with((), UdpEngine::before_sleep);
         Some(self.shared.sleep_on.as_fd())
     }
 
     fn left_for(&self, rank: RankId) -> Option<Duration> {
-        self.shared.engine().left_for(rank.0)
+        self.shared.with(None, |engine| engine.left_for(rank.0))
+    }
+
+    fn survival(&self) -> Option<&dyn Survival> {
+        Some(self)
     }
 
     fn close(&self) {
         let start = now();
         loop {
-            let mut engine = self.shared.engine();
+            let mut state = self.shared.state();
+            let Some(engine) = &mut state.engine else { return };
             let now = now();
             engine.pump(now);
             if engine.is_drained() || now > start + LINGER_NS {
                 return engine.close(now);
             }
-            drop(engine);
+            drop(state);
             std::thread::yield_now();
         }
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let Counters { sent, received, lost, spurious, timeouts, duplicates, refused } =
-            self.shared.engine().counters();
+            self.shared.with(Counters::default(), |engine| engine.counters());
         vec![
             ("datagrams sent", sent),
             ("datagrams received", received),
@@ -335,12 +376,12 @@ unsafe impl Conduit for Udp {
 unsafe impl Rma for Udp {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let src = src.expose_provenance() as u64;
-        self.shared.engine().put(now(), to.rank.0, src, len as u64, to.offset, token)
+        self.shared.with(false, |engine| engine.put(now(), to.rank.0, src, len as u64, to.offset, token))
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let dst = dst.expose_provenance() as u64;
-        self.shared.engine().get(now(), from.rank.0, dst, len as u32, from.offset, token)
+        self.shared.with(false, |engine| engine.get(now(), from.rank.0, dst, len as u32, from.offset, token))
     }
 
     fn max_transfer(&self) -> usize {
@@ -356,14 +397,45 @@ unsafe impl Rma for Udp {
         if self.shared.completions.load(Relaxed) == 0 {
             return usize::from(moved);
         }
-        let Some(mut engine) = self.shared.engine.take_to_poll() else { return usize::from(moved) };
+        let Some(mut state) = self.shared.state.take_to_poll() else { return usize::from(moved) };
+        let Some(engine) = state.engine.as_mut() else { return usize::from(moved) };
         let mut done = 0;
         while done < budget {
             let Some(token) = engine.memory.completed.pop_front() else { break };
             complete(token, Completion::Both);
             done += 1;
         }
-        self.shared.count(&mut engine);
+        self.shared.count(engine);
         done
+    }
+}
+
+/// The next world has sockets and keys of its own, so datagrams of this one are refused there.
+impl Survival for Udp {
+    fn give_up(&self, patience: Duration) -> bool {
+        self.shared.state().is_over = true;
+        let begun = Instant::now();
+        while self.shared.state().handling > 0 {
+            if begun.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(SHORT_WAIT);
+        }
+        let engine = self.shared.state().engine.take();
+        if let Some(engine) = engine {
+            engine.give_up();
+        }
+        self.shared.completions.store(0, Relaxed);
+        self.shared.requests.store(0, Relaxed);
+        // The sockets close when its table of files ends, too.
+        if let Some(keeper) = lock(&self.keeper).take() {
+            keeper.thread().unpark();
+            let _ = keeper.join();
+        }
+        true
+    }
+
+    fn forget(&self, rank: RankId) {
+        self.shared.with((), |engine| engine.forget(rank.0));
     }
 }

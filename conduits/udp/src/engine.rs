@@ -91,6 +91,8 @@ pub(crate) struct UdpEngine {
     slots: Vec<Option<Buf>>,
     free_slots: Vec<u32>,
     broken: Option<(u32, String)>,
+    /// Peers that have died, or have given the world up.
+    forgotten: Vec<u32>,
     /// Datagrams that came from no peer.
     refused: u64,
     inquiries: Vec<Asked>,
@@ -208,6 +210,7 @@ impl UdpEngine {
             slots: Vec::new(),
             free_slots: Vec::new(),
             broken: None,
+            forgotten: Vec::new(),
             refused: 0,
             inquiries: Vec::new(),
             silent: Vec::new(),
@@ -259,6 +262,29 @@ impl UdpEngine {
         }
     }
 
+    /// Whether a peer is forgotten.
+    fn is_forgotten(&self, peer: u32) -> bool {
+        self.forgotten.contains(&peer)
+    }
+
+    /// A peer is lost, in a job that goes on: its link ends with all that waits in it, and it gets no other.
+    pub(crate) fn forget(&mut self, peer: u32) {
+        if !self.is_forgotten(peer) {
+            self.forgotten.push(peer);
+        }
+        self.links[peer as usize] = None;
+        self.direct[peer as usize] = None;
+        self.unconnected.retain(|other| *other != peer);
+        self.inquiries.retain(|asked| asked.peer != peer);
+        self.stuck = self.stuck.filter(|stuck| *stuck != peer);
+        self.broken = self.broken.take().filter(|(broken, _)| *broken != peer);
+    }
+
+    /// The rank gives its world up. Buffers that its threads are filling stay.
+    pub(crate) fn give_up(mut self) {
+        core::mem::forget(core::mem::take(&mut self.slots));
+    }
+
     /// The error that ends the job, if there is one.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match &self.broken {
@@ -269,6 +295,9 @@ impl UdpEngine {
 
     pub(crate) fn reserve(&mut self, to: u32, channel: Channel, len: usize) -> Option<(u32, *mut u8)> {
         let now = self.now;
+        if self.is_forgotten(to) {
+            return None;
+        }
         if !self.link(to).reserve(now, channel, len) {
             let at = self.links[to as usize].as_ref().and_then(|l| l.deadline());
             self.note_deadline(at);
@@ -324,12 +353,14 @@ impl UdpEngine {
 
     pub(crate) fn cancel(&mut self, to: u32, channel: Channel, slot: u32) {
         let buf = self.take_slot(slot);
-        self.link(to).unreserve(channel, buf.bytes().len());
+        if let Some(link) = &mut self.links[to as usize] {
+            link.unreserve(channel, buf.bytes().len());
+        }
         self.memory.pool.give(buf);
     }
 
     pub(crate) fn put(&mut self, now: Time, to: u32, src: u64, len: u64, offset: u64, token: u64) -> bool {
-        let started = self.link(to).put(src, len, offset, token);
+        let started = !self.is_forgotten(to) && self.link(to).put(src, len, offset, token);
         if started {
             self.flush(now, to);
         }
@@ -337,7 +368,7 @@ impl UdpEngine {
     }
 
     pub(crate) fn get(&mut self, now: Time, from: u32, dst: u64, len: u32, offset: u64, token: u64) -> bool {
-        let started = self.link(from).get(dst, offset, len, token);
+        let started = !self.is_forgotten(from) && self.link(from).get(dst, offset, len, token);
         if started {
             self.flush(now, from);
         }
@@ -485,6 +516,9 @@ impl UdpEngine {
     fn hello(&mut self, now: Time, datagram: &[u8]) {
         let Ok(packet) = Packet::new_checked(datagram) else { return };
         let sender = packet.sender();
+        if self.is_forgotten(sender) {
+            return;
+        }
         let known = self.links[sender as usize].take();
         let stranger = known.is_none();
         let mut link = known.unwrap_or_else(|| Box::new(self.make_link(sender)));

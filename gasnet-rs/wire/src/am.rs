@@ -531,9 +531,10 @@ impl Wire {
     #[inline]
     fn poll_conduit(&self, channel: Channel) -> usize {
         let Some(conduit) = &self.conduit else { return 0 };
-        conduit
-            .poll(channel, POLL_BUDGET, &mut |f| self.deliver_frame(f))
-            .unwrap_or_else(|e| self.fatal(&e.to_string()))
+        conduit.poll(channel, POLL_BUDGET, &mut |f| self.deliver_frame(f)).unwrap_or_else(|e| {
+            self.conduit_failed(&e);
+            0
+        })
     }
 
     #[inline]

@@ -305,12 +305,22 @@ pub unsafe trait Conduit: Send + Sync {
 /// A conduit in a job that goes on when ranks die ([`crate::death`]).
 pub trait Survival: Send + Sync {
     /// This rank has given its world up. From now on no poll delivers anything, and no operation of this rank
-    /// that is under way touches its memory or completes.
-    fn give_up(&self);
+    /// that is under way touches its memory or completes. Waits for handlers that run on other threads, so
+    /// long; returns whether all have ended.
+    fn give_up(&self, patience: core::time::Duration) -> bool;
+
+    /// A rank of this world has died, or has given it up: nothing goes to it any more, nothing comes from it,
+    /// and its silence is no error.
+    fn forget(&self, rank: RankId) {
+        let _ = rank;
+    }
 
     /// This rank's end of the network in the next world, whose ranks are `members`, as the job numbered them
-    /// first.
-    fn next_world(&self, members: &[u32]) -> Box<dyn Conduit>;
+    /// first. `None`: the network is opened again.
+    fn next_world(&self, members: &[u32]) -> Option<Box<dyn Conduit>> {
+        let _ = members;
+        None
+    }
 }
 
 /// How far an operation has come, as a conduit reports it.

@@ -23,16 +23,21 @@
 //! turns into an error. A thread that is in no attempt ends the job. An attempt belongs to its thread.
 
 use crate::boot::ToMonitor;
+use crate::meeting::LOOK_FOR_DEATHS;
 use crate::prim::Ordering;
 use crate::shm::deaths::{self, HEALS};
 use crate::shm::{HostHeader, RankBlock};
-use crate::{RankId, Wire, context};
+use crate::{Error, RankId, Wire, context};
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long handlers may take that run while a rank gives up its world.
 const LONGEST_HANDLER: Duration = Duration::from_secs(60);
+
+/// How long after a peer was found silent the launcher may take to find that it has died: more than it takes
+/// to find a host lost.
+const LATEST_VERDICT: Duration = Duration::from_secs(10);
 
 /// A call needed ranks that have died: what [`attempt`] returns then.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,13 +228,30 @@ impl Wire {
                 // ORDER: Release; pairs with Acquire in `is_lost`: what this rank has sent is there.
                 self.blocks[own].gave_up.store(1, Ordering::Release);
             }
-            if let Some(survival) = self.conduit.as_ref().and_then(|conduit| conduit.survival()) {
-                survival.give_up();
-            }
-            if self.grid.as_ref().is_some_and(|grid| !grid.close(LONGEST_HANDLER)) {
+            let survival = self.conduit.as_ref().and_then(|conduit| conduit.survival());
+            let handled = survival.is_none_or(|survival| survival.give_up(LONGEST_HANDLER))
+                && self.grid.as_ref().is_none_or(|grid| grid.close(LONGEST_HANDLER));
+            if !handled {
                 self.fatal("a rank has died, and this one cannot leave its world: one of its handlers waits, or does not end");
             }
         });
+    }
+
+    /// The conduit has failed. Returns if that is because a peer is lost, which the conduit then forgets; else
+    /// the job ends. A peer may be found silent a moment before the launcher has said why.
+    #[cold]
+    pub(crate) fn conduit_failed(&self, error: &Error) {
+        let survival = self.conduit.as_ref().and_then(|conduit| conduit.survival());
+        if let (Error::Peer(peer, _), Some(survival), true) = (error, survival, self.may_survive()) {
+            let begun = Instant::now();
+            while !self.is_lost(*peer) && begun.elapsed() < LATEST_VERDICT {
+                std::thread::sleep(LOOK_FOR_DEATHS);
+            }
+            if self.is_lost(*peer) {
+                return survival.forget(*peer);
+            }
+        }
+        self.fatal(&error.to_string())
     }
 
     /// Whether a destructor would wait in vain for what this rank awaits from others: it is to leave their

@@ -196,8 +196,8 @@ impl Wire {
         if crate::death::possible(host.header) && !lasts {
             let network = conduit.as_ref().map_or("none", |conduit| conduit.name());
             let why = format!(
-                "--on-death: jobs survive their ranks only where all ranks share memory, so far, and here they have a network \
-                 ({network})"
+                "--on-death: not with the network that connects ranks here ({network}): jobs survive their ranks over shared memory and \
+                 over udp"
             );
             crate::job::refuse(&boot, host.header, &Error::job(why));
         }

@@ -121,7 +121,7 @@ impl Survival {
 
     /// This rank's end of the network in the next world, of these members, if the present one makes it.
     pub fn next_conduit(self, members: &[u32]) -> Option<Box<dyn Conduit>> {
-        Some(self.0.wire.conduit.as_ref()?.survival()?.next_world(members))
+        self.0.wire.conduit.as_ref()?.survival()?.next_world(members)
     }
 
     /// This process is `next` from now on. Once.
