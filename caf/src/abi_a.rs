@@ -21,7 +21,7 @@ use crate::collect::in_words;
 use crate::image::{self, Image};
 use crate::report::Report;
 use crate::stat::Failure;
-use crate::{accessors, joint, owner};
+use crate::{accessors, joint, owner, questions};
 use std::ffi::{c_char, c_int};
 
 /// The state of this image, which the first call makes.
@@ -32,8 +32,9 @@ pub(crate) fn image() -> &'static Image {
 
 #[cold]
 fn start() -> &'static Image {
-    let image =
-        image::start(|| [owner::handlers(), joint::handlers(), accessors::handlers()].concat(), in_words);
+    let served: [(u8, questions::Serve); 2] =
+        [(owner::HANDLER, owner::serve), (accessors::HANDLER, accessors::serve)];
+    let image = image::start(|| [questions::handlers(&served), joint::handlers()].concat(), in_words);
     image.begin_blocks();
     control::arm();
     image

@@ -21,7 +21,14 @@ struct There {
 impl There {
     /// # Safety
     /// 1. All pointers are null or those of compiled code for one call (owed by the caller).
-    unsafe fn run(self, image: &Image, access: &AccessorCall<'_>) -> Result<AccessOutcome, Failure> {
+    unsafe fn run(
+        self,
+        image: &Image,
+        accessor: c_int,
+        access: AccessorCall<'_>,
+    ) -> Result<AccessOutcome, Failure> {
+        let hash = image.accessor_hash(accessor)?;
+        let access = AccessorCall { hash, image: image.level().this_image(), ..access };
         // SAFETY: (1).
         unsafe {
             let coarray = coarray(self.token)?;
@@ -30,7 +37,7 @@ impl There {
                 (None, Some(number)) => image.locate_in_numbered(*number, coarray, self.index)?,
                 (None, None) => image.locate(coarray, 0, self.index)?,
             };
-            image.access(coarray, rank, mapped, access)
+            image.access(coarray, rank, mapped, &access)
         }
     }
 }
@@ -54,6 +61,15 @@ unsafe fn whole<'a>(at: *const u8) -> &'a [u8] {
     }
 }
 
+/// Lengths of characters on both sides: 1 and 0 without.
+///
+/// # Safety
+/// Both are null or variables (owed by the caller).
+unsafe fn characters(left: *const usize, right: *const usize) -> [usize; 2] {
+    // SAFETY: owed by the caller.
+    unsafe { [left.as_ref().map_or(1, |n| *n), right.as_ref().map_or(0, |n| *n)] }
+}
+
 /// Elements of a descriptor; one without.
 ///
 /// # Safety
@@ -63,8 +79,7 @@ unsafe fn count(at: *const u8) -> usize {
         return 1;
     }
     // SAFETY: owed by the caller.
-    let descriptor = unsafe { Descriptor::at(at.cast_mut()) };
-    (0..descriptor.rank()).map(|i| descriptor.dimension(i).extent()).product()
+    unsafe { Descriptor::at(at.cast_mut()) }.extents().iter().product()
 }
 
 /// Registers a function for accesses of other images.
@@ -111,29 +126,26 @@ pub unsafe extern "C" fn _gfortran_caf_get_from_remote(
     let (report, there) =
         unsafe { (report(stat, std::ptr::null_mut(), 0), There { token, index, team, team_number }) };
     // SAFETY: see above.
-    let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        let lengths = [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)];
+    unsafe {
+        let lengths = characters(length, source_length);
         let access = AccessorCall {
             task: Task::Get,
-            hash,
-            image: image.level().this_image(),
             bytes: size,
             lengths,
             left: whole(descriptor),
             reshape: reshape && !descriptor.is_null(),
             right: whole(source),
             values: bytes(values, values_size),
-            data: &[],
+            ..AccessorCall::default()
         };
-        let outcome = there.run(image, &access)?;
         let most = if length.is_null() { size } else { lengths[0] * size * count(descriptor) };
-        deliver(&outcome, to, descriptor, reshape, most)?;
-        if let Some(length) = length.as_mut() {
-            *length = outcome.length;
-        }
-        Ok(())
-    });
-    report.finish(image, result);
+        let result = there.run(image, accessor, access).and_then(|outcome| {
+            deliver(&outcome, to, descriptor, reshape, most)?;
+            length.as_mut().into_iter().for_each(|length| *length = outcome.length);
+            Ok(())
+        });
+        report.finish(image, result);
+    }
 }
 
 /// Stores what was read: in new memory with `reshape`, else at most so many bytes.
@@ -198,25 +210,22 @@ pub unsafe extern "C" fn _gfortran_caf_send_to_remote(
     let (report, there) =
         unsafe { (report(stat, std::ptr::null_mut(), 0), There { token, index, team, team_number }) };
     // SAFETY: see above.
-    let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        let lengths = [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)];
+    unsafe {
+        let lengths = characters(length, source_length);
         let size = if source_length.is_null() { size } else { size * lengths[1] * count(source) };
         let from = if source.is_null() { data } else { Descriptor::at(source.cast_mut()).base() };
         let access = AccessorCall {
             task: Task::Set,
-            hash,
-            image: image.level().this_image(),
             bytes: size,
             lengths,
             left: whole(descriptor),
-            reshape: false,
             right: whole(source),
             values: bytes(values, values_size),
             data: bytes(from, size),
+            ..AccessorCall::default()
         };
-        there.run(image, &access).map(|_| ())
-    });
-    report.finish(image, result);
+        report.finish(image, there.run(image, accessor, access).map(|_| ()));
+    }
 }
 
 /// Reads elements of an image and writes them to those of another one.
@@ -263,46 +272,35 @@ pub unsafe extern "C" fn _gfortran_caf_transfer_between_remotes(
     // The getter says which shape the elements have.
     let room = [0u8; HEAD_BYTES + DIMENSION_BYTES * MAX_RANK];
     // SAFETY: see above.
-    let lengths = unsafe { [length.as_ref().map_or(1, |n| *n), source_length.as_ref().map_or(0, |n| *n)] };
-    let me = image.level().this_image();
-    let read = image.accessor_hash(source_accessor).and_then(|hash| unsafe {
-        // SAFETY: see above.
-        let access = AccessorCall {
+    unsafe {
+        let lengths = characters(length, source_length);
+        let read = AccessorCall {
             task: Task::Get,
-            hash,
-            image: me,
             bytes: size,
             lengths,
             left: if scalar { &[] } else { &room },
             reshape: !scalar,
             right: whole(source),
             values: bytes(source_values, source_values_size),
-            data: &[],
+            ..AccessorCall::default()
         };
-        source_there.run(image, &access)
-    });
-    let outcome = match read {
-        Ok(outcome) => outcome,
-        Err(failure) => return report_from.finish(image, Err(failure)),
-    };
-    report_from.finish(image, Ok(()));
-    // SAFETY: see above.
-    let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        let access = AccessorCall {
+        let outcome = match source_there.run(image, source_accessor, read) {
+            Ok(outcome) => outcome,
+            Err(failure) => return report_from.finish(image, Err(failure)),
+        };
+        report_from.finish(image, Ok(()));
+        let write = AccessorCall {
             task: Task::Set,
-            hash,
-            image: me,
             bytes: outcome.data.len(),
             lengths,
             left: whole(descriptor),
-            reshape: false,
             right: &outcome.descriptor,
             values: bytes(values, values_size),
             data: &outcome.data,
+            ..AccessorCall::default()
         };
-        there.run(image, &access).map(|_| ())
-    });
-    report_to.finish(image, result);
+        report_to.finish(image, there.run(image, accessor, write).map(|_| ()));
+    }
 }
 
 /// Whether a component of a coarray on an image is allocated or associated.
@@ -324,21 +322,10 @@ pub unsafe extern "C" fn _gfortran_caf_is_present_on_remote(
     let image = image();
     let there = There { token, index, team: std::ptr::null(), team_number: std::ptr::null() };
     // SAFETY: owed by the caller.
-    let result = image.accessor_hash(accessor).and_then(|hash| unsafe {
-        let access = AccessorCall {
-            task: Task::Presence,
-            hash,
-            image: image.level().this_image(),
-            bytes: 0,
-            lengths: [0; 2],
-            left: &[],
-            reshape: false,
-            right: &[],
-            values: bytes(values, values_size),
-            data: &[],
-        };
-        there.run(image, &access)
-    });
+    let result = unsafe {
+        let values = bytes(values, values_size);
+        there.run(image, accessor, AccessorCall { task: Task::Presence, values, ..AccessorCall::default() })
+    };
     match result {
         Ok(outcome) => (outcome.data == [1]).into(),
         Err(failure) => image.fail(&failure),

@@ -8,7 +8,7 @@
 //! for it.
 #![expect(unsafe_code, reason = "copies between variables of compiled code and segments")]
 
-use crate::assign::{Way, assign, conversion};
+use crate::assign::{Local, Way, assign, conversion};
 use crate::convert::Conversion;
 use crate::descriptor::{Axis, Descriptor, Element, Section};
 use crate::image::{Image, lock};
@@ -33,20 +33,47 @@ pub struct Remote {
     pub element: Element,
 }
 
-/// Elements here.
-#[derive(Debug, Clone)]
-pub struct Local {
-    /// Their addresses.
-    pub section: Section,
-    /// Their type.
-    pub element: Element,
+/// Elements here that may be a copy.
+#[derive(Debug)]
+pub struct Held {
+    /// The elements.
+    pub local: Local,
+    /// Where they are if they are a copy: one after the other.
+    copy: Option<Vec<u8>>,
 }
 
-impl Local {
-    /// What a descriptor describes.
-    pub fn of(descriptor: Descriptor, kind: i32) -> Local {
-        let at = descriptor.base().expose_provenance();
-        Local { section: descriptor.section(at), element: descriptor.element(kind) }
+impl Held {
+    /// Elements where they are; with `copy` a copy of them.
+    ///
+    /// # Errors
+    /// None that these elements could have.
+    ///
+    /// # Safety
+    /// 1. There are elements of this type (owed by the caller).
+    pub unsafe fn of(local: Local, copy: bool) -> Result<Held, Failure> {
+        if !copy {
+            return Ok(Held { local, copy: None });
+        }
+        let held = Held::room(local.section.extents(), local.element);
+        // SAFETY: (1); the copy has as many.
+        unsafe { assign(held.local.clone(), local, Way::Load) }?;
+        Ok(held)
+    }
+
+    /// Whether they are a copy.
+    pub fn is_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Zeros of so many.
+    pub fn room(extents: Vec<usize>, element: Element) -> Held {
+        Held::packed(vec![0; extents.iter().product::<usize>() * element.bytes], &extents, element)
+    }
+
+    /// A copy: elements of these extents, one after the other.
+    pub fn packed(mut bytes: Vec<u8>, extents: &[usize], element: Element) -> Held {
+        let section = Section::contiguous(bytes.as_mut_ptr().expose_provenance(), extents, element.bytes);
+        Held { local: Local { section, element }, copy: Some(bytes) }
     }
 }
 
@@ -64,14 +91,25 @@ pub fn as_bytes(a: (Descriptor, i32), b: (Descriptor, i32)) -> Option<usize> {
 }
 
 impl Remote {
-    fn mapped(&self) -> Option<Section> {
+    /// The elements where they are mapped here, if they are.
+    fn mapped(&self) -> Option<Local> {
         let at = self.location.mapped;
-        (!at.is_null()).then(|| Section { at: at.expose_provenance(), axes: self.section.axes.clone() })
+        let section = || Section { at: at.expose_provenance(), axes: self.section.axes.clone() };
+        (!at.is_null()).then(|| Local { section: section(), element: self.element })
     }
 
     /// As places in the segment.
     fn there(&self) -> Section {
-        Section { at: self.location.offset as usize, axes: self.section.axes.clone() }.simplified()
+        Section { at: self.location.offset as usize, axes: self.section.axes.clone() }
+    }
+
+    fn form(&self) -> Form {
+        Form::of(&self.there(), self.element)
+    }
+
+    /// From the first byte of the elements to the end of the last one.
+    fn reach(&self) -> Range<u64> {
+        self.there().reach(self.element.bytes).map_or(0..0, |(low, high)| low as u64..high as u64)
     }
 }
 
@@ -156,65 +194,40 @@ impl Image {
     /// 1. Both are elements of these types, in a coarray and here (owed by the caller).
     pub unsafe fn get_section(&self, to: Local, from: &Remote, overlap: bool) -> Result<(), Failure> {
         let how = conversion(to.element, from.element)?;
-        match from.mapped() {
-            Some(section) if !(overlap && from.location.rank == self.rank.id()) => {
-                // SAFETY: (1).
-                unsafe { assign((to.section, to.element), (section, from.element), Way::Load) }?;
-                self.count_look();
-                Ok(())
-            }
-            Some(section) => {
-                let from = Local { section, element: from.element };
-                // SAFETY: (1).
-                let copy = unsafe { Packed::load(&from) }?;
-                // SAFETY: (1).
-                unsafe { assign((to.section, to.element), (copy.section(), from.element), Way::Load) }
-            }
-            None => {
-                let there = from.there();
-                self.settle_bytes(from.location.rank, reach(&there, from.element.bytes));
-                let here = to.section.clone().simplified();
-                let shapes =
-                    Lengths::of(&there, from.element.bytes).zip(Lengths::of(&here, from.element.bytes));
-                let direct = there.extents() == here.extents() && matches!(how, Conversion::Same(_));
-                if let (true, Some((remote, local))) = (direct, shapes) {
-                    let (to, from_shape) = (local.shape(here.at), remote.shape(there.at));
-                    // SAFETY: (1); both have the same elements.
-                    unsafe { self.rank.shapes().get(to, from.location.rank, from_shape, 0) };
-                    return Ok(());
-                }
-                // SAFETY: (1).
-                let copy = unsafe { self.fetch(from) };
-                // SAFETY: (1).
-                unsafe { assign((to.section, to.element), (copy.section(), from.element), Way::Load) }
-            }
+        if from.location.mapped.is_null()
+            && let Some((here, there)) = direct(&to, from, how)
+        {
+            self.settle_bytes(from.location.rank, from.reach());
+            // SAFETY: (1); both have the same elements.
+            unsafe { self.rank.shapes().get(here.shape(), from.location.rank, there.shape(), 0) };
+            return Ok(());
+        }
+        // SAFETY: (1).
+        unsafe {
+            let held = self.hold(from, overlap && from.location.rank == self.rank.id())?;
+            assign(to, held.local, Way::Load)
         }
     }
 
-    /// A copy of elements of an image, as they are there.
+    /// The elements of an image: where they are mapped, or with `copy` and from elsewhere a copy.
+    ///
+    /// # Errors
+    /// None that elements of one type could have.
     ///
     /// # Safety
     /// As [`Image::get_section`].
-    unsafe fn fetch(&self, from: &Remote) -> Packed {
-        let there = from.there();
-        self.settle_bytes(from.location.rank, reach(&there, from.element.bytes));
-        let copy = Packed::new(there.extents(), from.element.bytes);
-        let length = [copy.bytes.len()];
-        let to = Shape::Strided { at: copy.at, strides: &[], count: &length };
-        let (places, lengths);
-        let source = match Lengths::of(&there, from.element.bytes) {
-            Some(found) => {
-                lengths = found;
-                lengths.shape(there.at)
-            }
-            None => {
-                places = places_of(&there);
-                Shape::Indexed(&places, from.element.bytes)
-            }
-        };
+    unsafe fn hold(&self, from: &Remote, copy: bool) -> Result<Held, Failure> {
+        if let Some(local) = from.mapped() {
+            self.count_look();
+            // SAFETY: owed by the caller.
+            return unsafe { Held::of(local, copy) };
+        }
+        self.settle_bytes(from.location.rank, from.reach());
+        let held = Held::room(from.section.extents(), from.element);
+        let (to, source) = (Form::of(&held.local.section, from.element), from.form());
         // SAFETY: the copy has as many bytes; the source is owed by the caller.
-        unsafe { self.rank.shapes().get(to, from.location.rank, source, 0) };
-        copy
+        unsafe { self.rank.shapes().get(to.shape(), from.location.rank, source.shape(), 0) };
+        Ok(held)
     }
 
     /// Assigns elements here to elements of an image; one to all if there is one only. As
@@ -231,72 +244,34 @@ impl Image {
     /// As [`Image::get_section`].
     pub unsafe fn put_section(&self, to: &Remote, from: Local, overlap: bool) -> Result<(), Failure> {
         let how = conversion(to.element, from.element)?;
-        match to.mapped() {
-            Some(section) if !(overlap && to.location.rank == self.rank.id()) => {
-                // SAFETY: (1).
-                unsafe { assign((section, to.element), (from.section, from.element), Way::Store) }
-            }
-            Some(section) => {
-                // SAFETY: (1).
-                let copy = unsafe { Packed::load(&from) }?;
-                // SAFETY: (1).
-                unsafe { assign((section, to.element), (copy.section(), from.element), Way::Store) }
-            }
-            None => {
-                let there = to.there();
-                let here = from.section.clone().simplified();
-                let shapes = Lengths::of(&there, to.element.bytes).zip(Lengths::of(&here, to.element.bytes));
-                let direct = there.extents() == here.extents() && matches!(how, Conversion::Same(_));
-                if let (true, Some((remote, local))) = (direct, shapes) {
-                    let (to_shape, source) = (remote.shape(there.at), local.shape(here.at));
-                    // SAFETY: (1); both have the same elements.
-                    unsafe { self.put_shape(to.location.rank, &there, to_shape, source, to.element.bytes) };
-                    return Ok(());
-                }
-                let copy = Packed::new(there.extents(), to.element.bytes);
-                // SAFETY: the copy has elements of this type; (1).
-                unsafe {
-                    assign((copy.section(), to.element), (from.section, from.element), Way::Load)?;
-                    self.store(to, &there, &copy);
-                }
-                Ok(())
-            }
+        let rank = to.location.rank;
+        if let Some(local) = to.mapped() {
+            // SAFETY: (1).
+            return unsafe {
+                let held = Held::of(from, overlap && rank == self.rank.id())?;
+                assign(local, held.local, Way::Store)
+            };
         }
-    }
-
-    /// Puts elements where they belong, as they are there.
-    ///
-    /// # Safety
-    /// As [`Image::get_section`]; `copy` has as many elements.
-    unsafe fn store(&self, to: &Remote, there: &Section, copy: &Packed) {
-        let length = [copy.bytes.len()];
-        let source = Shape::Strided { at: copy.at, strides: &[], count: &length };
-        let (places, lengths);
-        let target = match Lengths::of(there, to.element.bytes) {
-            Some(found) => {
-                lengths = found;
-                lengths.shape(there.at)
-            }
+        let held;
+        let (source, there) = match direct(&from, to, how) {
+            Some(forms) => forms,
             None => {
-                places = places_of(there);
-                Shape::Indexed(&places, to.element.bytes)
+                held = Held::room(to.section.extents(), to.element);
+                // SAFETY: (1); the copy has elements of this type.
+                unsafe { assign(held.local.clone(), from, Way::Load) }?;
+                (Form::of(&held.local.section, to.element), to.form())
             }
         };
-        // SAFETY: owed by the caller.
-        unsafe { self.put_shape(to.location.rank, there, target, source, to.element.bytes) };
-    }
-
-    /// # Safety
-    /// As [`Image::get_section`].
-    unsafe fn put_shape(&self, rank: RankId, there: &Section, to: Shape<'_>, from: Shape<'_>, bytes: usize) {
-        // SAFETY: owed by the caller.
+        // SAFETY: (1); both have the same elements.
         unsafe {
-            if self.later(rank, reach(there, bytes)) {
-                self.rank.shapes().put_nbi(rank, to, 0, from, gasnet::Local::Now);
+            if self.later(rank, to.reach()) {
+                let local = gasnet::Local::Now;
+                self.rank.shapes().put_nbi(rank, there.shape(), 0, source.shape(), local);
             } else {
-                self.rank.shapes().put(rank, to, 0, from);
+                self.rank.shapes().put(rank, there.shape(), 0, source.shape());
             }
         }
+        Ok(())
     }
 
     /// Assigns elements of an image to elements of an image.
@@ -308,114 +283,61 @@ impl Image {
     /// # Safety
     /// As [`Image::get_section`], of both.
     pub unsafe fn transfer(&self, to: &Remote, from: &Remote, overlap: bool) -> Result<(), Failure> {
-        let same = overlap && to.location.rank == from.location.rank;
         // SAFETY: owed by the caller.
         unsafe {
-            match from.mapped() {
-                Some(section) if !same => {
-                    self.put_section(to, Local { section, element: from.element }, false)
-                }
-                Some(section) => {
-                    let copy = Packed::load(&Local { section, element: from.element })?;
-                    self.put_section(to, Local { section: copy.section(), element: from.element }, false)
-                }
-                None => {
-                    let copy = self.fetch(from);
-                    self.put_section(to, Local { section: copy.section(), element: from.element }, false)
-                }
-            }
+            let held = self.hold(from, overlap && to.location.rank == from.location.rank)?;
+            self.put_section(to, held.local.clone(), false)
         }
     }
 }
 
-/// A copy of elements, one after the other.
-#[derive(Debug)]
-pub struct Packed {
-    bytes: Vec<u8>,
-    /// Where they are.
-    at: usize,
-    extents: Vec<usize>,
-    element: usize,
+/// A section as the core takes it.
+enum Form {
+    /// Without vectors: where it begins, and distances and numbers from the bytes of an element on.
+    Even(usize, Vec<usize>, Vec<usize>),
+    /// The place of each element, and its bytes.
+    Listed(Vec<usize>, usize),
 }
 
-impl Packed {
-    fn new(extents: Vec<usize>, element: usize) -> Packed {
-        Packed::of(vec![0; extents.iter().product::<usize>() * element], extents, element)
-    }
-
-    /// Of elements of so many bytes, with these extents.
-    pub fn of(mut bytes: Vec<u8>, extents: Vec<usize>, element: usize) -> Packed {
-        let at = bytes.as_mut_ptr().expose_provenance();
-        Packed { bytes, at, extents, element }
-    }
-
-    /// Of elements here.
-    ///
-    /// # Errors
-    /// None that these elements could have.
-    ///
-    /// # Safety
-    /// 1. There are elements of this type (owed by the caller).
-    pub unsafe fn load(from: &Local) -> Result<Packed, Failure> {
-        let copy = Packed::new(from.section.extents(), from.element.bytes);
-        // SAFETY: (1); the copy has as many.
-        unsafe {
-            assign((copy.section(), from.element), (from.section.clone(), from.element), Way::Load)?;
-        }
-        Ok(copy)
-    }
-
-    /// Their extents.
-    pub fn extents(&self) -> &[usize] {
-        &self.extents
-    }
-
-    /// The elements.
-    pub fn section(&self) -> Section {
-        Section::contiguous(self.at, &self.extents, self.element)
-    }
-}
-
-/// The form of a section that has no vectors, for the core.
-struct Lengths {
-    strides: Vec<usize>,
-    count: Vec<usize>,
-}
-
-impl Lengths {
-    fn of(section: &Section, bytes: usize) -> Option<Lengths> {
-        let mut form = Lengths { strides: Vec::new(), count: vec![bytes] };
-        for axis in &section.axes {
-            let Axis::Regular { count, step } = *axis else { return None };
-            if form.strides.is_empty() && step == form.count[0] as isize {
-                form.count[0] *= count;
+impl Form {
+    fn of(section: &Section, Element { bytes, .. }: Element) -> Form {
+        let Section { at, axes } = section.clone().simplified();
+        let (mut strides, mut counts) = (Vec::new(), vec![bytes]);
+        for axis in &axes {
+            let Axis::Regular { count, step } = *axis else { return Form::Listed(places(at, &axes), bytes) };
+            if strides.is_empty() && step == counts[0] as isize {
+                counts[0] *= count;
             } else {
-                form.strides.push(step as usize);
-                form.count.push(count);
+                strides.push(step as usize);
+                counts.push(count);
             }
         }
-        Some(form)
+        Form::Even(at, strides, counts)
     }
 
-    fn shape(&self, at: usize) -> Shape<'_> {
-        Shape::Strided { at, strides: &self.strides, count: &self.count }
+    fn shape(&self) -> Shape<'_> {
+        match self {
+            Form::Even(at, strides, count) => Shape::Strided { at: *at, strides, count },
+            Form::Listed(places, bytes) => Shape::Indexed(places, *bytes),
+        }
     }
 }
 
-/// From the first byte of elements to the end of the last one.
-fn reach(section: &Section, bytes: usize) -> Range<u64> {
-    section.reach(bytes).map_or(0..0, |(low, high)| low as u64..high as u64)
+/// The forms of elements here and of those of an image, if the core can copy between them as they are.
+fn direct(here: &Local, there: &Remote, how: Conversion) -> Option<(Form, Form)> {
+    let longer = |section: &Section| section.extents().into_iter().filter(|n| *n != 1).collect::<Vec<_>>();
+    if !matches!(how, Conversion::Same(_)) || longer(&here.section) != longer(&there.section) {
+        return None;
+    }
+    let forms = (Form::of(&here.section, here.element), there.form());
+    matches!(forms, (Form::Even(..), Form::Even(..))).then_some(forms)
 }
 
 /// The places of all elements.
-fn places_of(section: &Section) -> Vec<usize> {
-    let mut places = vec![section.at];
-    for axis in section.axes.iter().rev() {
-        // From the slowest axis to the fastest.
-        places = places
-            .iter()
-            .flat_map(|at| (0..axis.count()).map(move |i| at.wrapping_add_signed(axis.place(i))))
-            .collect();
-    }
-    places
+fn places(at: usize, axes: &[Axis]) -> Vec<usize> {
+    // From the slowest axis to the fastest.
+    axes.iter().rev().fold(vec![at], |places, axis| {
+        let along = |at: usize| (0..axis.count()).map(move |i| at.wrapping_add_signed(axis.place(i)));
+        places.into_iter().flat_map(along).collect()
+    })
 }

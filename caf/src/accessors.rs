@@ -4,25 +4,21 @@
 //! the program begins. An access names it by its *hash*, and hands over the values that it needs, such as
 //! subscripts. The owner of the elements calls it; an image calls it by itself for its own elements, and for
 //! elements that are mapped here and have no pointers.
-//!
-//! A question and its answer are messages; longer ones come in parts, which the owner joins.
 #![expect(unsafe_code, reason = "calls functions of compiled code, on its memory")]
 
 use crate::coarray::Coarray;
 use crate::descriptor::Descriptor;
-use crate::image::{self, Image, lock};
+use crate::image::{Image, lock};
+use crate::questions::{ends_early, nonsense};
 use crate::stat::Failure;
 use crate::walk::wire::{Parser, Writer};
 use gasnet::RankId;
-use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, MAX_MEDIUM, Message, Token};
+use gasnet::am::FIRST_LIBRARY_HANDLER;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Handler of this module.
-const PART: u8 = FIRST_LIBRARY_HANDLER + 18;
-
-/// Bytes of a part of a question or an answer.
-const PART_BYTES: usize = MAX_MEDIUM - 512;
+/// The handler of questions to accessors.
+pub const HANDLER: u8 = FIRST_LIBRARY_HANDLER + 18;
 
 /// Puts the address of the elements, or memory with a copy of them, to the third argument: a pointer, or a
 /// descriptor. The fourth says whether the memory is to be freed; the last two are lengths of characters.
@@ -52,9 +48,10 @@ pub type Setter = unsafe extern "C" fn(
 );
 
 /// The kinds of an accessor's work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Read.
+    #[default]
     Get,
     /// Write.
     Set,
@@ -63,7 +60,7 @@ pub enum Task {
 }
 
 /// An access, apart from where its elements are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct AccessorCall<'a> {
     /// The work to do.
     pub task: Task,
@@ -98,11 +95,6 @@ pub struct AccessOutcome {
     pub data: Vec<u8>,
 }
 
-/// The handlers of this module.
-pub fn handlers() -> Vec<(u8, Handler)> {
-    vec![(PART, Handler::new(hear))]
-}
-
 /// Bytes at an alignment that all types have.
 struct Aligned(Vec<u128>);
 
@@ -132,7 +124,7 @@ impl AccessorCall<'_> {
     /// 1. `base` is the first byte of the coarray that the accessor is for, in memory of this process. 2. The
     ///    other parts are as compiled code has handed them over (both owed by the caller).
     pub unsafe fn run(&self, image: &Image, base: *mut u8) -> Result<AccessOutcome, Failure> {
-        let found = lock(&image.accessors).all.iter().find(|(hash, _)| *hash == self.hash).copied();
+        let found = lock(&image.accessors).iter().find(|(hash, _)| *hash == self.hash).copied();
         let (_, function) = found.ok_or_else(|| {
             Failure::other(format!(
                 "the accessor {:#x} is not known: images run different programs",
@@ -186,7 +178,7 @@ impl AccessorCall<'_> {
                     if has_descriptor {
                         let it = Descriptor::at(to);
                         address = it.base();
-                        let count: usize = (0..it.rank()).map(|i| it.dimension(i).extent()).product();
+                        let count: usize = it.extents().iter().product();
                         bytes = match (self.reshape, lengths[1] > 0) {
                             (true, _) => it.span() as usize * count,
                             (false, true) => bytes * count,
@@ -241,12 +233,12 @@ impl AccessOutcome {
 impl Image {
     /// Adds an accessor; returns its index here.
     pub fn add_accessor(&self, hash: c_int, function: usize) {
-        lock(&self.accessors).all.push((hash, function));
+        lock(&self.accessors).push((hash, function));
     }
 
     /// The index of an accessor, or -1.
     pub fn accessor_index(&self, hash: c_int) -> c_int {
-        lock(&self.accessors).all.iter().position(|(known, _)| *known == hash).map_or(-1, |at| at as c_int)
+        lock(&self.accessors).iter().position(|(known, _)| *known == hash).map_or(-1, |at| at as c_int)
     }
 
     /// The hash of the accessor with an index.
@@ -254,7 +246,7 @@ impl Image {
     /// # Errors
     /// There is none.
     pub fn accessor_hash(&self, index: c_int) -> Result<c_int, Failure> {
-        let found = usize::try_from(index).ok().and_then(|at| lock(&self.accessors).all.get(at).copied());
+        let found = usize::try_from(index).ok().and_then(|at| lock(&self.accessors).get(at).copied());
         found
             .map(|(hash, _)| hash)
             .ok_or_else(|| Failure::other(format!("the accessor {index} is not known")))
@@ -285,106 +277,21 @@ impl Image {
         let mut message = Writer::default();
         message.number(coarray.offset);
         access.write(&mut message);
-        let answer = self.ask_in_parts(rank, PART, &message.0)?;
-        AccessOutcome::read(&mut Parser(&answer)).ok_or_else(|| Failure::other("an answer that ends early"))
-    }
-
-    /// Sends a question of any length; returns the answer.
-    fn ask_in_parts(&self, rank: RankId, handler: u8, question: &[u8]) -> Result<Vec<u8>, Failure> {
-        let mut id = 0;
-        let mut part = |start: usize, data: &[u8]| {
-            let (call, message) = self.new_call();
-            id = if start == 0 && id == 0 { call } else { id };
-            let mut message = message;
-            [id, question.len() as u64, start as u64].into_iter().for_each(|n| message.number(n));
-            message.0.extend(data);
-            let sent = self.rank.request_medium(rank, handler, &[], &message.0);
-            sent.map_err(|e| Failure::other(e.to_string()))?;
-            self.await_answer(call, rank)
-        };
-        let mut answer = Vec::new();
-        for (i, data) in question.chunks(PART_BYTES).enumerate() {
-            answer = part(i * PART_BYTES, data)?;
-        }
-        // The last part is answered by the first of the answer and its length.
-        let (whole, first) =
-            answer.split_first_chunk().ok_or_else(|| Failure::other("an answer that ends early"))?;
-        let whole = u64::from_le_bytes(*whole) as usize;
-        let mut all = first.to_vec();
-        while all.len() < whole {
-            let more = part(question.len() + all.len(), &[])?;
-            if more.is_empty() {
-                return Err(Failure::other("an answer that ends early"));
-            }
-            all.extend(more);
-        }
-        Ok(all)
+        let answer = self.ask(rank, HANDLER, &message.0)?;
+        AccessOutcome::read(&mut Parser(&answer)).ok_or_else(ends_early)
     }
 }
 
-/// The handler of parts of questions.
-fn hear(token: &Token<'_>, message: &Message<'_>) {
-    let mut parser = Parser(message.bytes());
-    let Some((call, image)) = parser.number().zip(image::current()) else { return };
-    let mut answer = Writer::default();
-    answer.number(call);
-    let at = answer.0.len();
-    answer.0.push(0);
-    match take_part(image, token.source(), &mut parser) {
-        Ok(part) => answer.0.extend(part),
-        Err(failure) => {
-            answer.0[at] = 1;
-            answer.0.extend(failure.text.bytes().take(400));
-        }
-    }
-    if let Err(e) = token.reply_medium(crate::owner::ANSWER, &[], &answer.0) {
-        image.fatal(&e.to_string());
-    }
-}
-
-/// Joins parts of a question. The last one is answered, as those are that fetch the rest of the answer.
-fn take_part(image: &Image, from: RankId, parser: &mut Parser<'_>) -> Result<Vec<u8>, Failure> {
-    let nonsense = || Failure::other("a question about a coarray that was forged or corrupted");
-    let mut numbers = || parser.number().ok_or_else(nonsense);
-    let (id, whole, start) = (numbers()?, numbers()? as usize, numbers()? as usize);
-    let key = (from.0, id);
-    if let Some(done) = start.checked_sub(whole) {
-        // A further part of the answer.
-        let mut accessors = lock(&image.accessors);
-        let all = accessors.parts.get(&key).and_then(|all| all.get(done..)).ok_or_else(nonsense)?;
-        let part = all[..all.len().min(PART_BYTES)].to_vec();
-        if part.len() == all.len() {
-            accessors.parts.remove(&key);
-        }
-        return Ok(part);
-    }
-    let data = parser.0;
-    let question = {
-        let mut accessors = lock(&image.accessors);
-        let question = accessors.parts.entry(key).or_default();
-        if question.len() != start || data.len() > whole - start {
-            accessors.parts.remove(&key);
-            return Err(nonsense());
-        }
-        question.extend(data);
-        if question.len() < whole {
-            return Ok(Vec::new());
-        }
-        accessors.parts.remove(&key).unwrap_or_default()
-    };
-    let mut question = Parser(&question);
+/// Answers a question: calls the accessor for elements of this image.
+pub fn serve(image: &Image, question: &[u8], answer: &mut Vec<u8>) -> Result<(), Failure> {
+    let mut question = Parser(question);
     let offset = question.number().ok_or_else(nonsense)?;
     let access = AccessorCall::read(&mut question).ok_or_else(nonsense)?;
     let own = image.rank.table().get(image.rank.id()).filter(|own| offset < own.size as u64);
     let base = own.ok_or_else(nonsense)?.local.wrapping_add(offset as usize);
-    let mut answer = Writer::default();
+    let mut message = Writer::default();
     // SAFETY: a coarray at this place, and what its image has handed over.
-    unsafe { access.run(image, base) }?.write(&mut answer);
-    let mut part = (answer.0.len() as u64).to_le_bytes().to_vec();
-    let first = answer.0.len().min(PART_BYTES);
-    part.extend(&answer.0[..first]);
-    if first < answer.0.len() {
-        lock(&image.accessors).parts.insert(key, answer.0);
-    }
-    Ok(part)
+    unsafe { access.run(image, base) }?.write(&mut message);
+    *answer = message.0;
+    Ok(())
 }

@@ -2,10 +2,26 @@
 #![expect(unsafe_code, reason = "copies between variables of compiled code and segments")]
 
 use crate::convert::{Conversion, convert};
-use crate::descriptor::{Axis, Element, Section};
+use crate::descriptor::{Axis, Descriptor, Element, Section};
 use crate::stat::Failure;
 use gasnet_wire::bytes;
-use std::ops::Range;
+
+/// Elements here.
+#[derive(Debug, Clone)]
+pub struct Local {
+    /// Their addresses.
+    pub section: Section,
+    /// Their type.
+    pub element: Element,
+}
+
+impl Local {
+    /// What a descriptor describes.
+    pub fn of(descriptor: Descriptor, kind: i32) -> Local {
+        let at = descriptor.base().expose_provenance();
+        Local { section: descriptor.section(at), element: descriptor.element(kind) }
+    }
+}
 
 /// Which side other images may access meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +79,7 @@ struct Loop<'a> {
 fn loops<'a>(to: &'a Section, from: &'a Section) -> Result<Vec<Loop<'a>>, Failure> {
     let one = from.axes.is_empty();
     if !one && to.extents() != from.extents() {
-        return Err(shapes(to, from));
+        return Err(mismatch(&to.extents(), &from.extents()));
     }
     let mut all: Vec<Loop<'a>> = Vec::with_capacity(to.axes.len());
     for (i, axis) in to.axes.iter().enumerate() {
@@ -81,13 +97,18 @@ fn loops<'a>(to: &'a Section, from: &'a Section) -> Result<Vec<Loop<'a>>, Failur
     Ok(all)
 }
 
+/// Whether two shapes are the same but for dimensions of one element.
+///
+/// # Errors
+/// They are not.
+pub fn same_shape(to: &[usize], from: &[usize]) -> Result<(), Failure> {
+    let longer = |all: &'_ [usize]| all.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+    if longer(to) == longer(from) { Ok(()) } else { Err(mismatch(to, from)) }
+}
+
 #[cold]
-fn shapes(to: &Section, from: &Section) -> Failure {
-    Failure::other(format!(
-        "array bounds mismatch: shape {:?} is assigned to shape {:?}",
-        from.extents(),
-        to.extents()
-    ))
+fn mismatch(to: &[usize], from: &[usize]) -> Failure {
+    Failure::other(format!("array bounds mismatch: shape {from:?} is assigned to shape {to:?}"))
 }
 
 /// The conversion from one type to another.
@@ -109,13 +130,10 @@ pub fn conversion(to: Element, from: Element) -> Result<Conversion, Failure> {
 /// # Safety
 /// 1. The places of both are addresses of elements of these types (owed by the caller). 2. They do not
 ///    overlap, unless both are contiguous (owed by the caller).
-pub unsafe fn assign(
-    (to, to_type): (Section, Element),
-    (from, from_type): (Section, Element),
-    way: Way,
-) -> Result<(), Failure> {
+pub unsafe fn assign(to: Local, from: Local, way: Way) -> Result<(), Failure> {
+    let (to_type, from_type) = (to.element, from.element);
     let how = conversion(to_type, from_type)?;
-    let (to, from) = (to.simplified(), from.simplified());
+    let (to, from) = (to.section.simplified(), from.section.simplified());
     let mut loops = loops(&to, &from)?;
     let (at, source) = (pointer(to.at), pointer(from.at));
     let Conversion::Same(bytes) = how else {
@@ -148,9 +166,8 @@ pub unsafe fn assign(
     Ok(())
 }
 
-/// Calls `each` with the places and lengths of the runs that bytes `part` of the elements make, one after the
-/// other.
-pub fn runs(section: &Section, bytes: usize, part: Range<usize>, mut each: impl FnMut(usize, usize)) {
+/// Calls `each` with the places and lengths of the runs that elements make, one after the other.
+pub fn runs(section: &Section, bytes: usize, mut each: impl FnMut(usize, usize)) {
     let section = section.clone().simplified();
     let (mut run, mut axes) = (bytes, &section.axes[..]);
     while let [Axis::Regular { count, step }, rest @ ..] = axes
@@ -158,17 +175,13 @@ pub fn runs(section: &Section, bytes: usize, part: Range<usize>, mut each: impl 
     {
         (run, axes) = (run * count, rest);
     }
-    let mut next = part.start;
-    while next < part.end && run > 0 {
-        let (mut item, within) = (next / run, next % run);
+    for mut item in 0..if run == 0 { 0 } else { axes.iter().map(Axis::count).product() } {
         let mut place = section.at;
         for axis in axes {
             place = place.wrapping_add_signed(axis.place(item % axis.count()));
             item /= axis.count();
         }
-        let length = (run - within).min(part.end - next);
-        each(place.wrapping_add(within), length);
-        next += length;
+        each(place, run);
     }
 }
 
@@ -210,6 +223,10 @@ mod tests {
     const LONG: Element = Element { class: Class::Integer, kind: 8, bytes: 8 };
     const SHORT: Element = Element { class: Class::Integer, kind: 4, bytes: 4 };
 
+    fn local(section: Section, element: Element) -> Local {
+        Local { section, element }
+    }
+
     fn regular(count: usize, step: isize) -> Axis {
         Axis::Regular { count, step }
     }
@@ -223,7 +240,7 @@ mod tests {
         let mut run = |from: Section| {
             let to = Section { at: target.as_mut_ptr().expose_provenance(), ..to() };
             // SAFETY: addresses of the two vectors.
-            unsafe { assign((to, SHORT), (from, LONG), Way::Load) }.map(|()| target.clone())
+            unsafe { assign(local(to, SHORT), local(from, LONG), Way::Load) }.map(|()| target.clone())
         };
         // source(9:8:-1, [4, 2, 7]) of an array of ten rows.
         let listed = Axis::Listed([4, 2, 7].map(|i| i * 80).to_vec());
@@ -245,31 +262,31 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_parts_of_the_whole() {
+    fn runs_are_the_elements_in_order() {
         let source: Vec<i64> = (0..100).collect();
         let at = source.as_ptr().expose_provenance();
         let listed = Axis::Listed([4, 2, 7].map(|i| i * 80).to_vec());
-        let sections = [
-            Section::contiguous(at, &[5, 2, 3], 8),
-            Section { at: at + 72, axes: vec![regular(2, -8), listed.clone(), regular(1, 800)] },
-            Section { at, axes: vec![regular(3, 8), listed] },
-            Section::scalar(at + 8),
-        ];
-        for section in sections {
-            let whole = 8 * section.count();
-            let copy = |part: Range<usize>| {
-                let mut copied: Vec<u8> = Vec::new();
-                runs(&section, 8, part, |at, n| {
-                    // SAFETY: bytes of the vector.
-                    copied.extend((at..at + n).map(|at| unsafe { pointer(at).read() }));
-                });
-                copied
-            };
-            let all = copy(0..whole);
-            assert_eq!(all.len(), whole);
-            for cut in 0..=whole {
-                assert_eq!([copy(0..cut), copy(cut..whole)].concat(), all, "{section:?}");
-            }
+        let backwards = vec![regular(2, -8), listed.clone(), regular(1, 800)];
+        let rows = vec![regular(3, 8), listed];
+        for (section, lengths) in [
+            (Section::contiguous(at, &[5, 2, 3], 8), vec![240]),
+            (Section { at: at + 72, axes: backwards }, vec![8; 6]),
+            (Section { at, axes: rows }, vec![24; 3]),
+            (Section::scalar(at + 8), vec![8]),
+            (Section::contiguous(at, &[5, 0], 8), vec![]),
+        ] {
+            let (mut copied, mut parts): (Vec<i64>, Vec<usize>) = (Vec::new(), Vec::new());
+            runs(&section, 8, |at, n| {
+                // SAFETY: elements of the vector.
+                copied.extend((at..at + n).step_by(8).map(|at| unsafe { pointer(at).cast::<i64>().read() }));
+                parts.push(n);
+            });
+            let mut assigned = vec![0i64; section.count()];
+            let to = assigned.as_mut_ptr().expose_provenance();
+            let to = Section::contiguous(to, &section.extents(), 8);
+            // SAFETY: addresses of the two vectors.
+            unsafe { assign(local(to, LONG), local(section.clone(), LONG), Way::Load) }.unwrap();
+            assert_eq!((&copied, parts), (&assigned, lengths), "{section:?}");
         }
     }
 
@@ -278,6 +295,6 @@ mod tests {
         let to = Section { at: 0, axes: vec![regular(0, 8), regular(3, 8)] };
         let from = Section { at: 0, axes: vec![regular(0, 8), regular(3, 16)] };
         // SAFETY: no elements.
-        assert_eq!(unsafe { assign((to, LONG), (from, LONG), Way::Store) }, Ok(()));
+        assert_eq!(unsafe { assign(local(to, LONG), local(from, LONG), Way::Store) }, Ok(()));
     }
 }

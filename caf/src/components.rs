@@ -6,14 +6,14 @@
 //! images, the owner follows it ([`crate::owner`]).
 #![expect(unsafe_code, reason = "copies between variables of compiled code, segments and processes")]
 
-use crate::access::{Local, Packed};
-use crate::assign::{Way, assign, conversion, runs};
+use crate::access::Held;
+use crate::assign::{Local, Way, assign, conversion, runs, same_shape};
 use crate::coarray::Coarray;
 use crate::descriptor::{Axis, Class, Descriptor, Element, Section};
 use crate::image::Image;
-use crate::owner::{Elements, MAX_STEPS_BYTES, Own, Target, length, same_shape};
+use crate::owner::{Elements, Own, Target};
 use crate::stat::Failure;
-use crate::walk::{Bounds, Found, Miss, Reader, Reference, Step, Subscript, one, split, walk};
+use crate::walk::{Bounds, Found, Miss, Reader, Reference, Step, Subscript, one, walk};
 use gasnet::SegmentEntry;
 use gasnet_sys::memory::{read_process, write_process};
 use gasnet_sys::process::Pid;
@@ -175,60 +175,32 @@ impl Image {
     /// # Safety
     /// 1. The destination is a variable of compiled code (owed by the caller).
     pub unsafe fn get_by_path(&self, to: Destination, path: Path<'_>, overlap: bool) -> Result<(), Failure> {
-        let path = path.resolved()?;
-        let there = self.locate(path.coarray, 0, path.image)?;
-        let target = Target { rank: there.rank, offset: there.offset, steps: &path.steps };
-        let (section, bytes, copy);
-        match self.follow(&path, target).map_err(|miss| miss.on(there.rank.0 + 1))? {
-            Lead::Mapped(mapped, n) => {
-                // SAFETY: (1).
-                let to = unsafe { to.shaped(&mapped.extents()) }?;
-                if overlap && there.rank == self.rank.id() {
-                    // SAFETY: elements of this image.
-                    copy = unsafe { Packed::load(&Local { section: mapped, element: path.element(n) }) }?;
-                    (section, bytes) = (copy.section(), n);
-                } else {
-                    (section, bytes) = (mapped, n);
-                }
-                // SAFETY: (1); the other elements are mapped.
-                return unsafe {
-                    assign((to.section, to.element), (section, path.element(bytes)), Way::Load)
-                };
-            }
-            Lead::Private(found, near) => match copy_private(&found, &near) {
-                Some(packed) => (copy, bytes) = (packed, found.bytes),
-                None => (copy, bytes) = packed(self.ask_whole(target)?),
-            },
-            Lead::Owner => (copy, bytes) = packed(self.ask_whole(target)?),
-        }
-        // SAFETY: (1).
-        let to = unsafe { to.shaped(copy.extents()) }?;
-        // SAFETY: (1); the copy has elements of this type.
-        unsafe { assign((to.section, to.element), (copy.section(), path.element(bytes)), Way::Load) }
+        let held = self.hold_by_path(&path.resolved()?, overlap)?;
+        // SAFETY: (1); the others are elements of this type.
+        unsafe { assign(to.shaped(&held.local.section.extents())?, held.local, Way::Load) }
     }
 
-    /// All elements, whatever the length of the reference.
-    fn ask_whole(&self, target: Target<'_>) -> Result<Elements, Failure> {
-        if length(target.steps) <= MAX_STEPS_BYTES {
-            return self.ask_all(target);
-        }
-        let Some((halves, axis)) = halves(target.steps) else {
-            return Err(Failure::other("a reference that is too long"));
+    /// What a resolved reference leads to: where it is mapped, unless `overlap` asks for a copy of what is
+    /// this image's own; or a copy.
+    fn hold_by_path(&self, path: &Path<'_>, overlap: bool) -> Result<Held, Failure> {
+        let target = self.target(path)?;
+        let found = match self.follow(path, target).map_err(|miss| miss.on(target.rank.0 + 1))? {
+            Lead::Mapped(section, bytes) => {
+                let local = Local { section, element: path.element(bytes) };
+                // SAFETY: the elements are mapped.
+                return unsafe { Held::of(local, overlap && target.rank == self.rank.id()) };
+            }
+            Lead::Private(found, near) => copy_private(&found, &near),
+            Lead::Owner => None,
         };
-        let [first, second] = halves.map(|steps| self.ask_whole(Target { steps: &steps, ..target }));
-        let (first, second) = (first?, second?);
-        // One after the other along this axis.
-        let inner: usize = first.extents[..axis].iter().product::<usize>() * first.bytes;
-        let (a, b) = (inner * first.extents[axis], inner * second.extents[axis]);
-        let outer: usize = first.extents[axis + 1..].iter().product();
-        let mut data = Vec::with_capacity(first.data.len() + second.data.len());
-        for i in 0..outer {
-            data.extend(&first.data[i * a..(i + 1) * a]);
-            data.extend(&second.data[i * b..(i + 1) * b]);
-        }
-        let mut extents = first.extents;
-        extents[axis] += second.extents[axis];
-        Ok(Elements { bytes: first.bytes, extents, data })
+        let Elements { bytes, extents, data } = found.map_or_else(|| target.read(self), Ok)?;
+        Ok(Held::packed(data, &extents, path.element(bytes)))
+    }
+
+    /// Where the steps of a resolved reference begin.
+    fn target<'a>(&self, path: &'a Path<'_>) -> Result<Target<'a>, Failure> {
+        let there = self.locate(path.coarray, 0, path.image)?;
+        Ok(Target { rank: there.rank, offset: there.offset, steps: &path.steps })
     }
 
     /// Writes to what a reference leads to; one element to all if there is one only.
@@ -241,8 +213,7 @@ impl Image {
     /// 1. The elements here are of that type (owed by the caller).
     pub unsafe fn put_by_path(&self, path: Path<'_>, from: Local, overlap: bool) -> Result<(), Failure> {
         let path = path.resolved()?;
-        let there = self.locate(path.coarray, 0, path.image)?;
-        let target = Target { rank: there.rank, offset: there.offset, steps: &path.steps };
+        let target = self.target(&path)?;
         // SAFETY: (1).
         let Err(failure) = (unsafe { self.put_there(&path, target, &from, overlap) }) else { return Ok(()) };
         let Some(from) = self.shortened(&path, target, &from) else { return Err(failure) };
@@ -263,7 +234,7 @@ impl Image {
         let extents = match self.follow(path, target).ok()? {
             Lead::Mapped(section, _) => section.extents(),
             Lead::Private(found, _) => found.section.extents(),
-            Lead::Owner => self.ask_shape(target).ok()?,
+            Lead::Owner => target.shape(self).ok()?,
         };
         let own = from.section.extents();
         let longer = own.len() == extents.len() && own.iter().zip(&extents).all(|(own, n)| own >= n);
@@ -285,74 +256,29 @@ impl Image {
         from: &Local,
         overlap: bool,
     ) -> Result<(), Failure> {
-        match self.follow(path, target).map_err(|miss| miss.on(target.rank.0 + 1))? {
+        let lead = self.follow(path, target).map_err(|miss| miss.on(target.rank.0 + 1))?;
+        let (bytes, extents) = match &lead {
             Lead::Mapped(section, bytes) => {
-                let copy;
-                let mut source = from.section.clone();
-                if overlap && target.rank == self.rank.id() {
-                    // SAFETY: (1).
-                    copy = unsafe { Packed::load(&Local { section: source, element: from.element }) }?;
-                    source = copy.section();
-                }
+                let to = Local { section: section.clone(), element: path.element(*bytes) };
                 // SAFETY: (1); the other elements are mapped.
-                unsafe { assign((section, path.element(bytes)), (source, from.element), Way::Store) }
+                return unsafe {
+                    let held = Held::of(from.clone(), overlap && target.rank == self.rank.id())?;
+                    assign(to, held.local, Way::Store)
+                };
             }
-            Lead::Private(found, near) => {
-                // SAFETY: (1).
-                let copy = unsafe { converted(path, from, found.bytes, found.section.extents()) }?;
-                if write_private(&found, &near, &copy.data) {
-                    return Ok(());
-                }
-                self.ask_write_whole(target, &copy)
-            }
+            Lead::Private(found, _) => (found.bytes, found.section.extents()),
             Lead::Owner => {
-                let bytes = path.steps.last().map_or(0, Step::bytes);
-                let ranked = path.steps.iter().any(Step::is_ranked);
-                let one = from.section.axes.is_empty() && ranked;
-                let extents = if one { self.ask_shape(target)? } else { from.section.extents() };
-                // SAFETY: (1).
-                let copy = unsafe { converted(path, from, bytes, extents) }?;
-                self.ask_write_whole(target, &copy)
+                let one = from.section.axes.is_empty() && path.steps.iter().any(Step::is_ranked);
+                let extents = if one { target.shape(self)? } else { from.section.extents() };
+                (path.steps.last().map_or(0, Step::bytes), extents)
             }
-        }
-    }
-
-    /// Has all elements written, whatever the length of the reference.
-    fn ask_write_whole(&self, target: Target<'_>, all: &Elements) -> Result<(), Failure> {
-        if length(target.steps) <= MAX_STEPS_BYTES {
-            return self.ask_write(target, all);
-        }
-        let Some((halves, axis)) = halves(target.steps).filter(|(_, axis)| *axis < all.extents.len()) else {
-            return Err(Failure::other("a reference that is too long"));
         };
-        let inner: usize = all.extents[..axis].iter().product::<usize>() * all.bytes;
-        let row = inner * all.extents[axis];
-        let cut = all.extents[axis] / 2;
-        for (steps, part) in halves.into_iter().zip([0..cut, cut..all.extents[axis]]) {
-            let mut extents = all.extents.clone();
-            extents[axis] = part.len();
-            let rows = all.data.chunks(row.max(1));
-            let data = rows.flat_map(|row| &row[part.start * inner..part.end * inner]).copied().collect();
-            self.ask_write_whole(
-                Target { steps: &steps, ..target },
-                &Elements { bytes: all.bytes, extents, data },
-            )?;
+        // SAFETY: (1).
+        let copy = unsafe { converted(path, from, bytes, extents) }?;
+        match &lead {
+            Lead::Private(found, near) if write_private(found, near, &copy.data) => Ok(()),
+            _ => target.write(self, &copy),
         }
-        Ok(())
-    }
-
-    /// The extents of what a reference leads to.
-    fn ask_shape(&self, target: Target<'_>) -> Result<Vec<usize>, Failure> {
-        if length(target.steps) <= MAX_STEPS_BYTES {
-            return Ok(self.ask_first(target, 0)?.extents);
-        }
-        let Some((halves, axis)) = halves(target.steps) else {
-            return Err(Failure::other("a reference that is too long"));
-        };
-        let [first, second] = halves.map(|steps| self.ask_shape(Target { steps: &steps, ..target }));
-        let mut extents = first?;
-        extents[axis] += second?[axis];
-        Ok(extents)
     }
 
     /// Assigns what one reference leads to to what another leads to.
@@ -361,24 +287,13 @@ impl Image {
     /// # Errors
     /// As [`Image::get_by_path`], of both.
     pub fn transfer_by_path(&self, to: Path<'_>, from: Path<'_>) -> Result<(), Failure> {
-        let from = from.resolved()?;
-        let there = self.locate(from.coarray, 0, from.image)?;
-        let target = Target { rank: there.rank, offset: there.offset, steps: &from.steps };
-        let (copy, bytes) = match self.follow(&from, target).map_err(|miss| miss.on(there.rank.0 + 1))? {
-            Lead::Mapped(section, bytes) => {
-                let element = from.element(bytes);
-                // SAFETY: the elements are mapped.
-                (unsafe { Packed::load(&Local { section, element }) }?, bytes)
-            }
-            Lead::Private(found, near) => match copy_private(&found, &near) {
-                Some(packed) => (packed, found.bytes),
-                None => packed(self.ask_whole(target)?),
-            },
-            Lead::Owner => packed(self.ask_whole(target)?),
-        };
-        let from = Local { section: copy.section(), element: from.element(bytes) };
-        // SAFETY: the copy has elements of this type.
-        unsafe { self.put_by_path(to, from, false) }
+        let from = self.hold_by_path(&from.resolved()?, false)?;
+        // They may be the same elements.
+        // SAFETY: elements of this type.
+        unsafe {
+            let copy = Held::of(from.local.clone(), !from.is_copy())?;
+            self.put_by_path(to, copy.local.clone(), false)
+        }
     }
 
     /// Whether a reference leads to a component that is allocated or associated.
@@ -388,52 +303,27 @@ impl Image {
     /// There is no such image.
     pub fn is_present(&self, path: Path<'_>) -> Result<bool, Failure> {
         let path = path.resolved()?;
-        let there = self.locate(path.coarray, 0, path.image)?;
-        let target = Target { rank: there.rank, offset: there.offset, steps: &path.steps };
+        let target = self.target(&path)?;
         match self.follow(&path, target) {
-            Ok(Lead::Owner) => self.ask_present(target),
+            Ok(Lead::Owner) => target.is_present(self),
             Ok(_) => Ok(true),
             Err(_) => Ok(false),
         }
     }
 }
 
-/// The same reference twice, each with a half of its longest vector; and the axis that was cut.
-fn halves(steps: &[Step]) -> Option<([Vec<Step>; 2], usize)> {
-    let (i, n, axis) = split(steps)?;
-    let half = |first: bool| {
-        let mut steps = steps.to_vec();
-        if let Step::Array { subscripts, .. } = &mut steps[i]
-            && let Subscript::Vector(list) = &mut subscripts[n]
-        {
-            let rest = list.split_off(list.len() / 2);
-            if !first {
-                *list = rest;
-            }
-        }
-        steps
-    };
-    Some(([half(true), half(false)], axis))
-}
-
-/// Elements that came with an answer, and the bytes of one.
-fn packed(elements: Elements) -> (Packed, usize) {
-    (Packed::of(elements.data, elements.extents, elements.bytes), elements.bytes)
-}
-
 /// A copy of elements in private memory of another process, if the system makes it with few calls.
-fn copy_private(found: &Found, near: &Near<'_>) -> Option<Packed> {
-    let parts = few_runs(found)?;
+fn copy_private(found: &Found, near: &Near<'_>) -> Option<Elements> {
     let mut data = vec![0u8; found.section.count() * found.bytes];
     let mut rest = &mut data[..];
-    for (at, n) in parts {
+    for (at, n) in few_runs(found)? {
         let (now, later) = rest.split_at_mut(n);
         if !near.copy(now, at) {
             return None;
         }
         rest = later;
     }
-    Some(Packed::of(data, found.section.extents(), found.bytes))
+    Some(Elements { bytes: found.bytes, extents: found.section.extents(), data })
 }
 
 /// Writes elements to private memory of another process, if the system does it with few calls.
@@ -458,7 +348,7 @@ fn few_runs(found: &Found) -> Option<Vec<(usize, usize)>> {
     if rows.map(Axis::count).product::<usize>() > MAX_COPIED_RUNS {
         return None;
     }
-    runs(&found.section, found.bytes, 0..found.section.count() * found.bytes, |at, n| parts.push((at, n)));
+    runs(&found.section, found.bytes, |at, n| parts.push((at, n)));
     Some(parts)
 }
 
@@ -478,9 +368,9 @@ unsafe fn converted(
         same_shape(&extents, &from.section.extents())?;
     }
     let mut data = vec![0u8; extents.iter().product::<usize>() * bytes];
-    let to = Section::contiguous(data.as_mut_ptr().expose_provenance(), &extents, bytes);
+    let section = Section::contiguous(data.as_mut_ptr().expose_provenance(), &extents, bytes);
     // SAFETY: room for so many; (1).
-    unsafe { assign((to, element), (from.section.clone(), from.element), Way::Load) }?;
+    unsafe { assign(Local { section, element }, from.clone(), Way::Load) }?;
     Ok(Elements { bytes, extents, data })
 }
 
@@ -495,8 +385,7 @@ impl Destination {
     /// 1. A variable of compiled code (owed by the caller).
     unsafe fn shaped(self, extents: &[usize]) -> Result<Local, Failure> {
         let to = self.descriptor;
-        let own: Vec<usize> = (0..to.rank()).map(|i| to.dimension(i).extent()).collect();
-        if !to.base().is_null() && (!self.reallocatable || same_shape(&own, extents).is_ok()) {
+        if !to.base().is_null() && (!self.reallocatable || same_shape(&to.extents(), extents).is_ok()) {
             return Ok(Local::of(to, self.kind));
         }
         if !self.reallocatable {

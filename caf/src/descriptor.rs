@@ -195,9 +195,9 @@ impl Descriptor {
             && !raw.base.is_null()
     }
 
-    /// Elements in all.
-    pub fn count(self) -> usize {
-        (0..self.rank()).map(|i| self.dimension(i).extent()).product()
+    /// Elements along each dimension.
+    pub fn extents(self) -> Vec<usize> {
+        (0..self.rank()).map(|i| self.dimension(i).extent()).collect()
     }
 
     /// Bytes from the first element on, if there are no gaps between the elements.

@@ -39,8 +39,8 @@ pub struct Image {
     pub tables: Mutex<Tables>,
     /// Questions to other images, and their answers.
     pub calls: Mutex<Calls>,
-    /// The accessors of the program.
-    pub accessors: Mutex<Accessors>,
+    /// The accessors of the program: hash and address, in the order of registration.
+    pub accessors: Mutex<Vec<(i32, usize)>>,
     /// Far writes that may not be complete yet: rank, first byte and end.
     pub writes: Mutex<Vec<(u32, u64, u64)>>,
     /// The thread that has started this image. What it writes completes when it waits for that.
@@ -103,22 +103,16 @@ pub struct Tables {
     pub statics: u64,
 }
 
-/// Questions that were asked, by number, and their answers as soon as they are there.
+/// Messages of questions that were sent, by number, and their replies as soon as they are there.
 #[derive(Debug, Default)]
 pub struct Calls {
     /// How many there were.
     pub asked: u64,
-    /// Those whose answers are awaited.
-    pub answers: HashMap<u64, Option<Vec<u8>>>,
-}
-
-/// What images keep for accessors.
-#[derive(Debug, Default)]
-pub struct Accessors {
-    /// The functions: hash and address, in the order of registration.
-    pub all: Vec<(i32, usize)>,
-    /// Questions of which parts are missing, and answers of which parts were not fetched: by rank and number.
-    pub parts: HashMap<(u32, u64), Vec<u8>>,
+    /// Those whose replies are awaited.
+    pub replies: HashMap<u64, Option<Vec<u8>>>,
+    /// Questions of others of which parts are missing, and parts of answers that were not fetched: by rank and
+    /// number, and by place.
+    pub parts: HashMap<(u32, u64), BTreeMap<usize, Vec<u8>>>,
 }
 
 /// Memory of a component.

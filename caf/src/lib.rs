@@ -13,6 +13,7 @@
 //! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines; `status`,
 //!   `seeds`: inquiry about images, and `random_init`.
 //! - `cells`: the words of locks and events; `looks`: loops of the program that wait.
+//! - `questions`: of images to others, with answers of any length.
 //! - `walk`: references to components of other images, which their owner follows if it is far.
 //! - `assign`: assignment of sections that are mapped here; `convert`: of elements of different types.
 //! - `memory`: coarrays and components that compiled code registers; `blocks`: memory of components.
@@ -24,8 +25,6 @@
 //!
 //! `x[2]` of an image of the same host is `abi_a` -> the token's offset, added to where that image's segment
 //! is mapped -> a load.
-
-#![expect(dead_code, reason = "the parts that use these come next")]
 
 mod abi_a;
 mod abi_b;
@@ -50,6 +49,7 @@ mod looks;
 mod memory;
 mod owner;
 mod peers;
+mod questions;
 mod report;
 mod seeds;
 mod settings;

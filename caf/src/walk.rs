@@ -463,24 +463,5 @@ fn descriptor(reader: &impl Reader, at: usize, rank: usize) -> Result<(usize, is
     Ok((word(0) as usize, word(SPAN_AT), (0..rank.min(MAX_RANK)).map(dimension).collect()))
 }
 
-/// The longest vector of subscripts, for a reference that is too long for a message: its step, its dimension
-/// there, and the axis of the result that it makes.
-pub fn split(steps: &[Step]) -> Option<(usize, usize, usize)> {
-    let mut ranked = 0;
-    let mut longest: Option<(usize, usize, usize, usize)> = None;
-    for (i, step) in steps.iter().enumerate() {
-        let Step::Array { subscripts, .. } = step else { continue };
-        for (n, subscript) in subscripts.iter().enumerate() {
-            if let Subscript::Vector(list) = subscript
-                && longest.is_none_or(|(.., most)| list.len() > most)
-            {
-                longest = Some((i, n, ranked, list.len()));
-            }
-            ranked += usize::from(subscript.is_ranked());
-        }
-    }
-    longest.map(|(i, n, axis, _)| (i, n, axis))
-}
-
 #[cfg(test)]
 mod tests;

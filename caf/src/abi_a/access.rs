@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use super::{finish, image, report, succeed};
-use crate::access::{Local, Remote, as_bytes};
+use crate::access::{Remote, as_bytes};
+use crate::assign::Local;
 use crate::descriptor::{Class, Descriptor, Subscripts};
 use crate::image::Image;
 use crate::memory::{Location, coarray};

@@ -3,9 +3,10 @@
 
 use super::operation::operation;
 use super::{image, report};
+use crate::access::Held;
+use crate::assign::{Local, Way, assign};
 use crate::collect::{Action, Subject, check_allocated};
-use crate::descriptor::{Class, Descriptor, Element, Section};
-use crate::image::Image;
+use crate::descriptor::{Class, Descriptor, Element};
 use crate::report::Report;
 use crate::stat::Failure;
 use std::ffi::{c_char, c_int};
@@ -18,8 +19,7 @@ fn subject(action: Action, argument: Descriptor, result: c_int, length: c_int) -
         (Class::Character, 1..) => (bytes / length as usize) as i32,
         _ => 0,
     };
-    let extents = (0..argument.rank()).map(|i| argument.dimension(i).extent()).collect();
-    Subject { action, element: Element { class, kind, bytes }, extents, result }
+    Subject { action, element: Element { class, kind, bytes }, extents: argument.extents(), result }
 }
 
 /// Calls `f` with the elements of an argument, one after the other. The result of `f` tells whether it has
@@ -41,37 +41,17 @@ unsafe fn with_elements(
         // SAFETY: (1).
         return f(unsafe { std::slice::from_raw_parts_mut(argument.base(), len) }).map(|_| ());
     }
-    let bytes = subject.element.bytes;
-    let base = argument.base();
-    let mut places = Vec::with_capacity(len / bytes.max(1));
-    each_place(&argument.section(0), |place| places.push(base.wrapping_offset(place)));
-    let mut packed = vec![0u8; len];
-    for (part, place) in packed.chunks_mut(bytes).zip(&places) {
-        // SAFETY: (1); an element.
-        unsafe { place.copy_to_nonoverlapping(part.as_mut_ptr(), bytes) };
-    }
-    if f(&mut packed)? {
-        for (part, place) in packed.chunks(bytes).zip(&places) {
-            // SAFETY: (1); an element.
-            unsafe { place.copy_from_nonoverlapping(part.as_ptr(), bytes) };
-        }
+    let own =
+        Local { section: argument.section(argument.base().expose_provenance()), element: subject.element };
+    // SAFETY: (1).
+    let copy = unsafe { Held::of(own.clone(), true) }?;
+    let packed = std::ptr::with_exposed_provenance_mut(copy.local.section.at);
+    // SAFETY: the copy has so many bytes.
+    if f(unsafe { std::slice::from_raw_parts_mut(packed, len) })? {
+        // SAFETY: (1).
+        unsafe { assign(own, copy.local.clone(), Way::Store) }?;
     }
     Ok(())
-}
-
-/// Calls `f` with the place of each element, in bytes from the first.
-fn each_place(section: &Section, mut f: impl FnMut(isize)) {
-    let mut at = vec![0usize; section.axes.len()];
-    for _ in 0..section.count() {
-        f(section.axes.iter().zip(&at).map(|(axis, i)| axis.place(*i)).sum());
-        for (axis, i) in section.axes.iter().zip(&mut at) {
-            *i += 1;
-            if *i < axis.count() {
-                break;
-            }
-            *i = 0;
-        }
-    }
 }
 
 /// `co_broadcast` from image `source`.
@@ -97,11 +77,6 @@ pub unsafe extern "C" fn _gfortran_caf_co_broadcast(
     let result = unsafe {
         with_elements(argument, &subject, |bytes| image.co_broadcast(&subject, source, bytes).map(|()| true))
     };
-    finish(report, image, result);
-}
-
-/// An argument that is not allocated ends the job: the others wait for this image.
-fn finish(report: Report<'_>, image: &Image, result: Result<(), Failure>) {
     report.finish(image, result);
 }
 
@@ -114,7 +89,7 @@ unsafe fn combine(action: Action, argument: *mut u8, result: c_int, report: Repo
     let image = image();
     // SAFETY: owed by the caller.
     let done = unsafe { with_elements(argument, &subject, |bytes| image.co_reduce(&subject, None, bytes)) };
-    finish(report, image, done);
+    report.finish(image, done);
 }
 
 /// `co_sum`; the result comes to image `result`, or to all if that is 0.
@@ -204,22 +179,5 @@ pub unsafe extern "C" fn _gfortran_caf_co_reduce(
             with_elements(argument, &subject, |bytes| image.co_reduce(&subject, Some(function), bytes))
         })
     };
-    finish(report, image, done);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::descriptor::Axis;
-
-    #[test]
-    fn places_are_in_the_order_of_fortran() {
-        let axes = vec![Axis::Regular { count: 2, step: 16 }, Axis::Regular { count: 3, step: -100 }];
-        let mut places = Vec::new();
-        each_place(&Section { at: 0, axes }, |place| places.push(place));
-        assert_eq!(places, [0, 16, -100, -84, -200, -184]);
-        let mut places = Vec::new();
-        each_place(&Section::scalar(0), |place| places.push(place));
-        assert_eq!(places, [0]);
-    }
+    report.finish(image, done);
 }

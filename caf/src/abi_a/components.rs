@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use super::{finish, image, report, succeed};
-use crate::access::Local;
+use crate::assign::Local;
 use crate::components::{Destination, Path};
 use crate::descriptor::{Class, Descriptor};
 use crate::image::Image;

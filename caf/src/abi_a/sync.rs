@@ -3,8 +3,11 @@
 
 use super::control::quiet;
 use super::{image, report};
+use crate::coarray::Coarray;
+use crate::image::Image;
 use crate::memory::coarray as known;
 use crate::report::Report;
+use crate::stat::Failure;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -92,6 +95,23 @@ pub unsafe extern "C" fn _gfortran_caf_sync_images(
     report.finish(image, image.sync_images(images));
 }
 
+/// Carries out a statement on the coarray of a token.
+///
+/// # Safety
+/// `token` is one of this library; `stat` and `message` are as of `_gfortran_caf_sync_all` (owed by the
+/// caller).
+unsafe fn on<'a>(
+    token: *mut u8,
+    (stat, message, len): (*mut c_int, *mut c_char, usize),
+    statement: impl FnOnce(&'static Image, &'a Coarray) -> Result<(), Failure>,
+) {
+    let image = image();
+    // SAFETY: owed by the caller.
+    unsafe {
+        report(stat, message, len).finish(image, known(token).and_then(|coarray| statement(image, coarray)))
+    };
+}
+
 /// `lock` of element `index`; with `acquired` an attempt.
 ///
 /// # Safety
@@ -100,20 +120,21 @@ pub unsafe extern "C" fn _gfortran_caf_sync_images(
 pub unsafe extern "C" fn _gfortran_caf_lock(
     token: *mut u8,
     index: usize,
-    on: c_int,
+    there: c_int,
     acquired: *mut c_int,
     stat: *mut c_int,
     message: *mut c_char,
     len: usize,
 ) {
     // SAFETY: owed by the caller.
-    let (report, token, acquired) = unsafe { (report(stat, message, len), known(token), acquired.as_mut()) };
-    let image = image();
-    let result = token.and_then(|token| image.lock(token, index, on, acquired.is_some()));
-    if let (Some(acquired), Ok(taken)) = (acquired, &result) {
-        *acquired = (*taken).into();
-    }
-    report.finish(image, result.map(|_| ()));
+    let acquired = unsafe { acquired.as_mut() };
+    let lock = |image: &Image, coarray: &Coarray| {
+        let taken = image.lock(coarray, index, there, acquired.is_some())?;
+        acquired.into_iter().for_each(|acquired| *acquired = taken.into());
+        Ok(())
+    };
+    // SAFETY: owed by the caller.
+    unsafe { on(token, (stat, message, len), lock) };
 }
 
 /// `unlock` of element `index`.
@@ -124,15 +145,13 @@ pub unsafe extern "C" fn _gfortran_caf_lock(
 pub unsafe extern "C" fn _gfortran_caf_unlock(
     token: *mut u8,
     index: usize,
-    on: c_int,
+    there: c_int,
     stat: *mut c_int,
     message: *mut c_char,
     len: usize,
 ) {
     // SAFETY: owed by the caller.
-    let (report, token) = unsafe { (report(stat, message, len), known(token)) };
-    let image = image();
-    report.finish(image, token.and_then(|token| image.unlock(token, index, on)));
+    unsafe { on(token, (stat, message, len), |image, coarray| image.unlock(coarray, index, there)) };
 }
 
 /// `event post` of element `index`.
@@ -143,15 +162,13 @@ pub unsafe extern "C" fn _gfortran_caf_unlock(
 pub unsafe extern "C" fn _gfortran_caf_event_post(
     token: *mut u8,
     index: usize,
-    on: c_int,
+    there: c_int,
     stat: *mut c_int,
     message: *mut c_char,
     len: usize,
 ) {
     // SAFETY: owed by the caller.
-    let (report, token) = unsafe { (report(stat, message, len), known(token)) };
-    let image = image();
-    report.finish(image, token.and_then(|token| image.post_event(token, index, on)));
+    unsafe { on(token, (stat, message, len), |image, coarray| image.post_event(coarray, index, there)) };
 }
 
 /// `event wait` for element `index` of this image.
@@ -168,9 +185,7 @@ pub unsafe extern "C" fn _gfortran_caf_event_wait(
     len: usize,
 ) {
     // SAFETY: owed by the caller.
-    let (report, token) = unsafe { (report(stat, message, len), known(token)) };
-    let image = image();
-    report.finish(image, token.and_then(|token| image.wait_event(token, index, until)));
+    unsafe { on(token, (stat, message, len), |image, coarray| image.wait_event(coarray, index, until)) };
 }
 
 /// `event_query` of element `index`.
@@ -181,18 +196,17 @@ pub unsafe extern "C" fn _gfortran_caf_event_wait(
 pub unsafe extern "C" fn _gfortran_caf_event_query(
     token: *mut u8,
     index: usize,
-    on: c_int,
+    there: c_int,
     count: *mut c_int,
     stat: *mut c_int,
 ) {
     // SAFETY: owed by the caller.
-    let (report, token) = unsafe { (report(stat, std::ptr::null_mut(), 0), known(token)) };
-    let image = image();
-    let result = token.and_then(|token| image.query_event(token, index, on)).map(|found| {
-        // SAFETY: owed by the caller.
-        unsafe { count.write(found) };
-    });
-    report.finish(image, result);
+    unsafe {
+        let query = |image: &Image, coarray: &Coarray| {
+            image.query_event(coarray, index, there).map(|found| count.write(found))
+        };
+        on(token, (stat, std::ptr::null_mut(), 0), query);
+    }
 }
 
 #[cfg(test)]

@@ -107,12 +107,3 @@ fn messages_say_what_was_meant() {
         let _ = Parser(&changed).steps();
     }
 }
-
-#[test]
-fn the_longest_vector_is_split() {
-    let vector = |n| Subscript::Vector(vec![0; n]);
-    let subscripts = vec![Subscript::Full(1), vector(3), Subscript::Single(2), vector(5)];
-    let steps = [component(0, true, 4), array(Bounds::Descriptor, subscripts, 4)];
-    assert_eq!(split(&steps), Some((1, 3, 2)));
-    assert_eq!(split(&steps[..1]), None);
-}
