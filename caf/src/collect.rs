@@ -9,7 +9,7 @@ use crate::descriptor::{Class, Element};
 use crate::image::Image;
 use crate::joint::{ALLOCATE, Combine, How};
 use crate::stat::Failure;
-use crate::wide::{Bytes, Evidence, Wide};
+use crate::wide::{Bytes, Evidence, Kind};
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::coll::{Called, ElementType};
 use std::cmp::Ordering;
@@ -150,7 +150,7 @@ impl Subject {
     }
 
     /// How the elements are combined, if it is known of this type. 16-byte reals are of the `wide` kind.
-    fn how(&self, wide: Wide) -> Option<How> {
+    fn how(&self, wide: Kind) -> Option<How> {
         let Element { class, kind, bytes } = self.element;
         let signature = self.signature();
         let function = match self.action {
@@ -299,14 +299,11 @@ impl Image {
     }
 
     /// The kind of reals of 16 bytes, on which the images agree.
-    fn wide(&self, subject: &Subject, bytes: &[u8]) -> Result<Wide, Failure> {
-        if !matches!((subject.element.class, subject.element.bytes), (Class::Real, 16) | (Class::Complex, 32))
-        {
-            return Ok(Wide::Quad);
-        }
-        if !cfg!(target_arch = "x86_64") {
-            // There is one such kind.
-            return Ok(Wide::Quad);
+    fn wide(&self, subject: &Subject, bytes: &[u8]) -> Result<Kind, Failure> {
+        let Element { class, bytes: n, .. } = subject.element;
+        // Other processors have one such kind.
+        if !cfg!(target_arch = "x86_64") || !matches!((class, n), (Class::Real, 16) | (Class::Complex, 32)) {
+            return Ok(Kind::Quad);
         }
         let Evidence { extended, quad } = Evidence::of(bytes);
         let mut words = [extended.to_ne_bytes(), quad.to_ne_bytes()];
@@ -379,7 +376,7 @@ mod tests {
     }
 
     fn combined(action: Action, class: Class, kind: i32, bytes: usize, a: &[u8], b: &[u8]) -> Vec<u8> {
-        let how = subject(action, class, kind, bytes).how(Wide::Quad).expect("is defined");
+        let how = subject(action, class, kind, bytes).how(Kind::Quad).expect("is defined");
         let mut first = a.to_vec();
         how.combine.expect("not a word")(&mut first, b);
         first
@@ -417,7 +414,7 @@ mod tests {
         for (class, sizes, ordered) in sizes {
             for bytes in sizes {
                 for action in [Action::Sum, Action::Min, Action::Max] {
-                    let how = subject(action, class, 0, *bytes).how(Wide::Quad);
+                    let how = subject(action, class, 0, *bytes).how(Kind::Quad);
                     assert_eq!(
                         how.is_some(),
                         ordered || action == Action::Sum,
@@ -427,8 +424,8 @@ mod tests {
                 }
             }
         }
-        assert!(subject(Action::Sum, Class::Character, 1, 4).how(Wide::Quad).is_none());
-        assert!(subject(Action::Sum, Class::Derived, 0, 8).how(Wide::Quad).is_none());
+        assert!(subject(Action::Sum, Class::Character, 1, 4).how(Kind::Quad).is_none());
+        assert!(subject(Action::Sum, Class::Derived, 0, 8).how(Kind::Quad).is_none());
     }
 
     #[test]

@@ -4,10 +4,8 @@
 //! [`Wide`]: every real of any kind is one exactly, and is rounded once, to the kind it is stored as.
 #![expect(unsafe_code, reason = "reads and writes variables of compiled code")]
 
-mod wide;
-
 use crate::descriptor::{Class, Element};
-use wide::Wide;
+use crate::wide::Wide;
 
 /// How elements of one type become elements of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-use super::wide::Wide;
 use super::*;
+use crate::wide::Wide;
 
 fn element(class: Class, kind: i32, bytes: usize) -> Element {
     Element { class, kind, bytes }
