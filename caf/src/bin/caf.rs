@@ -47,47 +47,25 @@ Run the program by cafrun.",
 };
 
 /// Options of gfortran whose value is the next word.
-const WITH_VALUE: [&str; 21] = [
-    "-o",
-    "-I",
-    "-J",
-    "-L",
-    "-l",
-    "-x",
-    "-D",
-    "-U",
-    "-T",
-    "-u",
-    "-z",
-    "-e",
-    "-include",
-    "-isystem",
-    "-iquote",
-    "-idirafter",
-    "-MF",
-    "-MT",
-    "-MQ",
-    "-Xlinker",
-    "--param",
-];
+const WITH_VALUE: &str =
+    "-o -I -J -L -l -x -D -U -T -u -z -e -include -isystem -iquote -idirafter -MF -MT -MQ -Xlinker --param";
 /// Options with which nothing is linked.
-const NO_LINK: [&str; 7] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-###"];
+const NO_LINK: &str = "-c -S -E -M -MM -fsyntax-only -###";
 
 /// Functions that gfortran's library calls if there are threads, and that a static program has only if
 /// somebody asks for them.
-const CALLED_WITH_THREADS: [&str; 7] = [
-    "pthread_mutex_init",
-    "pthread_mutex_lock",
-    "pthread_mutex_trylock",
-    "pthread_mutex_unlock",
-    "pthread_mutex_destroy",
-    "pthread_once",
-    "pthread_key_create",
-];
+const CALLED_WITH_THREADS: &str =
+    "mutex_init mutex_lock mutex_trylock mutex_unlock mutex_destroy once key_create";
 
 /// Functions of the library that gfortran 16 calls with other arguments than older ones.
-const CHANGED_BY_16: [&str; 6] =
-    ["this_image", "num_images", "form_team", "change_team", "end_team", "sync_team"];
+const CHANGED_BY_16: &str = "this_image num_images form_team change_team end_team sync_team";
+
+/// Whether a word is one of a list.
+fn is_among(list: &str, word: &OsStr) -> bool {
+    list.split(' ').any(|other| word == other)
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
@@ -119,25 +97,22 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), String> {
     let request = parse(std::env::args_os().skip(1))?;
-    if request.print == Some(Print::Help) {
-        print!("{}", COMMAND.help());
-        return Ok(());
-    }
-    if request.print == Some(Print::Manual) {
-        print!("{}", COMMAND.manual(env!("CARGO_PKG_VERSION")));
-        return Ok(());
+    match request.print {
+        Some(Print::Help) => return say(&COMMAND.help()),
+        Some(Print::Manual) => return say(&COMMAND.manual(VERSION)),
+        _ => {}
     }
     let own = std::env::current_exe().and_then(|path| path.canonicalize());
     let own = own.map_err(|error| format!("its own place is not known: {error}"))?;
     let prefix = own.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
     let compiler = find(request.compiler.as_deref(), &own)?;
-    if request.print == Some(Print::Compiler) {
-        println!("{}", compiler.display());
-        return Ok(());
-    }
-    if request.print == Some(Print::Version) {
-        println!("caf (gasnet-rs) {}, over", env!("CARGO_PKG_VERSION"));
-        return Err(failed(Command::new(&compiler).arg("--version").exec(), &compiler));
+    match request.print {
+        Some(Print::Compiler) => return say(&format!("{}\n", compiler.display())),
+        Some(Print::Version) => {
+            println!("caf (gasnet-rs) {VERSION}, over");
+            return Err(failed(Command::new(&compiler).arg("--version").exec(), &compiler));
+        }
+        _ => {}
     }
     let version = check_version(&compiler)?;
     let mut command = Command::new(&compiler);
@@ -150,10 +125,14 @@ fn run() -> Result<(), String> {
         command.args(wraps(version));
     }
     if request.show {
-        println!("{command:?}");
-        return Ok(());
+        return say(&format!("{command:?}\n"));
     }
     Err(failed(command.exec(), &compiler))
+}
+
+fn say(text: &str) -> Result<(), String> {
+    print!("{text}");
+    Ok(())
 }
 
 fn failed(error: std::io::Error, compiler: &Path) -> String {
@@ -174,7 +153,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
                 CafOption::Help => request.print = Some(Print::Help),
                 CafOption::Manual => request.print = Some(Print::Manual),
             },
-            Argument::Unknown(word) if WITH_VALUE.iter().any(|option| word == *option) => {
+            Argument::Unknown(word) if is_among(WITH_VALUE, &word) => {
                 request.words.push(word);
                 request.words.extend(words.next_if(|_| true));
             }
@@ -189,7 +168,7 @@ fn without_values(words: &[OsString]) -> impl Iterator<Item = &OsStr> {
     let mut words = words.iter();
     std::iter::from_fn(move || {
         let word = words.next()?;
-        if WITH_VALUE.iter().any(|option| word == *option) {
+        if is_among(WITH_VALUE, word) {
             words.next();
         }
         Some(word.as_os_str())
@@ -203,8 +182,7 @@ fn files(words: &[OsString]) -> impl Iterator<Item = &OsStr> {
 
 /// Whether gfortran links: there is a file, and no option says otherwise.
 fn links(words: &[OsString]) -> bool {
-    let only_compiles = |word: &OsStr| NO_LINK.iter().any(|option| word == *option);
-    !without_values(words).any(only_compiles) && files(words).next().is_some()
+    !without_values(words).any(|word| is_among(NO_LINK, word)) && files(words).next().is_some()
 }
 
 /// Whether there are files and gcc's compiler for C reads all of them: it warns of options for Fortran. CMake
@@ -229,7 +207,7 @@ fn libraries(prefix: &Path, archive: bool) -> Vec<OsString> {
     }
     words.push("-lcaf_gasnet".into());
     if archive {
-        words.extend(CALLED_WITH_THREADS.map(|name| format!("-Wl,-u,{name}").into()));
+        words.extend(CALLED_WITH_THREADS.split(' ').map(|name| format!("-Wl,-u,pthread_{name}").into()));
         words.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
     }
     words
@@ -238,8 +216,8 @@ fn libraries(prefix: &Path, archive: bool) -> Vec<OsString> {
 /// Options with which the linker takes the functions of gfortran 16 for names that older ones call with other
 /// arguments.
 fn wraps(version: u32) -> Vec<OsString> {
-    let names = if version < 16 { &[][..] } else { &CHANGED_BY_16 };
-    names.iter().map(|name| format!("-Wl,--wrap=_gfortran_caf_{name}").into()).collect()
+    let names = CHANGED_BY_16.split(' ').filter(|_| version >= 16);
+    names.map(|name| format!("-Wl,--wrap=_gfortran_caf_{name}").into()).collect()
 }
 
 /// The compiler: the first that is named, on the search path unless it is a path; never `caf` itself, which
@@ -363,7 +341,7 @@ mod tests {
     #[test]
     fn installations_in_the_system_need_no_paths() {
         assert_eq!(libraries(Path::new("/usr"), false), words("-lcaf_gasnet"));
-        assert_eq!((wraps(15).len(), wraps(16).len()), (0, CHANGED_BY_16.len()));
+        assert_eq!((wraps(15).len(), wraps(16).len()), (0, 6));
         let moved = libraries(Path::new("/opt/x"), false);
         assert_eq!(moved, words("-L/opt/x/lib -Wl,-rpath,/opt/x/lib -lcaf_gasnet"));
     }
