@@ -5,7 +5,7 @@ use crate::abi_a::{image, report};
 use crate::accessors::{AccessOutcome, AccessorCall, Task};
 use crate::descriptor::{DIMENSION_BYTES, Descriptor, HEAD_BYTES, MAX_RANK};
 use crate::image::Image;
-use crate::memory::{Location, coarray};
+use crate::memory::{Location, coarray, locate};
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
 
@@ -32,11 +32,12 @@ impl There {
         // SAFETY: (1).
         unsafe {
             let coarray = coarray(self.token)?;
-            let Location { rank, mapped, .. } = match (self.team.as_ref(), self.team_number.as_ref()) {
-                (Some(team), _) => image.locate_in(*team, coarray, 0, self.index)?,
-                (None, Some(number)) => image.locate_in_numbered(*number, coarray, self.index)?,
-                (None, None) => image.locate(coarray, 0, self.index)?,
+            let team = match (self.team.as_ref(), self.team_number.as_ref()) {
+                (Some(team), _) => image.level_of(*team)?,
+                (None, Some(number)) => image.level_numbered(*number)?,
+                (None, None) => image.level(),
             };
+            let Location { rank, mapped, .. } = locate(team, coarray, 0, self.index)?;
             image.access(coarray, rank, mapped, &access)
         }
     }

@@ -72,6 +72,27 @@ fn unallocated() -> Failure {
 }
 
 impl Coarray {
+    /// Without memory, by the descriptor and the variable of the token that compiled code has.
+    fn of(descriptor: Descriptor, home: *mut u8) -> Coarray {
+        Coarray {
+            offset: 0,
+            bytes: 0,
+            kind: CoarrayKind::Alias,
+            count: 0,
+            is_bare: false,
+            has_components: AtomicBool::new(false),
+            shape: OnceLock::new(),
+            descriptor: AtomicPtr::new(descriptor.address()),
+            home: AtomicPtr::new(home),
+        }
+    }
+
+    /// Its token, and the address of that.
+    fn leak(self) -> (&'static Coarray, usize) {
+        let token: &'static Coarray = Box::leak(Box::new(self));
+        (token, std::ptr::from_ref(token).expose_provenance())
+    }
+
     /// Whether so many bytes from `offset` on are part of it.
     #[inline]
     pub fn holds(&self, offset: usize, bytes: usize) -> bool {
@@ -142,35 +163,14 @@ impl Image {
         locate(self.level(), coarray, offset, image)
     }
 
-    /// As [`Image::locate`], on an image of a team by its handle.
+    /// The team of `team=`, by its handle.
     ///
     /// # Errors
-    /// There is no such image, or no such team.
+    /// There is no such team.
     #[cold]
-    pub fn locate_in(
-        &self,
-        team: *const c_void,
-        coarray: &Coarray,
-        offset: usize,
-        image: i32,
-    ) -> Result<Location, Failure> {
+    pub fn level_of(&self, team: *const c_void) -> Result<&'static Level, Failure> {
         let found = lock(&self.tables).teams.get(&team.addr()).copied();
-        let level = found.ok_or_else(|| Failure::other("team= names a team that was not formed"))?;
-        locate(level, coarray, offset, image)
-    }
-
-    /// As [`Image::locate`], for byte 0, on an image of the team with a number ([`Image::level_numbered`]).
-    ///
-    /// # Errors
-    /// There is no such image, or no such team.
-    #[cold]
-    pub fn locate_in_numbered(
-        &self,
-        number: i32,
-        coarray: &Coarray,
-        image: i32,
-    ) -> Result<Location, Failure> {
-        locate(self.level_numbered(number)?, coarray, 0, image)
+        found.ok_or_else(|| Failure::other("team= names a team that was not formed"))
     }
 
     /// Registers memory: sets `token`, and the base of `descriptor`.
@@ -240,19 +240,10 @@ impl Image {
         let bytes = if cells { n.saturating_mul(CELL_BYTES) } else { n };
         let begun = self.begun.load(Relaxed);
         let offset = if begun { self.agree(n, bytes)? } else { self.take_alone(bytes)? };
-        let token = Coarray {
-            offset,
-            bytes,
-            kind,
-            count: if cells { n } else { 0 },
-            is_bare: Class::of(descriptor.class()) != Class::Derived,
-            has_components: AtomicBool::new(false),
-            shape: OnceLock::new(),
-            descriptor: AtomicPtr::new(descriptor.address()),
-            home: AtomicPtr::new(home),
-        };
-        let token: &'static Coarray = Box::leak(Box::new(token));
-        let address = std::ptr::from_ref(token).expose_provenance();
+        let count = if cells { n } else { 0 };
+        let is_bare = Class::of(descriptor.class()) != Class::Derived;
+        let (token, address) =
+            Coarray { offset, bytes, kind, count, is_bare, ..Coarray::of(descriptor, home) }.leak();
         let mut tables = lock(&self.tables);
         tables.coarrays.insert(address);
         tables.places.insert(offset, (bytes, address));
@@ -289,18 +280,14 @@ impl Image {
                 "an association with memory that is not in the coarray that it names",
             ));
         }
-        let token: &'static Coarray = Box::leak(Box::new(Coarray {
+        let (token, address) = Coarray {
             offset,
             bytes: of.bytes - skipped,
-            kind: CoarrayKind::Alias,
-            count: 0,
             is_bare: of.is_bare,
             has_components: AtomicBool::new(of.has_components.load(Relaxed)),
-            shape: OnceLock::new(),
-            descriptor: AtomicPtr::new(descriptor.address()),
-            home: AtomicPtr::new(home),
-        }));
-        let address = std::ptr::from_ref(token).expose_provenance();
+            ..Coarray::of(descriptor, home)
+        }
+        .leak();
         lock(&self.tables).coarrays.insert(address);
         lock(&self.level().coarrays).insert(address);
         Ok(token)
@@ -381,21 +368,16 @@ impl Image {
             return Ok(());
         }
         // SAFETY: it is among the coarrays.
-        if unsafe { coarray(old) }?.kind == CoarrayKind::Alias {
-            // SAFETY: see above; (1).
-            unsafe {
-                self.release(old.addr());
-                home.write(std::ptr::null_mut());
-            }
-            return Ok(());
+        if unsafe { coarray(old) }?.kind != CoarrayKind::Alias {
+            // The others may still use it. Compiled code does so at the end of a procedure, too, where there
+            // is no `stat=`.
+            unless_failed(self.meet(self.level()))?;
         }
-        // The others may still use it.
-        // Compiled code does so at the end of a procedure, too, where there is no `stat=`.
-        unless_failed(self.meet(self.level()))?;
-        // SAFETY: it is among the coarrays.
-        unsafe { self.release(old.addr()) };
-        // SAFETY: (1).
-        unsafe { home.write(std::ptr::null_mut()) };
+        // SAFETY: see above; (1).
+        unsafe {
+            self.release(old.addr());
+            home.write(std::ptr::null_mut());
+        }
         Ok(())
     }
 

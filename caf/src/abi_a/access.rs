@@ -6,7 +6,7 @@ use crate::access::{Remote, as_bytes};
 use crate::assign::Local;
 use crate::descriptor::{Class, Descriptor, Subscripts};
 use crate::image::Image;
-use crate::memory::{Location, coarray};
+use crate::memory::{Location, coarray, locate};
 use crate::stat::Failure;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::Relaxed;
@@ -67,10 +67,8 @@ impl There {
             let offset = coarray.elements_at(self.offset, &section, self.like.elem_len())?;
             // The subscripts may begin elsewhere.
             let offset = offset.wrapping_add(section.at);
-            let location = match self.team.as_ref() {
-                None => image.locate(coarray, offset, self.index)?,
-                Some(team) => image.locate_in(*team, coarray, offset, self.index)?,
-            };
+            let team = self.team.as_ref().map_or(Ok(image.level()), |team| image.level_of(*team))?;
+            let location = locate(team, coarray, offset, self.index)?;
             Ok(Remote { location, section, element })
         }
     }
