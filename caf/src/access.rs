@@ -35,14 +35,14 @@ pub struct Remote {
 
 /// Elements here that may be a copy.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldElements {
     /// The elements.
     pub local: Local,
     /// Where they are if they are a copy: one after the other.
     copy: Option<Vec<u8>>,
 }
 
-impl Held {
+impl HeldElements {
     /// Elements where they are; with `copy` a copy of them.
     ///
     /// # Errors
@@ -50,11 +50,11 @@ impl Held {
     ///
     /// # Safety
     /// 1. There are elements of this type (owed by the caller).
-    pub unsafe fn of(local: Local, copy: bool) -> Result<Held, Failure> {
+    pub unsafe fn of(local: Local, copy: bool) -> Result<HeldElements, Failure> {
         if !copy {
-            return Ok(Held { local, copy: None });
+            return Ok(HeldElements { local, copy: None });
         }
-        let held = Held::room(local.section.extents(), local.element);
+        let held = HeldElements::room(local.section.extents(), local.element);
         // SAFETY: (1); the copy has as many.
         unsafe { assign(held.local.clone(), local, Way::Load) }?;
         Ok(held)
@@ -66,14 +66,14 @@ impl Held {
     }
 
     /// Zeros of so many.
-    pub fn room(extents: Vec<usize>, element: Element) -> Held {
-        Held::packed(vec![0; extents.iter().product::<usize>() * element.bytes], &extents, element)
+    pub fn room(extents: Vec<usize>, element: Element) -> HeldElements {
+        HeldElements::packed(vec![0; extents.iter().product::<usize>() * element.bytes], &extents, element)
     }
 
     /// A copy: elements of these extents, one after the other.
-    pub fn packed(mut bytes: Vec<u8>, extents: &[usize], element: Element) -> Held {
+    pub fn packed(mut bytes: Vec<u8>, extents: &[usize], element: Element) -> HeldElements {
         let section = Section::contiguous(bytes.as_mut_ptr().expose_provenance(), extents, element.bytes);
-        Held { local: Local { section, element }, copy: Some(bytes) }
+        HeldElements { local: Local { section, element }, copy: Some(bytes) }
     }
 }
 
@@ -216,14 +216,14 @@ impl Image {
     ///
     /// # Safety
     /// As [`Image::get_section`].
-    unsafe fn hold(&self, from: &Remote, copy: bool) -> Result<Held, Failure> {
+    unsafe fn hold(&self, from: &Remote, copy: bool) -> Result<HeldElements, Failure> {
         if let Some(local) = from.mapped() {
             self.count_look();
             // SAFETY: owed by the caller.
-            return unsafe { Held::of(local, copy) };
+            return unsafe { HeldElements::of(local, copy) };
         }
         self.settle_bytes(from.location.rank, from.reach());
-        let held = Held::room(from.section.extents(), from.element);
+        let held = HeldElements::room(from.section.extents(), from.element);
         let (to, source) = (Form::of(&held.local.section, from.element), from.form());
         // SAFETY: the copy has as many bytes; the source is owed by the caller.
         unsafe { self.rank.shapes().get(to.shape(), from.location.rank, source.shape(), 0) };
@@ -248,7 +248,7 @@ impl Image {
         if let Some(local) = to.mapped() {
             // SAFETY: (1).
             return unsafe {
-                let held = Held::of(from, overlap && rank == self.rank.id())?;
+                let held = HeldElements::of(from, overlap && rank == self.rank.id())?;
                 assign(local, held.local, Way::Store)
             };
         }
@@ -256,7 +256,7 @@ impl Image {
         let (source, there) = match direct(&from, to, how) {
             Some(forms) => forms,
             None => {
-                held = Held::room(to.section.extents(), to.element);
+                held = HeldElements::room(to.section.extents(), to.element);
                 // SAFETY: (1); the copy has elements of this type.
                 unsafe { assign(held.local.clone(), from, Way::Load) }?;
                 (Form::of(&held.local.section, to.element), to.form())

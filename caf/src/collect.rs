@@ -9,7 +9,7 @@ use crate::descriptor::{Class, Element};
 use crate::image::Image;
 use crate::joint::{ALLOCATE, Combine, How};
 use crate::stat::Failure;
-use crate::wide::{Bytes, Evidence, Kind};
+use crate::wide::{Bytes, Evidence, WideKind};
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::coll::{Called, ElementType};
 use std::cmp::Ordering;
@@ -150,7 +150,7 @@ impl Subject {
     }
 
     /// How the elements are combined, if it is known of this type. 16-byte reals are of the `wide` kind.
-    fn how(&self, wide: Kind) -> Option<How> {
+    fn how(&self, wide: WideKind) -> Option<How> {
         let Element { class, kind, bytes } = self.element;
         let signature = self.signature();
         let function = match self.action {
@@ -299,11 +299,11 @@ impl Image {
     }
 
     /// The kind of reals of 16 bytes, on which the images agree.
-    fn wide(&self, subject: &Subject, bytes: &[u8]) -> Result<Kind, Failure> {
+    fn wide(&self, subject: &Subject, bytes: &[u8]) -> Result<WideKind, Failure> {
         let Element { class, bytes: n, .. } = subject.element;
         // Other processors have one such kind.
         if !cfg!(target_arch = "x86_64") || !matches!((class, n), (Class::Real, 16) | (Class::Complex, 32)) {
-            return Ok(Kind::Quad);
+            return Ok(WideKind::Quad);
         }
         let Evidence { extended, quad } = Evidence::of(bytes);
         let mut words = [extended.to_ne_bytes(), quad.to_ne_bytes()];
@@ -376,7 +376,7 @@ mod tests {
     }
 
     fn combined(action: Action, class: Class, kind: i32, bytes: usize, a: &[u8], b: &[u8]) -> Vec<u8> {
-        let how = subject(action, class, kind, bytes).how(Kind::Quad).expect("is defined");
+        let how = subject(action, class, kind, bytes).how(WideKind::Quad).expect("is defined");
         let mut first = a.to_vec();
         how.combine.expect("not a word")(&mut first, b);
         first
@@ -414,7 +414,7 @@ mod tests {
         for (class, sizes, ordered) in sizes {
             for bytes in sizes {
                 for action in [Action::Sum, Action::Min, Action::Max] {
-                    let how = subject(action, class, 0, *bytes).how(Kind::Quad);
+                    let how = subject(action, class, 0, *bytes).how(WideKind::Quad);
                     assert_eq!(
                         how.is_some(),
                         ordered || action == Action::Sum,
@@ -424,8 +424,8 @@ mod tests {
                 }
             }
         }
-        assert!(subject(Action::Sum, Class::Character, 1, 4).how(Kind::Quad).is_none());
-        assert!(subject(Action::Sum, Class::Derived, 0, 8).how(Kind::Quad).is_none());
+        assert!(subject(Action::Sum, Class::Character, 1, 4).how(WideKind::Quad).is_none());
+        assert!(subject(Action::Sum, Class::Derived, 0, 8).how(WideKind::Quad).is_none());
     }
 
     #[test]

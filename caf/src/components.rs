@@ -6,7 +6,7 @@
 //! images, the owner follows it ([`crate::owner`]).
 #![expect(unsafe_code, reason = "copies between variables of compiled code, segments and processes")]
 
-use crate::access::Held;
+use crate::access::HeldElements;
 use crate::assign::{Local, Way, assign, conversion, runs, same_shape};
 use crate::coarray::Coarray;
 use crate::descriptor::{Axis, Class, Descriptor, Element, Section};
@@ -182,19 +182,19 @@ impl Image {
 
     /// What a resolved reference leads to: where it is mapped, unless `overlap` asks for a copy of what is
     /// this image's own; or a copy.
-    fn hold_by_path(&self, path: &Path<'_>, overlap: bool) -> Result<Held, Failure> {
+    fn hold_by_path(&self, path: &Path<'_>, overlap: bool) -> Result<HeldElements, Failure> {
         let target = self.target(path)?;
         let found = match self.follow(path, target).map_err(|miss| miss.on(target.rank.0 + 1))? {
             Lead::Mapped(section, bytes) => {
                 let local = Local { section, element: path.element(bytes) };
                 // SAFETY: the elements are mapped.
-                return unsafe { Held::of(local, overlap && target.rank == self.rank.id()) };
+                return unsafe { HeldElements::of(local, overlap && target.rank == self.rank.id()) };
             }
             Lead::Private(found, near) => copy_private(&found, &near),
             Lead::Owner => None,
         };
         let Elements { bytes, extents, data } = found.map_or_else(|| target.read(self), Ok)?;
-        Ok(Held::packed(data, &extents, path.element(bytes)))
+        Ok(HeldElements::packed(data, &extents, path.element(bytes)))
     }
 
     /// Where the steps of a resolved reference begin.
@@ -262,7 +262,7 @@ impl Image {
                 let to = Local { section: section.clone(), element: path.element(*bytes) };
                 // SAFETY: (1); the other elements are mapped.
                 return unsafe {
-                    let held = Held::of(from.clone(), overlap && target.rank == self.rank.id())?;
+                    let held = HeldElements::of(from.clone(), overlap && target.rank == self.rank.id())?;
                     assign(to, held.local, Way::Store)
                 };
             }
@@ -291,7 +291,7 @@ impl Image {
         // They may be the same elements.
         // SAFETY: elements of this type.
         unsafe {
-            let copy = Held::of(from.local.clone(), !from.is_copy())?;
+            let copy = HeldElements::of(from.local.clone(), !from.is_copy())?;
             self.put_by_path(to, copy.local.clone(), false)
         }
     }

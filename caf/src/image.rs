@@ -110,8 +110,8 @@ pub struct Calls {
     pub asked: u64,
     /// Those whose replies are awaited.
     pub replies: HashMap<u64, Option<Vec<u8>>>,
-    /// Questions of others of which parts are missing, and parts of answers that were not fetched: by rank and
-    /// number, and by place.
+    /// Questions of others of which parts are missing, and parts of answers that were not fetched: by rank
+    /// and number, and by place.
     pub parts: HashMap<(u32, u64), BTreeMap<usize, Vec<u8>>>,
 }
 

@@ -210,24 +210,24 @@ pub type Bytes = [u8; 16];
 
 /// A kind of 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum WideKind {
     /// real(10): 80 bits, and 6 bytes that have no meaning.
     Extended,
     /// real(16): 128 bits.
     Quad,
 }
 
-impl Kind {
+impl WideKind {
     /// The sum.
     pub fn add(self, a: Bytes, b: Bytes) -> Bytes {
         let [a, b] = [a, b].map(u128::from_le_bytes);
         match self {
-            Kind::Extended => {
+            WideKind::Extended => {
                 let of = |x: u128| Wide::of_extended(x as u64, (x >> 64) as u16);
                 let (significand, head) = of(a).plus(of(b)).extended();
                 (u128::from(head) << 64 | u128::from(significand)).to_le_bytes()
             }
-            Kind::Quad => Wide::of_quad(a).plus(Wide::of_quad(b)).quad().to_le_bytes(),
+            WideKind::Quad => Wide::of_quad(a).plus(Wide::of_quad(b)).quad().to_le_bytes(),
         }
     }
 
@@ -239,7 +239,7 @@ impl Kind {
     /// A number in the order of the reals. Zeros are one.
     fn rank(self, bytes: Bytes) -> i128 {
         let bits = u128::from_le_bytes(bytes);
-        let sign = if self == Kind::Extended { 79 } else { 127 };
+        let sign = if self == WideKind::Extended { 79 } else { 127 };
         let magnitude = (bits & ((1 << sign) - 1)) as i128;
         if bits >> sign & 1 != 0 { -magnitude } else { magnitude }
     }
@@ -279,12 +279,12 @@ impl Evidence {
     ///
     /// # Errors
     /// They show both.
-    pub fn kind(self) -> Result<Kind, ()> {
+    pub fn kind(self) -> Result<WideKind, ()> {
         match (self.extended, self.quad) {
-            (0, _) => Ok(Kind::Quad),
-            (_, 0) => Ok(Kind::Extended),
-            (extended, quad) if extended > 8 * quad => Ok(Kind::Extended),
-            (extended, quad) if quad > 8 * extended => Ok(Kind::Quad),
+            (0, _) => Ok(WideKind::Quad),
+            (_, 0) => Ok(WideKind::Extended),
+            (extended, quad) if extended > 8 * quad => Ok(WideKind::Extended),
+            (extended, quad) if quad > 8 * extended => Ok(WideKind::Quad),
             _ => Err(()),
         }
     }
@@ -295,16 +295,16 @@ mod tests {
     use super::*;
 
     /// A real(10) or real(16) from one of 64 bits, made by hand.
-    fn wide(kind: Kind, value: f64) -> Bytes {
+    fn wide(kind: WideKind, value: f64) -> Bytes {
         let bits = value.to_bits();
         let (sign, exponent, fraction) = (bits >> 63, bits >> 52 & 0x7ff, u128::from(bits) & ((1 << 52) - 1));
         if value == 0.0 {
-            return (u128::from(sign) << if kind == Kind::Quad { 127 } else { 79 }).to_le_bytes();
+            return (u128::from(sign) << if kind == WideKind::Quad { 127 } else { 79 }).to_le_bytes();
         }
         let head = u128::from(sign << 15 | (exponent + 0x3fff - 0x3ff));
         match kind {
-            Kind::Extended => head << 64 | 1 << 63 | fraction << 11,
-            Kind::Quad => head << 112 | fraction << 60,
+            WideKind::Extended => head << 64 | 1 << 63 | fraction << 11,
+            WideKind::Quad => head << 112 | fraction << 60,
         }
         .to_le_bytes()
     }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn sums_and_order_are_those_of_reals() {
-        for kind in [Kind::Extended, Kind::Quad] {
+        for kind in [WideKind::Extended, WideKind::Quad] {
             for a in VALUES {
                 for b in VALUES {
                     let (x, y) = (wide(kind, a), wide(kind, b));
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn values_show_their_kind() {
-        for kind in [Kind::Extended, Kind::Quad] {
+        for kind in [WideKind::Extended, WideKind::Quad] {
             let values: Vec<u8> = VALUES.iter().flat_map(|v| wide(kind, *v)).collect();
             assert_eq!(Evidence::of(&values).kind(), Ok(kind));
         }

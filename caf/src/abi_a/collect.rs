@@ -3,7 +3,7 @@
 
 use super::operation::operation;
 use super::{image, report};
-use crate::access::Held;
+use crate::access::HeldElements;
 use crate::assign::{Local, Way, assign};
 use crate::collect::{Action, Subject, check_allocated};
 use crate::descriptor::{Class, Descriptor, Element};
@@ -44,7 +44,7 @@ unsafe fn with_elements(
     let own =
         Local { section: argument.section(argument.base().expose_provenance()), element: subject.element };
     // SAFETY: (1).
-    let copy = unsafe { Held::of(own.clone(), true) }?;
+    let copy = unsafe { HeldElements::of(own.clone(), true) }?;
     let packed = std::ptr::with_exposed_provenance_mut(copy.local.section.at);
     // SAFETY: the copy has so many bytes.
     if f(unsafe { std::slice::from_raw_parts_mut(packed, len) })? {
