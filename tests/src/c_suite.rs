@@ -4,8 +4,8 @@
 //! A head names modes, standards and compilers, and runs. All of them together would be far more than they
 //! can show, so builds and runs are chosen *by pairs*:
 //! - Every two of a mode, a standard and a compiler meet in some build ([`meet`]).
-//! - What a job does depends on the mode, since the rest of it is the library. So of the builds in a mode each
-//!   makes a share of the runs, and at least one ([`takes`]).
+//! - What a job does depends on the mode, since the rest of it is the library. So of the builds in a mode
+//!   each makes a share of the runs, and at least one ([`takes`]).
 //! - In an environment of its own (`--env`: over another network) the suite makes each run once, the builds
 //!   in turn ([`takes_once`]): each mode has made all of them without it.
 
