@@ -46,16 +46,6 @@ pub(crate) fn sizes(of: &SocketAddr, least: usize) -> Vec<usize> {
     least.into_iter().chain([MIN_DATAGRAM_BYTES]).chain(known).collect()
 }
 
-/// Fills memory with random bytes.
-pub(crate) fn random(bytes: &mut [u8]) -> Result<(), Error> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())
-            .map_err(|e| Error::Conduit(format!("udp: no random numbers: {e}")))?;
-    }
-    Ok(())
-}
-
 /// The ports that ranks have if no others are asked for, in words.
 pub(crate) fn system_ports() -> String {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();

@@ -410,7 +410,7 @@ pub(crate) fn hold(
     let mut own = Vec::new();
     if rank == first {
         let mut secret = [0; SECRET_BYTES];
-        socket::random(&mut secret)?;
+        gasnet_sys::fill_with_random(&mut secret);
         for ip in candidates.iter().take(MAX_ADDRESSES) {
             let socket = socket::bind(*ip, ports)?;
             socket::probing(&socket)?;

@@ -411,20 +411,6 @@ impl Regions {
     }
 }
 
-/// A number that nobody can guess.
-fn secret() -> u64 {
-    let mut secret = 0u64;
-    loop {
-        // SAFETY: fills the eight bytes of `secret`.
-        let n = unsafe { libc::getrandom((&raw mut secret).cast(), size_of::<u64>(), 0) };
-        if n == size_of::<u64>() as isize {
-            return secret;
-        }
-        // Interrupted by a signal before the system had gathered enough, early after boot.
-        std::thread::yield_now();
-    }
-}
-
 /// An exported region. Dropping it revokes it: then no rank can access it any more, and none does.
 ///
 /// A region that is forgotten stays exported.
@@ -559,7 +545,7 @@ impl Rank {
     ///    [`Rank::kept`], or marked as [`LOOSE`] as well, and the memory is watched (owed by the caller).
     unsafe fn enter_region(&self, at: *mut u8, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
         let (slot, entry) = self.regions.entries.take().ok_or(RegionError::NoRoom)?;
-        let secret = secret();
+        let secret = gasnet_sys::random();
         let generation = entry.open(at, len, modes, secret);
         let (rank, len) = (self.id().0, len as u64);
         let key = RegionKey { rank, slot, generation, modes: modes.0, len, secret };

@@ -1,13 +1,12 @@
 //! Random numbers.
 #![expect(unsafe_code, reason = "a function of the C library")]
 
-/// 64 random bits. They come by the C library's function, which is another one in ranks that are simulated or
-/// recorded: their numbers follow from a seed.
+/// Fills memory with random bytes. They come by the C library's function, which is another one in ranks that
+/// are simulated or recorded: their numbers follow from a seed.
 ///
 /// # Panics
-/// The system has no random bits. Linux from 3.17 on always has.
-pub fn random() -> u64 {
-    let mut bytes = [0u8; 8];
+/// The system has no random bytes. Linux from 3.17 on always has.
+pub fn fill_with_random(bytes: &mut [u8]) {
     let mut filled = 0;
     while filled < bytes.len() {
         let rest = &mut bytes[filled..];
@@ -21,6 +20,15 @@ pub fn random() -> u64 {
             }
         }
     }
+}
+
+/// 64 random bits, as [`fill_with_random`] has them.
+///
+/// # Panics
+/// As [`fill_with_random`].
+pub fn random() -> u64 {
+    let mut bytes = [0u8; 8];
+    fill_with_random(&mut bytes);
     u64::from_ne_bytes(bytes)
 }
 

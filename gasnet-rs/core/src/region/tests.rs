@@ -7,7 +7,7 @@ fn regions() -> Regions {
 /// As `RegionCalls::export_raw`, without a rank.
 pub(super) fn open(all: &Regions, base: usize, len: usize, modes: Modes) -> RegionKey {
     let (slot, entry) = all.entries.take().unwrap();
-    let secret = secret();
+    let secret = gasnet_sys::random();
     let generation = entry.open(base as *mut u8, len, modes, secret);
     RegionKey { rank: 0, slot, generation, modes: modes.0, len: len as u64, secret }
 }
