@@ -526,8 +526,8 @@ fn has_cargo(subcommand: &str) -> bool {
 
 fn unit(context: &mut Context) -> End {
     let nextest = has_cargo("nextest");
-    // The examples have no tests, and are built by a step of their own.
-    let but = ["--workspace", "--exclude", "gasnet-examples", "--no-fail-fast"];
+    // What criterion measures has no tests.
+    let but = ["--workspace", "--exclude", "pgas-bench-inside", "--no-fail-fast"];
     // Most jobs among the tests wait for half of their time.
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let threads = format!("--test-threads={threads}");
@@ -1017,7 +1017,7 @@ mod tests {
     #[test]
     fn programs_that_are_not_tested_have_no_tests() {
         let mut excluded = 0;
-        for package in ["tests", "benches", "lab/papers"].map(|name| sh::root().join(name)) {
+        for package in ["tests", "benches", "lab/papers", "examples/rust"].map(|name| sh::root().join(name)) {
             let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
             for target in manifest.split("[[bin]]").skip(1).filter(|text| text.contains("\ntest = false")) {
                 let name = target.split('"').nth(1).unwrap();

@@ -183,7 +183,7 @@ fn moves(c: &mut Criterion) {
     group.finish();
 }
 
-fn main() {
+pub fn measure() {
     let mut criterion = Criterion::default()
         .sample_size(20)
         .warm_up_time(std::time::Duration::from_millis(300))

@@ -61,7 +61,7 @@ fn plain_values(c: &mut Criterion) {
     });
 }
 
-fn main() {
+pub fn measure() {
     let mut criterion = Criterion::default().configure_from_args();
     rank_operations(&mut criterion);
     plain_values(&mut criterion);

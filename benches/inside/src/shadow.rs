@@ -113,7 +113,7 @@ fn packets(c: &mut Criterion) {
     });
 }
 
-fn main() {
+pub fn measure() {
     let mut criterion = Criterion::default().configure_from_args();
     locks(&mut criterion);
     packets(&mut criterion);
