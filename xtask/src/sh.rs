@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -226,9 +226,9 @@ pub fn install_namespaces() {
 /// Installs Debian packages if that is possible without asking (as root, with apt-get); later checks show
 /// whether it worked.
 pub fn install_debian(packages: &[&str]) {
-    // apt-get refuses to run twice at a time.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock();
+    // apt-get refuses to run twice at a time, and knows what there is once it has been told.
+    static KNOWS: Mutex<bool> = Mutex::new(false);
+    let mut knows = KNOWS.lock().unwrap_or_else(PoisonError::into_inner);
     let root = capture(
         {
             let mut id = Command::new("id");
@@ -241,14 +241,13 @@ pub fn install_debian(packages: &[&str]) {
         return;
     }
     say!("installing {} ...", packages.join(" "));
-    for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", "--no-install-recommends"]] {
+    let apt = |arguments: &[&str]| {
         let mut apt = Command::new("apt-get");
         apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        if arguments[0] == "install" {
-            apt.args(packages);
-        }
-        let _ = capture(apt, Duration::from_secs(300));
-    }
+        capture(apt, Duration::from_secs(300)).is_ok_and(|outcome| outcome.status == Some(0))
+    };
+    *knows = *knows || apt(&["update", "-qq"]);
+    apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat());
 }
 
 /// Adds up the processor time of commands that have ended.
