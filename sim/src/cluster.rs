@@ -401,6 +401,7 @@ impl Cluster {
                 Next::Dies(rank) => over += u32::from(shared.kill(rank)),
                 Next::Fails(what) => return Err(fail(what)),
                 Next::Nothing if vessel.is_over(true) => break,
+                Next::Nothing if shared.world().look_again() => {}
                 Next::Nothing => {
                     let mut waiting = shared.world().waiting();
                     for one in waiting.iter_mut().take(MOST_PLACES) {

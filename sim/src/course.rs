@@ -148,7 +148,7 @@ impl World {
 
     /// Whether something other than the costs chooses now.
     fn explores(&self) -> bool {
-        self.chooser.is_some() && self.starting == 0
+        self.chooser.is_some() && self.starting == 0 && !self.is_last_look()
     }
 
     /// The next step: the first rank that is ready, or else the next event, unless a chooser takes

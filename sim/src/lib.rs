@@ -36,6 +36,7 @@ mod device;
 mod event;
 mod failure;
 mod firmware;
+mod last_look;
 mod leases;
 mod measure;
 mod memory;

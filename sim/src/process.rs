@@ -14,7 +14,7 @@ use crate::time::Time;
 use gasnet::RankId;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
-use gasnet_sys::{clock, fd, limits};
+use gasnet_sys::{clock, fd, limits, processors};
 use gasnet_vessel::{Facts, Letter, Mailbox, PART_BYTES, PLAN, SEAT, Seat, View, answer, ask};
 use gasnet_wire::boot::ToMonitor;
 use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, MIN_FRAME, RawSlot, Rma};
@@ -137,6 +137,7 @@ impl Cluster {
             is_over: Cell::new(false),
             has_left: Cell::new(false),
         };
+        let _here = OneProcessor::begin();
         let report = self.drive(&shared, &processes)?;
         let codes = shared.codes();
         if let Some(rank) = codes.iter().position(|code| *code != 0) {
@@ -144,6 +145,24 @@ impl Cluster {
             return Err(self.failure(&shared, what));
         }
         Ok(report.map(|_| codes))
+    }
+}
+
+/// Has this thread, and the ranks that it starts meanwhile, on one processor: one of them runs at a time, and
+/// a turn that goes to another processor takes several times as long.
+struct OneProcessor(processors::Set);
+
+impl OneProcessor {
+    fn begin() -> OneProcessor {
+        let before = processors::allowed();
+        processors::run_on(&processors::set_of([processors::current() as usize]));
+        OneProcessor(before)
+    }
+}
+
+impl Drop for OneProcessor {
+    fn drop(&mut self) {
+        processors::run_on(&self.0);
     }
 }
 
@@ -351,8 +370,8 @@ impl Processes<'_> {
         }
     }
 
-    /// Polls for a rank: gives it a frame, if there is one and it does not have it, and serves it until it has
-    /// handled that.
+    /// Polls for a rank: gives it a frame, if there is one and it does not have it, and serves it until it
+    /// has handled that.
     fn poll(&self, rank: u32, conduit: &SimConduit, asked: &Asked) -> Result<bool, ExitStatus> {
         let channel = asked.call.words[0];
         let of = if channel == 0 { Channel::Request } else { Channel::Reply };

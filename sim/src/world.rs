@@ -12,6 +12,7 @@ use crate::choice::{Chains, Chooser};
 use crate::course::{Packet, QueuedEvent};
 use crate::device::Events;
 use crate::event::{Activity, FrameBuf, Moment, OneSidedOp};
+use crate::last_look::LastLook;
 use crate::memory::RankMemory;
 use crate::net::{Network, Port};
 use crate::paging::Paging;
@@ -161,6 +162,7 @@ pub(crate) struct World {
     pub(crate) shared_memory: Option<SharedMemory>,
     /// How often a rank has died, or given up a world.
     pub(crate) losses: u64,
+    pub(crate) last_look: LastLook,
 }
 
 impl World {
@@ -220,6 +222,7 @@ impl World {
             processors: None,
             shared_memory: None,
             losses: 0,
+            last_look: LastLook::default(),
         }
     }
 }

@@ -219,7 +219,7 @@ impl Asker {
             "a process that this rank has forked calls the runtime"
         };
         let text = format!("rank {rank}: {who}: --simulate gives turns to ranks of one thread only");
-        gasnet_sys::stdio::say(&format!("gasnet: {text}"));
+        gasnet_sys::stdio::say(&format!("gasnet: {text}\n"));
         if process == self.owner.0 {
             self.mailbox.last_words(&text, &crate::place::place());
         }

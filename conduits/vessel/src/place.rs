@@ -59,7 +59,7 @@ impl Search {
 
 /// Whether the C library or the compiler has put a function on a stack.
 fn is_of_c(function: &str) -> bool {
-    function.starts_with("__")
+    function.starts_with("__") && function != "__upc_user_main"
         || function.starts_with("_start")
         || ["abort", "raise", "gsignal"].contains(&function)
         || RUNTIME.iter().any(|part| function.starts_with(part))
@@ -95,6 +95,8 @@ mod tests {
         let known = "   3: queue::push\n             at ./src/queue.rs:88:13\n   4: queue::main\n             at ./src/queue.rs:9:1\n";
         assert_eq!(found(&format!("{frames}{known}")), "src/queue.rs:88");
         assert_eq!(found(&format!("{frames}   3: queue::push\n   4: queue::main\n")), "queue::push");
+        let upc = "   3: __assert_fail\n   4: __upc_user_main\n             at ./sum.upc:9:9\n   5: main\n             at ./<upcc>:15\n";
+        assert_eq!(found(&format!("{frames}{upc}")), "sum.upc:9");
         assert_eq!(
             found(&format!("{frames}   3: push_one\n             at /home/p/push.c:7\n")),
             "/home/p/push.c"
