@@ -27,6 +27,10 @@ const OPTIONS: &[Opt<CafrunOption>] = &[
         "network: smp (default on one host), udp (default on several), mpi, ofi or netvm",
     ),
     shown("-H, --hosts A,B:2", "hosts on which to start images, by ssh"),
+    shown(
+        "--simulate",
+        "as the first word: simulated images, in virtual time; see gasnetrun --simulate --help",
+    ),
     opt(CafrunOption::Show, "--show", "print what would be run where, and run nothing"),
     opt(CafrunOption::Wraps, "--wraps", "print the path of the launcher"),
     opt(CafrunOption::Help, "-h, --help", "print this text"),
@@ -39,7 +43,7 @@ const COMMAND: CommandTable<CafrunOption> = CommandTable {
     name: "cafrun",
     brief: "run Fortran programs with coarrays",
     about: "Runs a Fortran program with coarrays on N images, on this host or on several.",
-    usage: &["cafrun -n N [options] PROGRAM [arguments]"],
+    usage: &["cafrun -n N [options] PROGRAM [arguments]", "cafrun --simulate -n N [options] PROGRAM [arguments]"],
     options: OPTIONS,
     notes: "\
 All other options are those of gasnetrun. --oversubscribe, --allow-run-as-root and --reenable-ftouch are accepted for
@@ -82,6 +86,10 @@ fn launcher() -> OsString {
 
 /// From options of `cafrun` to those of `gasnetrun`.
 fn translate(arguments: Vec<OsString>) -> Result<Request, String> {
+    if arguments.first().is_some_and(|word| word == "--simulate") {
+        // A command of its own, with options of its own.
+        return Ok(Request::Run(arguments));
+    }
     let mut all = Vec::new();
     let mut words = Arguments::new(&COMMAND, arguments);
     while let Some(word) = words.next_argument()? {
@@ -133,6 +141,7 @@ mod tests {
         for (line, expected) in [
             ("--oversubscribe -np 4 --show prog --show -h", "-n 4 --dry-run prog --show -h"),
             ("--images 2 ./p", "-n 2 ./p"),
+            ("--simulate -n 2 --runs 9 ./p --show", "--simulate -n 2 --runs 9 ./p --show"),
             (
                 "-n2 --conduit udp -lv --bind -t=3 -e A=b --ranks=4 p -x",
                 "-n 2 --conduit udp -lv --bind -t=3 -e A=b --ranks=4 p -x",

@@ -20,6 +20,7 @@ enum RunOption {
     Hosts,
     Network,
     Width,
+    Simulate,
     Heap,
     /// A number that has no meaning here: a thread is a process, and processors are found.
     Count,
@@ -101,6 +102,11 @@ const OPTIONS: &[Opt<RunOption>] = &[
         "write it to FILE.T for each thread T (a % in FILE is replaced by T)",
     ),
     opt(RunOption::TraceAll, "-traceall", "trace all accesses between threads"),
+    opt(
+        RunOption::Simulate,
+        "-simulate",
+        "as the first word: simulated threads, in virtual time; see gasnetrun --simulate --help",
+    ),
     opt(RunOption::Quiet(true), "-q, -quiet", "print only the output of the program"),
     opt(RunOption::Verbose, "-v", "print the command and run it").or(&["-vv"]),
     opt(RunOption::Show(true), "-t, -show", "print the command and run nothing"),
@@ -134,6 +140,7 @@ const COMMAND: gasnet_options::CommandTable<RunOption> = gasnet_options::Command
     usage: &[
         "upcrun [options] program [arguments]",
         "upcrun [options] [compiler options] file.upc... [arguments]",
+        "upcrun --simulate -n N [options] program [arguments]",
     ],
     options: OPTIONS,
     notes: "\
@@ -171,7 +178,9 @@ struct Run {
 
 /// Entry point of `upcrun`.
 pub fn main() -> ExitCode {
-    match command_line().and_then(parse).and_then(go) {
+    let simulated =
+        std::env::args_os().nth(1).is_some_and(|word| word == "--simulate" || word == "-simulate");
+    match if simulated { simulate() } else { command_line().and_then(parse).and_then(go) } {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             if !e.is_empty() {
@@ -180,6 +189,14 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Becomes `gasnetrun --simulate`, which has options of its own.
+fn simulate() -> Result<(), String> {
+    use std::os::unix::process::CommandExt;
+    let launcher = launcher(&Layout::find()?)?;
+    let why = Command::new(&launcher).arg("--simulate").args(std::env::args_os().skip(2)).exec();
+    Err(format!("{}: {why}", launcher.display()))
 }
 
 /// The words of the configuration files, the environment and the command line, which also says which files.
@@ -243,6 +260,9 @@ impl Run {
                 let thread = if found.value.is_none() { "0" } else { &value };
                 thread.parse::<u32>().map_err(|_| format!("'{written}': '{thread}' is not a thread"))?;
                 self.set("UPC_FREEZE", thread);
+            }
+            RunOption::Simulate => {
+                return Err(format!("{written} is the first word: upcrun {written} -n 4 PROGRAM"));
             }
             RunOption::Quiet(on) => self.quiet = on,
             RunOption::Verbose => self.verbose = true,
@@ -392,6 +412,15 @@ fn say_what_is_known(program: &Path, objects: &[link::Object]) {
 }
 
 /// The launcher of this installation.
+fn launcher(layout: &Layout) -> Result<PathBuf, String> {
+    let launcher = layout.bin.join("gasnetrun");
+    if launcher.is_file() {
+        return Ok(launcher);
+    }
+    Err(format!("the launcher is not at '{}'; install with 'cargo xtask install'", launcher.display()))
+}
+
+/// The command that runs a program by it.
 fn launch(
     r: &Run,
     layout: &Layout,
@@ -400,14 +429,7 @@ fn launch(
     program: &Path,
     args: &[OsString],
 ) -> Result<Command, String> {
-    let launcher = layout.bin.join("gasnetrun");
-    if !launcher.is_file() {
-        return Err(format!(
-            "the launcher is not at '{}'; install with 'cargo xtask install'",
-            launcher.display()
-        ));
-    }
-    let mut cmd = Command::new(&launcher);
+    let mut cmd = Command::new(launcher(layout)?);
     if let Some(ranks) = ranks {
         cmd.arg("-n").arg(ranks.to_string());
     }
