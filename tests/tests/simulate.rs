@@ -106,13 +106,16 @@ fn a_failure_of_processes_is_found_and_repeated() {
     let folder = folder("a_failure_of_processes_is_found_and_repeated");
     let line = "--simulate -n 4 --runs 2000 --vessel process ./queue".split(' ').collect::<Vec<_>>();
     let found = simulate(&folder, &line);
-    says(
-        &found,
-        101,
-        &["rank 0 panicked", "values are lost", "queue.rs:", "matter", ".sim --vessel process ./queue"],
-    );
+    says(&found, 101, &["rank 0 panicked", "values are lost", "queue.rs:", "matter", ".sim ./queue"]);
     let file = found.stderr.split_whitespace().find(|word| word.ends_with(".sim")).expect("a file");
-    let line = ["--simulate", "--again", file, "--vessel", "process", "./queue"];
+    says(
+        &simulate(&folder, &["--simulate", "--again", file, "./statics"]),
+        2,
+        &["another program", "--rebuilt"],
+    );
+    let line = ["--simulate", "--again", file, "--vessel", "closure", "./queue"];
+    says(&simulate(&folder, &line), 2, &["was one of --vessel process"]);
+    let line = ["--simulate", "--again", file, "./queue"];
     for _ in 0..3 {
         let again = simulate(&folder, &line);
         says(&again, 101, &["rank 0 panicked", "values are lost", "queue.rs:"]);
@@ -131,7 +134,7 @@ fn orders_of_hash_tables_are_repeated() {
     let found = job("--simulate -n 3 --runs 20 --vessel process ./tasks");
     says(&found, 101, &["rank 0 panicked", "tasks are done twice, or by nobody", "tasks.rs:"]);
     let file = found.stderr.split_whitespace().find(|word| word.ends_with(".sim")).expect("a file");
-    let again = format!("--simulate --again {file} --vessel process ./tasks");
+    let again = format!("--simulate --again {file} ./tasks");
     // The value that it found, and the trace; what is before has the number of the process.
     let said = |outcome: &Outcome| outcome.stderr.split("gasnetrun: ").last().map(String::from);
     let first = job(&again);
@@ -144,6 +147,19 @@ fn orders_of_hash_tables_are_repeated() {
         0,
         &["20 seeds of 3 ranks end well"],
     );
+}
+
+/// Nothing more comes to these ranks, and yet their waits end: one takes what has come piece by piece,
+/// another one has a time-out.
+#[test]
+fn waits_end_that_need_no_news() {
+    let folder = folder("waits_end_that_need_no_news");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_conformance"), folder.join("conformance"))
+        .expect("a link");
+    for section in ["nic", "via-connect"] {
+        let line = ["--simulate", "-n", "2", "./conformance", "--quick", section];
+        says(&simulate(&folder, &line), 0, &["conformance: passed"]);
+    }
 }
 
 /// A program that ends as its argument says, in one run and among many.

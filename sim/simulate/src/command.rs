@@ -3,7 +3,7 @@
 
 use crate::faults::Faults;
 use crate::plan::SimulationPlan;
-use crate::program::{Vessel, vessel};
+use crate::program::{Vessel, fingerprint, vessel};
 use crate::run::Program;
 use crate::serve::simulate;
 use gasnet_options::{Argument, Arguments, CommandTable, Style, opt};
@@ -29,6 +29,7 @@ enum SimulateOption {
     Explore,
     Vessel,
     Again,
+    Rebuilt,
     Gdb,
     Verbose,
     Help,
@@ -78,6 +79,7 @@ const COMMAND: CommandTable<SimulateOption> = CommandTable {
             "where ranks live: closure (in one process) or process (each in its own); default what the program needs",
         ),
         opt(SimulateOption::Again, "--again FILE", "repeat the run that the file describes"),
+        opt(SimulateOption::Rebuilt, "--rebuilt", "repeat it though the program has been built again since then"),
         opt(SimulateOption::Gdb, "--gdb", "run under gdb; of ranks that are processes, the one that has failed, or rank 0"),
         opt(SimulateOption::Verbose, "-v, --verbose", "say where ranks live, and why"),
         opt(SimulateOption::Help, "-h, --help", "print this text"),
@@ -109,6 +111,8 @@ struct Asking {
     picks: String,
     vessel: Option<Vessel>,
     gdb: bool,
+    /// Whether the program may be another build.
+    rebuilt: bool,
     verbose: bool,
     /// The rank that has failed in the run that is repeated.
     failed: u32,
@@ -135,9 +139,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 
 impl Asking {
     /// Runs it; returns the exit status, unless this process becomes the program.
-    fn run(self) -> Result<i32, String> {
+    fn run(mut self) -> Result<i32, String> {
         let program = path(&self.program);
-        let (vessel, why) = vessel(Path::new(&program), self.vessel)?;
+        let known = fingerprint(Path::new(&program));
+        self.plan.check_program(known, self.rebuilt)?;
+        self.plan.program = known;
+        let wanted = self.plan.check_vessel(self.vessel)?;
+        let (vessel, why) = vessel(Path::new(&program), wanted)?;
         if vessel == Vessel::Process {
             self.plan.check_processes(&why)?;
         }
@@ -175,7 +183,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     let mut words = Arguments::new(&COMMAND, arguments);
     let mut plan = SimulationPlan { ranks: 0, segment: SEGMENT_BYTES, ..SimulationPlan::default() };
     let (mut again, mut gdb, mut verbose, mut program) = (None, false, false, None);
-    let (mut vessel, mut failed) = (None, 0);
+    let (mut vessel, mut failed, mut rebuilt) = (None, 0, false);
     while let Some(argument) = words.next_argument()? {
         let found = match argument {
             Argument::Option(found) => found,
@@ -209,12 +217,10 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
             }
             SimulateOption::Again => again = Some(value),
             SimulateOption::Vessel => {
-                vessel = Some(match value.as_str() {
-                    "closure" => Vessel::Closure,
-                    "process" => Vessel::Process,
-                    _ => return Err(format!("--vessel {value}: closure or process is needed")),
-                });
+                let wrong = || format!("--vessel {value}: closure or process is needed");
+                vessel = Some(Vessel::named(&value).ok_or_else(wrong)?);
             }
+            SimulateOption::Rebuilt => rebuilt = true,
             SimulateOption::Gdb => gdb = true,
             SimulateOption::Verbose => verbose = true,
             SimulateOption::Help => return Ok(Asked::Print(COMMAND.help())),
@@ -235,7 +241,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     plan.closure_only = vessel == Some(Vessel::Closure);
     let stem = Path::new(&program).file_stem().unwrap_or_default();
     plan.name = stem.to_string_lossy().into_owned();
-    let asking = Asking { plan, picks, vessel, gdb, verbose, failed, program, arguments: rest };
+    let asking = Asking { plan, picks, vessel, gdb, rebuilt, verbose, failed, program, arguments: rest };
     Ok(Asked::Run(Box::new(asking)))
 }
 
@@ -283,6 +289,19 @@ mod tests {
             let said = asking.plan.check_processes("as asked").unwrap_err();
             assert!(said.contains(says) && said.ends_with("each rank is a process: as asked"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_run_is_repeated_with_its_program_and_where_it_was() {
+        let mut plan =
+            SimulationPlan { program: Some(7), vessel: Some(Vessel::Process), ..SimulationPlan::default() };
+        assert!(plan.check_program(Some(8), false).unwrap_err().contains("--rebuilt"));
+        assert!(plan.check_program(Some(8), true).is_ok() && plan.check_program(Some(7), false).is_ok());
+        assert_eq!(plan.check_vessel(None), Ok(Some(Vessel::Process)));
+        assert!(plan.check_vessel(Some(Vessel::Closure)).unwrap_err().contains("--vessel process"));
+        (plan.program, plan.vessel) = (None, None);
+        assert!(plan.check_program(Some(8), false).is_ok());
+        assert_eq!(plan.check_vessel(Some(Vessel::Closure)), Ok(Some(Vessel::Closure)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The plan of a simulation, and the file that repeats a run.
 
 use crate::faults::Faults;
+use crate::program::Vessel;
 use gasnet_sim::{Chooser, CostModel, Explore, Pick};
 use std::time::Duration;
 
@@ -32,12 +33,16 @@ pub(crate) struct SimulationPlan {
     pub(crate) name: String,
     /// Whether ranks must not be processes.
     pub(crate) closure_only: bool,
+    /// The program's fingerprint, if its file is known.
+    pub(crate) program: Option<u64>,
+    /// Where the ranks lived in the run that is to be repeated.
+    pub(crate) vessel: Option<Vessel>,
 }
 
 /// Most ranks of a host: each of them keeps a ring for every other one.
 const MOST_PER_HOST: u32 = 64;
 /// First line of a file; the number changes when the same choices mean another run.
-const MAGIC: &str = "gasnet-sim 2";
+const MAGIC: &str = "gasnet-sim 3";
 /// Longest that a rank has the processor without calling the runtime.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 /// Choices of a run of which nothing is known.
@@ -61,6 +66,8 @@ impl Default for SimulationPlan {
             again: None,
             name: "program".into(),
             closure_only: false,
+            program: None,
+            vessel: None,
         }
     }
 }
@@ -132,6 +139,26 @@ impl SimulationPlan {
         }
     }
 
+    /// Refuses another program than that of the run to be repeated, unless it may be a newer one.
+    pub(crate) fn check_program(&self, program: Option<u64>, rebuilt: bool) -> Result<(), String> {
+        match (self.program, program) {
+            (Some(before), Some(now)) if before != now && !rebuilt => Err("--again: the run was one of another program, or of another \
+                 build of this one: its choices may mean something else here. --rebuilt repeats it as far as they mean the same"
+                .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The vessel of the run to be repeated, or else the one that is wanted.
+    pub(crate) fn check_vessel(&self, wanted: Option<Vessel>) -> Result<Option<Vessel>, String> {
+        match (self.vessel, wanted) {
+            (Some(before), Some(wanted)) if before != wanted => Err(format!(
+                "--vessel {wanted}: the run to be repeated was one of --vessel {before}, and is another one there"
+            )),
+            (before, wanted) => Ok(before.or(wanted)),
+        }
+    }
+
     /// Refuses what ranks cannot have that are processes, for this reason.
     pub(crate) fn check_processes(&self, why: &str) -> Result<(), String> {
         let wanted = if self.per_host > 1 {
@@ -162,7 +189,13 @@ impl SimulationPlan {
             text += "on-death shrink\n";
         }
         if self.closure_only {
-            text += "vessel closure\n";
+            text += "only closure\n";
+        }
+        if let Some(program) = self.program {
+            text += &format!("program {program:x}\n");
+        }
+        if let Some(vessel) = self.vessel {
+            text += &format!("vessel {vessel}\n");
         }
         if self.longest_turn != LONGEST_TURN {
             text += &format!("turn {}\n", self.longest_turn.as_millis());
@@ -200,7 +233,9 @@ impl SimulationPlan {
                 "name" => plan.name = value.into(),
                 "for" => plan.time = Some(Duration::from_secs(number()?)),
                 "on-death" => plan.set_on_death(value)?,
-                "vessel" if value == "closure" => plan.closure_only = true,
+                "only" if value == "closure" => plan.closure_only = true,
+                "program" => plan.program = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
+                "vessel" => plan.vessel = Some(Vessel::named(value).ok_or_else(wrong)?),
                 "turn" => plan.longest_turn = Duration::from_millis(number()?),
                 "trace" => trace = Some(u64::from_str_radix(value, 16).map_err(|_| wrong())?),
                 "pick" => picks.push(read_pick(value).ok_or_else(wrong)?),
@@ -246,6 +281,8 @@ mod tests {
             longest_turn: Duration::from_millis(1500),
             length: 9412,
             name: "queue".into(),
+            program: Some(0x1234_5678_9abc_def0),
+            vessel: Some(Vessel::Process),
             ..SimulationPlan::default()
         };
         assert_eq!(SimulationPlan::read(&plan.text()), Ok(plan.clone()));
@@ -254,7 +291,7 @@ mod tests {
         let file = format!("{}ended 101 rank 2 panicked\ntrace ff\n{}", plan.text(), pick_line(&pick));
         plan.again = Some((vec![pick], 255));
         assert_eq!(SimulationPlan::read(&file), Ok(plan));
-        for wrong in ["", "gasnet-sim 1\n", "gasnet-sim 2\nranks many\n", "gasnet-sim 2\nwhat 1\n"] {
+        for wrong in ["", "gasnet-sim 2\n", "gasnet-sim 3\nranks many\n", "gasnet-sim 3\nwhat 1\n"] {
             assert!(SimulationPlan::read(wrong).is_err(), "{wrong}");
         }
     }

@@ -4,6 +4,7 @@
 //! for programs whose `main` gives a closure to `run`, and which have no variables of their own outside of
 //! it: writable statics would be common to all ranks. All other programs get a process for each rank.
 
+use core::fmt;
 use std::path::Path;
 
 /// In every program whose `main` gives a closure to `run`, and that was built to simulate it. Generic code
@@ -42,6 +43,33 @@ pub(crate) enum Vessel {
     Closure,
     /// In a process each.
     Process,
+}
+
+impl Vessel {
+    /// The vessel of this name.
+    pub(crate) fn named(name: &str) -> Option<Vessel> {
+        [Vessel::Closure, Vessel::Process].into_iter().find(|vessel| vessel.to_string() == name)
+    }
+}
+
+impl fmt::Display for Vessel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Vessel::Closure => "closure",
+            Vessel::Process => "process",
+        })
+    }
+}
+
+/// A number that tells a program's file from all others; `None` if the file cannot be read.
+pub(crate) fn fingerprint(program: &Path) -> Option<u64> {
+    // Odd: FNV's prime.
+    const PRIME: u64 = 0x100_0000_01b3;
+    let bytes = std::fs::read(program).ok()?;
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(PRIME).rotate_left(23);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash = words.iter().fold(bytes.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    Some(rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte))))
 }
 
 /// The vessel for a program, and why.

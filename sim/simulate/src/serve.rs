@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "copies a closure of no bytes; forks")]
 
 use crate::plan::{SimulationPlan, pick_line};
-use crate::program::TAKES_CLOSURE;
+use crate::program::{TAKES_CLOSURE, Vessel};
 use crate::run::{Ended, Program, RunOutcome, run};
 use crate::shrink::{self, Repetition, thousands};
 use core::mem::{ManuallyDrop, needs_drop, size_of};
@@ -156,15 +156,13 @@ fn found(
         shrink::shrink(outcome, &mut again)
     };
     let name = format!("{}-{seed}.sim", plan.name);
-    let text = file(plan, seed, outcome, &small);
+    let (vessel, program) = match program {
+        Program::Closure(_) => (Vessel::Closure, std::env::args_os().next().unwrap_or_default()),
+        Program::Executable(executable) => (Vessel::Process, executable.program.clone().into()),
+    };
+    let text = file(plan, seed, vessel, outcome, &small);
     let how = match std::fs::write(&name, text) {
-        Ok(()) => {
-            let (vessel, program) = match program {
-                Program::Closure(_) => ("", std::env::args_os().next().unwrap_or_default()),
-                Program::Executable(executable) => ("--vessel process ", executable.program.clone().into()),
-            };
-            format!("gasnetrun --simulate --again {name} {vessel}{}", program.display())
-        }
+        Ok(()) => format!("gasnetrun --simulate --again {name} {}", program.display()),
         Err(why) => {
             eprintln!("gasnetrun: {name}: {why}");
             format!("gasnetrun --simulate --seed {seed} and the same options")
@@ -175,8 +173,15 @@ fn found(
 }
 
 /// The file that repeats a run, made small if that is possible.
-fn file(plan: &SimulationPlan, seed: u64, outcome: &RunOutcome, small: &shrink::Small) -> String {
-    let one = SimulationPlan { seed, runs: 1, time: None, explore: Some(plan.how()), ..plan.clone() };
+fn file(
+    plan: &SimulationPlan,
+    seed: u64,
+    vessel: Vessel,
+    outcome: &RunOutcome,
+    small: &shrink::Small,
+) -> String {
+    let vessel = Some(vessel);
+    let one = SimulationPlan { seed, runs: 1, time: None, explore: Some(plan.how()), vessel, ..plan.clone() };
     let mut text = one.text();
     let (status, said) = (outcome.ended.status(), outcome.text.replace('\n', ";"));
     text += &format!("ended {status} {said}\n");
