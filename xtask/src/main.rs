@@ -9,6 +9,7 @@ mod clients;
 mod cluster;
 mod conformance;
 mod everywhere;
+mod explore;
 mod files;
 mod installed;
 mod man;

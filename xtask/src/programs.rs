@@ -304,6 +304,50 @@ pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     programs
 }
 
+/// Makes the mistake in the UPC program of `README.md` that the page shows how to find, and runs the page's
+/// commands: they find it, and repeat it twice, once under gdb.
+pub fn tour_of_a_failure(prefix: &Path, tally: &mut Tally) -> Result<(), String> {
+    const HEAD: &str = "\n```sh\nupcc -include assert.h ";
+    let text = fs::read_to_string(sh::root().join("README.md")).map_err(|e| format!("README.md: {e}"))?;
+    let block = |head: &str| text.split_once(head).and_then(|(_, rest)| rest.split_once("\n```"));
+    let (Some((code, _)), Some((commands, _))) = (block("\n```upc\n"), block(HEAD)) else {
+        return Err("README.md has no UPC program, or does not show how a failure of it is found".into());
+    };
+    let folder = sh::target().join("programs/tour");
+    let wrong = code.replace("upc_barrier;", "assert(square[10 * THREADS - 1]);");
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join("sum.upc"), wrong + "\n"));
+    written.map_err(|e| format!("{}: {e}", folder.display()))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = core::iter::once(prefix.join("bin")).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).map_err(|e| e.to_string())?;
+    for (i, line) in commands.lines().enumerate() {
+        let in_gdb = line.contains("--gdb");
+        if in_gdb && sh::which("gdb").is_none() {
+            continue;
+        }
+        let line = match i {
+            0 => format!("upcc -include assert.h {line}"),
+            _ if in_gdb => format!("echo run | {line}"),
+            _ => line.to_string(),
+        };
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", line.split('#').next().unwrap_or_default()])
+            .current_dir(&folder)
+            .env("PATH", &path);
+        let outcome = sh::capture(command, RUN_LIMIT)?;
+        let (status, says) = if i == 0 { (0, "") } else { (134, "sum.upc:") };
+        let said = outcome.stdout.contains(says) || outcome.stderr.contains(says);
+        if said && (in_gdb || outcome.status == Some(status)) {
+            tally.passed += 1;
+        } else {
+            tally.failed += 1;
+            say!("FAILED: a command of README.md: {line}\n{}", outcome.report());
+        }
+    }
+    Ok(())
+}
+
 /// Builds the Rust examples.
 pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     let names = build::rust_examples();

@@ -14,6 +14,7 @@
 //! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
 //! - *deaths* (by `--deaths` alone): jobs that go on when their ranks are killed at any moment, which check
 //!   what they have computed; what is lost with a rank and its partner must be told.
+//! - *simulated ranks* (by `--simulate` alone): see [`explore`].
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared
 //!   csmith*: likewise with their global variables turned shared.
 
@@ -25,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use gasnet_options::{Argument, FoundOption, opt};
 
+use crate::explore;
 use crate::netvm;
 use crate::plugins;
 use crate::programs::{self, Tally};
@@ -41,13 +43,14 @@ enum SoakOption {
     Flood,
     Giant,
     Deaths,
+    Simulate,
 }
 
 const SOAK: Task<SoakOption> = task(
     "cargo xtask soak",
     "Runs random and long tests. Inputs that fail are kept under target/soak.",
     &[
-        "cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant | --deaths N] [--record]",
+        "cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant | --deaths N | --simulate] [--record]",
     ],
     &[
         opt(SoakOption::Minutes, "--minutes M", "duration in minutes (default 10)"),
@@ -77,6 +80,11 @@ const SOAK: Task<SoakOption> = task(
             "instead of the random tests: kill ranks of jobs that go on, on 2 to 16 ranks and at random moments, until \
              N have died",
         ),
+        opt(
+            SoakOption::Simulate,
+            "--simulate",
+            "instead of the random tests: programs on simulated ranks, in random orders of what happens and with faults",
+        ),
     ],
     "",
 );
@@ -102,6 +110,8 @@ enum Only {
     Giant,
     /// Jobs that go on, until this many ranks have died.
     Deaths(u64),
+    /// Programs on simulated ranks.
+    Simulate,
 }
 
 /// The number that an option is followed by.
@@ -128,6 +138,7 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
             SoakOption::Flood => only = Some(Only::Flood(number(&found)?)),
             SoakOption::Giant => only = Some(Only::Giant),
             SoakOption::Deaths => only = Some(Only::Deaths(number(&found)?)),
+            SoakOption::Simulate => only = Some(Only::Simulate),
             SoakOption::Record => record = true,
         }
         Ok(())
@@ -148,14 +159,22 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
             say!("seed {seed}");
             deaths(kills, seed)?
         }
+        Some(Only::Simulate) => {
+            say!("seed {seed}");
+            explore::soak(duration(minutes)?, seed)?
+        }
     };
     say!("{text}");
     if record { append(&format!("- {text}\n")) } else { Ok(()) }
 }
 
+fn duration(minutes: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))
+}
+
 /// Runs tests of all kinds in turn, with inputs by `seed`, for `minutes` minutes.
 fn all_in_turn(minutes: f64, seed: u64, record: bool) -> Result<(), String> {
-    let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
+    let limit = duration(minutes)?;
     let prefix = stage::folder();
     stage::stage(&prefix, Parts::ALL)?;
     say!("seed {seed}");
