@@ -19,7 +19,8 @@ pub use registry::names;
 pub use settings::{settings, unknown_settings, wanted};
 
 use gasnet::{Config, Error, Rank, Threading};
-use gasnet_decorators::record::Recorder;
+use gasnet_decorators::follow::Follower;
+use gasnet_decorators::record::{Kept, Recorder};
 use gasnet_decorators::replay::Replayer;
 use gasnet_launch::Booted;
 use gasnet_sys::limits;
@@ -120,17 +121,26 @@ fn start(
     threading: Threading,
     open: impl Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
 ) -> Result<&'static Rank, Error> {
-    let (boot, config, recorder) = match settings::recording() {
-        Some(folder) => {
+    let (mut recorder, mut follower) = (None, None);
+    let (boot, config) = match settings::recording() {
+        None => (boot, config),
+        Some((folder, kept)) => {
             let exchange = gasnet_launch::exchange(&boot);
-            let (boot, config, recorder) = Recorder::begin(folder.as_ref(), boot, exchange, config)?;
-            (boot, config, Some(recorder))
+            if kept == Kept::Order && gasnet_launch::is_again() {
+                let (boot, config, again) = Follower::begin(folder.as_ref(), boot, exchange, config)?;
+                follower = Some(again);
+                (boot, config)
+            } else {
+                let (boot, config, new) = Recorder::begin(folder.as_ref(), kept, boot, exchange, config)?;
+                recorder = Some(new);
+                (boot, config)
+            }
         }
-        None => (boot, config, None),
     };
-    let open = |cx: &OpenContext<'_>| match &recorder {
-        Some(recorder) => recorder.open(cx, &open),
-        None => open(cx),
+    let open = |cx: &OpenContext<'_>| match (&recorder, &follower) {
+        (Some(recorder), _) => recorder.open(cx, &open),
+        (_, Some(follower)) => follower.open(cx, &open),
+        _ => open(cx),
     };
     #[expect(unsafe_code, reason = "vouches for the launcher")]
     // SAFETY: the launcher makes the memory files of each world of a job and tells each of its processes its

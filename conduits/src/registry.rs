@@ -85,7 +85,7 @@ pub(crate) fn settle(config: Config) -> Result<Config, Error> {
         && (owner || name == "mpi")
     {
         return Err(Error::job(format!(
-            "--record (GASNET_RECORD): not with the network {name}, whose messages are not all that a rank gets or which starts ranks \
+            "--record (GASNET_RECORD, GASNET_RECORD_ORDER): not with the network {name}, whose messages are not all that a rank gets or which starts ranks \
              itself; use smp, udp or ofi"
         )));
     }

@@ -1,6 +1,7 @@
 //! The settings of all crates in one table, for the documentation and for warnings about unknown names.
 
 use gasnet::Error;
+use gasnet_decorators::record::Kept;
 use gasnet_settings::{c, caf, ofi, upc};
 use gasnet_wire::config::{Reader, Setting, setting};
 
@@ -25,6 +26,12 @@ pub const SETTINGS: &[Setting] = &[
         "path; default none",
         "Folder in which to record what every rank gets from the others: the option of `gasnetrun` is \
          `--record`. Ranks share no memory then.",
+    ),
+    setting(
+        "GASNET_RECORD_ORDER",
+        "path; default none",
+        "Folder in which to record who came when at every rank: the options of `gasnetrun` are `--record` and \
+         `--order`. Ranks share no memory then.",
     ),
     setting(
         "GASNET_SIM_SEED",
@@ -74,9 +81,10 @@ pub fn wanted() -> Option<String> {
     Settings::read().conduit
 }
 
-/// The folder in which the ranks are to be recorded, if one is named.
-pub(crate) fn recording() -> Option<String> {
-    Reader::environment(SETTINGS).text(gasnet_launch::RECORD_VARIABLE)
+/// The folder in which the ranks are to be recorded, if one is named, and what is to be recorded.
+pub(crate) fn recording() -> Option<(String, Kept)> {
+    let env = Reader::environment(SETTINGS);
+    gasnet_launch::RECORD_VARIABLES.into_iter().find_map(|(name, kept)| Some((env.text(name)?, kept)))
 }
 
 /// The values of the settings of this crate.

@@ -1,7 +1,7 @@
 //! The command line of `gasnetrun`.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, nearest, opt};
@@ -41,6 +41,7 @@ pub enum LaunchOption {
     Doctor,
     Simulate,
     Record,
+    Order,
     Replay,
     Rank,
     Gdb,
@@ -121,7 +122,16 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
         "--record DIR",
         "record in this folder what every rank gets from the others (sets GASNET_RECORD); ranks share no memory then",
     ),
-    opt(LaunchOption::Replay, "--replay DIR", "run one rank of such a recording again, alone; see --rank"),
+    opt(
+        LaunchOption::Order,
+        "--order",
+        "with --record: record only who came when (sets GASNET_RECORD_ORDER): --replay runs all ranks again, in that order",
+    ),
+    opt(
+        LaunchOption::Replay,
+        "--replay DIR",
+        "run one rank of such a recording again, alone (see --rank), or all ranks if it has their order",
+    ),
     opt(LaunchOption::Rank, "--rank N", "with --replay: the rank"),
     opt(LaunchOption::Gdb, "--gdb", "with --replay: under gdb"),
     opt(LaunchOption::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
@@ -135,7 +145,7 @@ pub const COMMAND: CommandTable<LaunchOption> = CommandTable {
     name: "gasnetrun",
     brief: "start the ranks of a PGAS program",
     about: "Runs a program on N ranks, on this host or on several.",
-    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --simulate -n N [options] PROGRAM [arguments]", "gasnetrun --replay DIR --rank N [--gdb] [PROGRAM [arguments]]", "gasnetrun --doctor [--hosts A,B]"],
+    usage: &["gasnetrun -n N [options] PROGRAM [arguments]", "gasnetrun --simulate -n N [options] PROGRAM [arguments]", "gasnetrun --replay DIR [--rank N [--gdb]] [PROGRAM [arguments]]", "gasnetrun --doctor [--hosts A,B]"],
     options: OPTIONS,
     notes: "\
 A PROGRAM without a slash is looked for in the current directory and in PATH. The output of the ranks is printed in
@@ -188,6 +198,7 @@ pub fn parse(
     };
     let (mut dry_run, mut doctor, mut nodes, mut most_deaths) = (false, false, None, None);
     let (mut replay, mut rank, mut gdb) = (None, None, false);
+    let (mut record, mut order): (Option<PathBuf>, bool) = (None, false);
     while let Some(word) = words.next_argument()? {
         let found = match word {
             Argument::Option(found) => found,
@@ -224,9 +235,9 @@ pub fn parse(
                 return Err("--simulate is the first word: gasnetrun --simulate -n 4 PROGRAM".into());
             }
             LaunchOption::Record => {
-                let folder = std::path::absolute(found.value()).map_err(|e| format!("--record: {e}"))?;
-                command.environment.push((crate::RECORD_VARIABLE.into(), folder.into()));
+                record = Some(std::path::absolute(found.value()).map_err(|e| format!("--record: {e}"))?);
             }
+            LaunchOption::Order => order = true,
             LaunchOption::Replay => replay = Some(found.value().into()),
             LaunchOption::Rank => rank = Some(number_of_rank(&found)?),
             LaunchOption::Gdb => gdb = true,
@@ -245,9 +256,24 @@ pub fn parse(
         ));
     }
     if let Some(folder) = replay {
-        let rank = rank.ok_or("--replay: which rank? Give --rank N")?;
+        if gdb && rank.is_none() {
+            return Err("--gdb: for which rank? Give --rank N".into());
+        }
+        let mut options = Vec::new();
+        options.extend(command.label.then(|| "-l".into()));
+        if let Some(limit) = command.limit {
+            options.extend(["-t".into(), limit.as_secs().to_string().into()]);
+        }
         let program = (!command.program.is_empty()).then_some((command.program, command.arguments));
-        return Ok(CommandLine::Replay(Replay { folder, rank, gdb, program }));
+        return Ok(CommandLine::Replay(Replay { folder, rank, options, gdb, program }));
+    }
+    match record {
+        Some(folder) => {
+            let (name, _) = crate::RECORD_VARIABLES[usize::from(order)];
+            command.environment.push((name.into(), folder.into()));
+        }
+        None if order => return Err("--order is for --record DIR".into()),
+        None => {}
     }
     if rank.is_some() || gdb {
         return Err("--rank and --gdb are for --replay DIR".into());
@@ -333,7 +359,7 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
     let so_far = "so far ranks survive the death of others with --conduit smp or udp, on one host";
     if recording(command).is_some() {
         return Err(format!(
-            "--on-death {name}: not with --record (GASNET_RECORD): what is recorded is a job whose first death ends it"
+            "--on-death {name}: not with --record (GASNET_RECORD, GASNET_RECORD_ORDER): what is recorded is a job whose first death ends it"
         ));
     }
     match conduit(command).1.as_str() {
@@ -461,8 +487,8 @@ pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
             return 0;
         }
         Ok(CommandLine::Run(command)) => crate::spawn(&command).inspect(|_| {
-            let recorded =
-                recording(&command).and_then(|folder| summary(folder.as_ref(), command.ranks, began));
+            let recorded = recording(&command)
+                .and_then(|(folder, kept)| summary(folder.as_ref(), kept, command.ranks, began));
             let quiet = |(name, value): &(OsString, OsString)| name == "GASNET_QUIET" && value == "1";
             if let Some(text) = recorded.filter(|_| !command.environment.iter().any(quiet)) {
                 eprintln!("gasnetrun: {text}");

@@ -58,20 +58,26 @@ mod spawn;
 mod start;
 pub mod wire;
 
+use gasnet_decorators::record::Kept;
+
 pub use boot::{
     BootOptions, Booted, boot, check_settings, exchange, leave_place, refuse, refuse_place, replayed,
 };
 pub use command::Command;
 pub use error::Error;
 pub use regroup::next_world;
+pub use replay::is_again;
 pub use settings::SETTINGS;
 pub use spawn::spawn;
 
 /// Argument with which `gasnetrun` is a rank of the job by which `--doctor` tries the network between hosts.
 pub const NETWORK_TRIAL: &str = "--network-trial";
 
-/// Environment variable with the folder in which ranks are recorded.
-pub const RECORD_VARIABLE: &str = "GASNET_RECORD";
+/// Environment variables with the folder in which ranks are recorded.
+pub const RECORD_VARIABLES: [(&str, Kept); 2] =
+    [("GASNET_RECORD", Kept::Frames), (ORDER_VARIABLE, Kept::Order)];
+/// The one for the order of messages.
+pub(crate) const ORDER_VARIABLE: &str = "GASNET_RECORD_ORDER";
 
 /// Most ranks a job can have.
 pub const MAX_RANKS: u32 = 1 << 16;

@@ -1,4 +1,4 @@
-//! `gasnetrun --replay`: becomes a rank that was recorded.
+//! `gasnetrun --replay`: becomes a rank that was recorded, or starts all ranks of a recording of the order again.
 //!
 //! What the rank does follows from its recording if its memory lies where it lay: programs send addresses to
 //! each other. So it gets the arguments and the environment that it had, at the same length to the byte,
@@ -14,9 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
+use crate::ORDER_VARIABLE;
 use crate::command::find;
+use crate::keeper::MARK_VARIABLE;
 use crate::start::MESSAGE_VARIABLE;
-use gasnet_decorators::record::file_of;
+use gasnet_decorators::record::{Kept, file_of};
 use gasnet_decorators::replay::Facts;
 use gasnet_sys::process::{become_program, keep_addresses};
 
@@ -34,6 +36,23 @@ const INPUTS_FILE: &str = "inputs.so";
 const PRELOAD: &str = "LD_PRELOAD";
 /// The variable with the seed of a rank's random numbers.
 const SEED: &str = "GASNETI_SEED";
+/// The variable that says whether a rank whose order is recorded writes its recording, or follows it. The words
+/// have the same length, as the whole environment should.
+const TAPE: &str = "GASNETI_TAPE";
+const WRITE: &str = "write";
+const AGAIN: &str = "again";
+
+/// Whether the ranks follow the recording in their environment.
+pub fn is_again() -> bool {
+    std::env::var_os(TAPE).is_some_and(|value| value == AGAIN)
+}
+
+/// The job that the ranks are again, if this process was told to run one.
+pub(crate) fn followed_job() -> Option<u64> {
+    let folder = is_again().then(|| std::env::var_os(ORDER_VARIABLE)).flatten()?;
+    let file = File::open(file_of(folder.as_ref(), Kept::Order, 0)).ok()?;
+    Some(Facts::of(file).ok()?.0.job)
+}
 
 /// Prepares the folder of a recording on this host, and returns what a rank needs in its environment.
 pub(crate) fn variables(folder: &Path, job: u64, rank: u32) -> std::io::Result<Vec<(OsString, OsString)>> {
@@ -55,13 +74,21 @@ pub(crate) fn variables(folder: &Path, job: u64, rank: u32) -> std::io::Result<V
         libraries.push(others);
     }
     let seed = job.wrapping_add(u64::from(rank).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    Ok(vec![(PRELOAD.into(), libraries), (SEED.into(), format!("{seed:016x}").into())])
+    let tape = if is_again() { AGAIN } else { WRITE };
+    Ok(vec![
+        (PRELOAD.into(), libraries),
+        (SEED.into(), format!("{seed:016x}").into()),
+        (TAPE.into(), tape.into()),
+    ])
 }
 
 /// What is said at the end of a job that began then and was recorded; nothing if no rank of this host was.
-pub(crate) fn summary(folder: &Path, ranks: u32, since: SystemTime) -> Option<String> {
+pub(crate) fn summary(folder: &Path, kept: Kept, ranks: u32, since: SystemTime) -> Option<String> {
+    if is_again() {
+        return None;
+    }
     let size = |rank| {
-        let file = file_of(folder, rank).metadata().ok()?;
+        let file = file_of(folder, kept, rank).metadata().ok()?;
         (file.modified().ok()? >= since).then_some(file.len())
     };
     let (files, bytes) =
@@ -70,36 +97,43 @@ pub(crate) fn summary(folder: &Path, ranks: u32, since: SystemTime) -> Option<St
         .ok()
         .and_then(|here| Some(folder.strip_prefix(here).ok()?.to_path_buf()))
         .unwrap_or_else(|| folder.into());
+    let rank = if kept == Kept::Frames { " --rank N" } else { "" };
     (files > 0).then(|| {
         format!(
-            "recorded {files} ranks in {} KiB; they shared no memory, so the job may have taken longer than usual\n  again:  gasnetrun --replay {} --rank N PROGRAM",
+            "recorded {files} ranks in {} KiB; they shared no memory, so the job may have taken longer than usual\n  again:  gasnetrun --replay {}{rank} PROGRAM",
             bytes >> 10,
             folder.display()
         )
     })
 }
 
-/// A rank to replay.
+/// A rank to replay, or a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
     /// The folder of the recording.
     pub folder: PathBuf,
-    /// The rank.
-    pub rank: u32,
+    /// The rank; none for all ranks of a recording of the order.
+    pub rank: Option<u32>,
+    /// The options of `gasnetrun` for all ranks.
+    pub options: Vec<OsString>,
     /// Whether to start it under gdb.
     pub gdb: bool,
     /// Its program and arguments; none for those of the recording.
     pub program: Option<(OsString, Vec<OsString>)>,
 }
 
-/// The recorded environment, with the message to replay in place of that to the rank.
-fn environment(facts: &Facts, fd: i32) -> Vec<(OsString, OsString)> {
-    let pairs = facts.environment.iter().filter_map(|variable| {
+/// The variables of the recorded environment.
+fn variables_of(facts: &Facts) -> impl Iterator<Item = (OsString, OsString)> {
+    facts.environment.iter().filter_map(|variable| {
         let at = variable.iter().position(|b| *b == b'=')?;
         Some((OsString::from_vec(variable[..at].to_vec()), OsString::from_vec(variable[at + 1..].to_vec())))
-    });
+    })
+}
+
+/// The recorded environment, with the message to replay in place of that to the rank.
+fn environment(facts: &Facts, fd: i32) -> Vec<(OsString, OsString)> {
     let mut message = format!("{MESSAGE}{fd}");
-    let mut pairs: Vec<_> = pairs.collect();
+    let mut pairs: Vec<_> = variables_of(facts).collect();
     pairs.retain(|(name, value)| {
         let told = name == MESSAGE_VARIABLE;
         if told {
@@ -118,19 +152,14 @@ impl Replay {
     }
 
     fn try_start(&self) -> Result<(), String> {
-        let path = file_of(&self.folder, self.rank);
-        let failed = |why: &dyn std::fmt::Display| format!("--replay: {}: {why}", path.display());
-        let open = || File::open(&path).map_err(|e| failed(&e));
-        if !path.exists() {
-            let hint = "the folder is the one that was given to --record, and has a file for each rank";
-            return Err(format!(
-                "--replay: there is no recording of rank {}: no {}; {hint}",
-                self.rank,
-                path.display()
-            ));
+        match self.rank {
+            Some(rank) => self.start_rank(rank),
+            None => self.start_all(),
         }
-        let (label, facts) = Facts::of(open()?).map_err(|why| failed(&why))?;
-        let tape = open()?;
+    }
+
+    /// The program and its arguments.
+    fn program(&self, facts: &Facts) -> Result<(PathBuf, Vec<OsString>), String> {
         let recorded = || facts.arguments.iter().skip(1).map(|word| OsString::from_vec(word.clone()));
         let (program, arguments) = match &self.program {
             Some((program, arguments)) => (find(program).map_err(|e| e.to_string())?, arguments.clone()),
@@ -139,7 +168,62 @@ impl Replay {
         if arguments.iter().cloned().ne(recorded()) {
             eprintln!("gasnetrun: warning: these are not the arguments that were recorded");
         }
-        let program = std::path::absolute(program).map_err(|e| e.to_string())?;
+        Ok((std::path::absolute(program).map_err(|e| e.to_string())?, arguments))
+    }
+
+    /// Becomes a `gasnetrun` in the environment that the job had.
+    fn start_all(&self) -> Result<(), String> {
+        let folder = std::path::absolute(&self.folder).map_err(|e| format!("--replay: {e}"))?;
+        let path = file_of(&folder, Kept::Order, 0);
+        if !path.exists() {
+            return Err(if file_of(&folder, Kept::Frames, 0).exists() {
+                "--replay: which rank? Give --rank N".into()
+            } else {
+                format!("--replay: there is no recording: no {}", path.display())
+            });
+        }
+        let failed = |why: &dyn std::fmt::Display| format!("--replay: {}: {why}", path.display());
+        let file = File::open(&path).map_err(|e| failed(&e))?;
+        let (label, facts) = Facts::of(file).map_err(|why| failed(&why))?;
+        let (program, arguments) = self.program(&facts)?;
+        let own = std::env::current_exe().map_err(|e| failed(&e))?;
+        let mut command = Command::new(own);
+        command.args(&self.options).arg("-n").arg(label.size.to_string()).arg(program).args(arguments);
+        command.env_clear().envs(
+            variables_of(&facts)
+                .filter(|(name, _)| ![MESSAGE_VARIABLE, MARK_VARIABLE, SEED].iter().any(|own| name == own)),
+        );
+        if let Some((_, libraries)) = variables_of(&facts).find(|(name, _)| name == PRELOAD) {
+            // The first is this project's, and comes anew.
+            let others = libraries.as_bytes().splitn(2, |b| *b == b':').nth(1).unwrap_or_default();
+            command.env(PRELOAD, OsStr::from_bytes(others));
+        }
+        command.env(TAPE, AGAIN).env(ORDER_VARIABLE, &folder);
+        let directory = Path::new(OsStr::from_bytes(&facts.directory));
+        if directory.is_dir() {
+            command.current_dir(directory);
+        }
+        let why = become_program(&mut command, &[]);
+        Err(failed(&why))
+    }
+
+    fn start_rank(&self, rank: u32) -> Result<(), String> {
+        let path = file_of(&self.folder, Kept::Frames, rank);
+        let failed = |why: &dyn std::fmt::Display| format!("--replay: {}: {why}", path.display());
+        let open = || File::open(&path).map_err(|e| failed(&e));
+        if !path.exists() && file_of(&self.folder, Kept::Order, rank).exists() {
+            return Err("--replay: this recording has the order of messages only, so all ranks run again: leave --rank out".into());
+        }
+        if !path.exists() {
+            let hint = "the folder is the one that was given to --record, and has a file for each rank";
+            return Err(format!(
+                "--replay: there is no recording of rank {rank}: no {}; {hint}",
+                path.display()
+            ));
+        }
+        let (label, facts) = Facts::of(open()?).map_err(|why| failed(&why))?;
+        let tape = open()?;
+        let (program, arguments) = self.program(&facts)?;
         let mut command = if self.gdb { under_gdb(&program) } else { Command::new(&program) };
         command.args(arguments).env_clear().envs(environment(&facts, tape.as_raw_fd()));
         let directory = Path::new(OsStr::from_bytes(&facts.directory));

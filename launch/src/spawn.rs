@@ -13,7 +13,8 @@ use crate::mpirun;
 use crate::plugin_folder::PluginFolder;
 use crate::replay;
 use crate::start::{BootMemory, MESSAGE_VARIABLE, Message, MonitorSide, RankSide, Start};
-use crate::{Error, RECORD_VARIABLE};
+use crate::{Error, RECORD_VARIABLES};
+use gasnet_decorators::record::Kept;
 use gasnet_sys::limits::FileLimit;
 use gasnet_sys::process::{BeforeExec, Pid, keep_addresses, spawn_with};
 use gasnet_sys::signals::SignalSet;
@@ -35,6 +36,9 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
     let program = find(&command.program)?;
     let mut start = Start::prepare(command.ranks, (0..command.ranks).collect(), false, command.bind)?;
     start.merge |= command.label;
+    if let Some(job_id) = replay::followed_job() {
+        start.job_id = job_id;
+    }
     start.on_death(command.on_death)?;
     for i in 0..command.ranks as usize {
         if let Err(error) = spawn_rank(command, &program, &mut start, i) {
@@ -70,7 +74,7 @@ pub(crate) fn spawn_rank(
     let (mark, number) = start.keeper.variable();
     let mut variables = vec![(mark.into(), number)];
     let mut program = program.to_path_buf();
-    if let Some(folder) = recording(command) {
+    if let Some((folder, _)) = recording(command) {
         // Debuggers start a program by its whole path, which lies at the end of its stack.
         program = std::path::absolute(program).map_err(Error::system("the path of the program"))?;
         // Where a container refuses it, programs that send addresses cannot be replayed.
@@ -166,11 +170,13 @@ impl Recruiter {
     }
 }
 
-/// The folder in which the ranks of a job are recorded.
-pub(crate) fn recording(command: &Command) -> Option<OsString> {
-    let given = command.environment.iter().rev().find(|(name, _)| name == RECORD_VARIABLE);
-    let folder = given.map(|(_, folder)| folder.clone()).or_else(|| std::env::var_os(RECORD_VARIABLE));
-    folder.filter(|folder| !folder.is_empty())
+/// The folder in which the ranks of a job are recorded, and what is.
+pub(crate) fn recording(command: &Command) -> Option<(OsString, Kept)> {
+    RECORD_VARIABLES.into_iter().find_map(|(variable, kept)| {
+        let given = command.environment.iter().rev().find(|(name, _)| name == variable);
+        let folder = given.map(|(_, folder)| folder.clone()).or_else(|| std::env::var_os(variable))?;
+        (!folder.is_empty()).then_some((folder, kept))
+    })
 }
 
 fn describe(start: &Start) -> Vec<String> {

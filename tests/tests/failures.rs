@@ -571,6 +571,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         &[
             "GASNET_PLUGIN_PATH",
             "GASNET_RECORD",
+            "GASNET_RECORD_ORDER",
             "GASNET_TRACED",
             "GASNET_TRACEFILE",
             "GASNET_UDP_INTERFACE",

@@ -70,6 +70,34 @@ fn every_rank_prints_the_same() {
     }
 }
 
+/// All ranks of a recording of the order do together what they did, over another network, too.
+#[test]
+fn the_recorded_order_comes_again() {
+    let (folder, job) = record("order", &["--order"], "well");
+    says(&job, 0, &["again:  gasnetrun --replay run PROGRAM"]);
+    for options in [&[][..], &["./relay", "20", "well"]] {
+        let again = gasnetrun(&folder, &[&["--replay", "run", "-l"][..], options].concat(), "");
+        says(&again, 0, &[]);
+        (0..RANKS).for_each(|rank| assert_eq!(printed(&again, rank), printed(&job, rank), "rank {rank}"));
+    }
+    let (folder, job) = record("order-udp", &["--order", "--conduit", "udp"], "status");
+    says(&job, 7, &[]);
+    says(&gasnetrun(&folder, &["--replay", "run"], ""), 7, &[]);
+    says(
+        &gasnetrun(&folder, &["--replay", "run", "--rank", "1"], ""),
+        1,
+        &["all ranks run again: leave --rank out"],
+    );
+}
+
+/// A recorded job ends where others do.
+#[test]
+fn a_rank_that_leaves_early_ends_the_job() {
+    let (folder, job) = record("leaves", &[], "leaves");
+    says(&job, 1, &["rank 1", "exited with code 0 without leaving the job in order"]);
+    says(&replay(&folder, 1, "leaves"), 0, &[]);
+}
+
 /// A rank that ends the job replays to its own end; the others, which are killed, to where they were.
 #[test]
 fn every_end_is_replayed() {
@@ -110,10 +138,10 @@ fn a_debugger_stops_in_the_replayed_rank() {
     }
     let (folder, job) = record("gdb", &[], "well");
     says(&job, 0, &[]);
-    let commands = "break relay.rs:48\nrun\nbacktrace 1\ndelete\ncontinue\n";
+    let commands = "break relay.rs:49\nrun\nbacktrace 1\ndelete\ncontinue\n";
     let words = ["--replay", "run", "--rank", "2", "--gdb", "./relay", "20", "well"];
     let outcome = gasnetrun(&folder, &words, commands);
-    says(&outcome, 0, &["relay.rs:48", "exited normally"]);
+    says(&outcome, 0, &["relay.rs:49", "exited normally"]);
     printed(&job, 2).lines().for_each(|line| says(&outcome, 0, &[line]));
 }
 

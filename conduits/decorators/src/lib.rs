@@ -26,6 +26,7 @@
 //! faulty     a conduit whose frames vanish, double, change or come late       settings   reads them
 //! faults     plans and fates, which udp uses too       traced     writes a line for each operation
 //! replay     a rank runs again, alone                  record     what it gets is kept
+//! follow     all run again, in the recorded order
 //! tape       the file of a recording                   inputs     clocks that the program reads
 //! ```
 //!
@@ -114,6 +115,7 @@ macro_rules! forward {
 
 mod faults;
 mod faulty;
+pub mod follow;
 mod inputs;
 pub mod record;
 pub mod replay;

@@ -11,6 +11,10 @@
 //! and their looks at clocks are no part of the recording: in a replay they do not happen
 //! ([`Conduit::idle`]).
 //!
+//! A recording keeps the bytes that a rank gets ([`Kept::Frames`]), or only who came when ([`Kept::Order`]): then
+//! the ranks of the job have to run again together, and [`crate::follow`] lets each of them meet its messages in
+//! the recorded order.
+//!
 //! # Invariants
 //! 1. What the rank learns is on the tape before the rank learns it.
 //! 2. No lock is held while a frame is delivered.
@@ -33,9 +37,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// What a recording keeps of the messages that a rank gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Their bytes: the rank can run again alone.
+    Frames,
+    /// Their order: all ranks can run again together.
+    Order,
+}
+
 /// The file of a rank in the folder of a recording.
-pub fn file_of(folder: &Path, rank: u32) -> PathBuf {
-    folder.join(format!("frames.{rank}"))
+pub fn file_of(folder: &Path, kept: Kept, rank: u32) -> PathBuf {
+    let name = match kept {
+        Kept::Frames => "frames",
+        Kept::Order => "order",
+    };
+    folder.join(format!("{name}.{rank}"))
 }
 
 /// Names of the facts at the beginning of a recording.
@@ -63,6 +80,7 @@ pub(crate) const ARGUMENT_COUNTS: usize = MAX_ARGUMENTS + 1;
 #[derive(Debug)]
 struct Tape {
     rank: u32,
+    kept: Kept,
     writer: Mutex<TapeWriter>,
     /// The thread that calls the conduit: the address of its [`MARK`], or 0 before the first call.
     thread: AtomicUsize,
@@ -111,19 +129,78 @@ impl Tape {
     }
 }
 
-/// Records a rank.
-pub struct Recorder {
-    tape: Arc<Tape>,
-    /// The host as it is.
+/// The host of a rank as it is, which the rank is not told.
+pub(crate) struct TrueHost {
     shm: HostFile,
     host: Vec<u32>,
     exchange: Arc<dyn Exchange>,
 }
 
-impl core::fmt::Debug for Recorder {
+impl core::fmt::Debug for TrueHost {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Recorder").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("TrueHost").field("host", &self.host).finish_non_exhaustive()
     }
+}
+
+/// Changes what a rank is told, so that it takes itself for alone on its host. `exchange` is between all ranks,
+/// if `boot` has none. `max_segment` is in bytes.
+pub(crate) fn tell_alone(
+    boot: &mut Boot,
+    exchange: Option<Box<dyn Exchange>>,
+    config: Config,
+    max_segment: u64,
+) -> Result<(Config, TrueHost), Error> {
+    let exchange: Arc<dyn Exchange> = match boot.exchange.take().or(exchange) {
+        Some(exchange) => exchange.into(),
+        None if boot.size == 1 => Arc::new(Nobody),
+        None => return Err(Error::job(NOT_THIS_LAUNCHER)),
+    };
+    let file = |name| {
+        let file = gasnet_sys::fd::memory_file(name).map(HostFile::from);
+        file.map_err(|e| Error::job(format!("--record: {name}: {e}")))
+    };
+    boot.segments = file("gasnet-segments")?;
+    let shm = core::mem::replace(&mut boot.shm, file("gasnet-shm")?);
+    let host = core::mem::replace(&mut boot.host_ranks, vec![boot.rank]);
+    let sharers = Some(host.len() as u32);
+    let config = alone_in(Config { max_segment: Some(max_segment), sharers, ..config });
+    Ok((config, TrueHost { shm, host, exchange }))
+}
+
+impl TrueHost {
+    pub(crate) fn exchange(&self) -> Arc<dyn Exchange> {
+        self.exchange.clone()
+    }
+
+    /// Opens the network by `open`.
+    pub(crate) fn open(
+        &self,
+        cx: &OpenContext<'_>,
+        open: impl FnOnce(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
+    ) -> Result<Box<dyn Conduit>, Error> {
+        let host = OpenContext {
+            shm: self.shm.as_fd(),
+            shm_offset: self.shm.at,
+            host: &self.host,
+            exchange: &*self.exchange,
+            ..*cx
+        };
+        unseen(|| open(&host))?
+            .ok_or_else(|| Error::job("--record: this network gives the ranks of a job nothing to record"))
+    }
+}
+
+/// The largest segment of a rank of this job.
+pub(crate) fn max_segment(boot: &Boot, config: &Config) -> u64 {
+    let share = gasnet_sys::limits::physical_memory() / boot.host_ranks.len().max(1) as u64;
+    config.max_segment.unwrap_or(share)
+}
+
+/// Records a rank.
+#[derive(Debug)]
+pub struct Recorder {
+    tape: Arc<Tape>,
+    host: TrueHost,
 }
 
 impl Recorder {
@@ -134,17 +211,12 @@ impl Recorder {
     /// The file cannot be written, or the launcher gives no exchange.
     pub fn begin(
         folder: &Path,
-        boot: Boot,
+        kept: Kept,
+        mut boot: Boot,
         exchange: Option<Box<dyn Exchange>>,
         config: Config,
     ) -> Result<(Boot, Config, Recorder), Error> {
-        let exchange = boot.exchange.or(exchange).map_or_else(|| Err(NOT_THIS_LAUNCHER), Ok);
-        let exchange: Arc<dyn Exchange> = match exchange {
-            Ok(exchange) => exchange.into(),
-            Err(_) if boot.size == 1 => Arc::new(Nobody),
-            Err(why) => return Err(Error::job(why)),
-        };
-        let path = file_of(folder, boot.rank);
+        let path = file_of(folder, kept, boot.rank);
         let failed = |e: std::io::Error| Error::job(format!("--record: {}: {e}", path.display()));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         let build = tape::hash_of_file(Path::new("/proc/self/exe")).map_err(failed)?;
@@ -156,27 +228,15 @@ impl Recorder {
         writer.fact(fact::ENVIRONMENT, &whole("/proc/self/environ"));
         writer.fact(fact::DIRECTORY, std::env::current_dir().unwrap_or_default().as_os_str().as_bytes());
         writer.fact(fact::PROGRAM, std::env::current_exe().unwrap_or_default().as_os_str().as_bytes());
-        let share = gasnet_sys::limits::physical_memory() / boot.host_ranks.len().max(1) as u64;
-        let max_segment = config.max_segment.unwrap_or(share);
+        let max_segment = max_segment(&boot, &config);
         writer.fact(fact::MAX_SEGMENT, &max_segment.to_le_bytes());
-        let tape =
-            Arc::new(Tape { rank: boot.rank, writer: Mutex::new(writer), thread: AtomicUsize::new(0) });
+        let (writer, thread) = (Mutex::new(writer), AtomicUsize::new(0));
+        let tape = Arc::new(Tape { rank: boot.rank, kept, writer, thread });
         inputs::listen(Box::new(Clock(tape.clone())));
-        let alone = |name| gasnet_sys::fd::memory_file(name).map(HostFile::from).map_err(failed);
-        let sharers = Some(boot.host_ranks.len() as u32);
-        let told = Boot {
-            rank: boot.rank,
-            size: boot.size,
-            host_ranks: vec![boot.rank],
-            exchange: Some(Box::new(RecordedExchange { inner: exchange.clone(), tape: tape.clone() })),
-            shm: alone("gasnet-shm")?,
-            segments: alone("gasnet-segments")?,
-            link: boot.link,
-            overseer: Some(Box::new(End(tape.clone()))),
-            job_id: boot.job_id,
-        };
-        let config = alone_in(Config { max_segment: Some(max_segment), sharers, ..config });
-        Ok((told, config, Recorder { tape, shm: boot.shm, host: boot.host_ranks, exchange }))
+        let (config, host) = tell_alone(&mut boot, exchange, config, max_segment)?;
+        boot.exchange = Some(Box::new(RecordedExchange { inner: host.exchange(), tape: tape.clone() }));
+        boot.overseer = Some(Box::new(End(tape.clone())));
+        Ok((boot, config, Recorder { tape, host }))
     }
 
     /// Opens the network of the true host by `open`, and wraps it.
@@ -188,24 +248,14 @@ impl Recorder {
         cx: &OpenContext<'_>,
         open: impl FnOnce(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
     ) -> Result<Option<Box<dyn Conduit>>, Error> {
-        let host = OpenContext {
-            shm: self.shm.as_fd(),
-            shm_offset: self.shm.at,
-            host: &self.host,
-            exchange: &*self.exchange,
-            ..*cx
-        };
-        let Some(inner) = unseen(|| open(&host))? else {
-            return Err(Error::job("--record: this network gives the ranks of a job nothing to record"));
-        };
+        let inner = self.host.open(cx, open)?;
         let mut writer = self.tape.write();
         writer.fact(fact::CONDUIT, inner.name().as_bytes());
         writer.fact(fact::POLLS_BOTH, &[u8::from(inner.polls_both())]);
         let mut limits = Vec::new();
         let mut before = None;
         for rank in (0..cx.size).filter(|rank| *rank != cx.rank.0) {
-            let all: [u64; ARGUMENT_COUNTS] =
-                core::array::from_fn(|n| inner.limits(RankId(rank), n).max_frame as u64);
+            let all = limits_of(&*inner, rank);
             if before != Some(all) {
                 limits.push(u64::from(rank));
                 limits.extend(all);
@@ -217,6 +267,11 @@ impl Recorder {
         drop(writer);
         Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: Mutex::new(None) })))
     }
+}
+
+/// The largest frames to a rank, by number of arguments.
+pub(crate) fn limits_of(conduit: &dyn Conduit, rank: u32) -> [u64; ARGUMENT_COUNTS] {
+    core::array::from_fn(|n| conduit.limits(RankId(rank), n).max_frame as u64)
 }
 
 /// Records what clocks show to the program.
@@ -258,9 +313,12 @@ impl Exchange for RecordedExchange {
 
     fn all_gather_shared(&self, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
         let said = unseen(|| self.inner.all_gather_shared(mine))?;
-        let mut writer = self.tape.write();
-        writer.exchange(said.parts());
-        self.tape.check(writer);
+        // Where all ranks run again they meet again.
+        if self.tape.kept == Kept::Frames {
+            let mut writer = self.tape.write();
+            writer.exchange(said.parts());
+            self.tape.check(writer);
+        }
         Ok(said)
     }
 }
@@ -295,18 +353,27 @@ struct Recorded {
 
 impl Recorded {
     fn sent(&self, to: RankId, channel: Channel, frame: &[u8]) {
+        if self.tape.kept == Kept::Order {
+            return;
+        }
         let hash = tape::hash_of_frame(frame);
         let mut writer = self.tape.write();
         writer.sent(channel, to.0, frame.len(), hash);
         self.tape.check(writer);
     }
 
-    fn reserved(&self) -> MutexGuard<'_, Option<(RankId, Channel)>> {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether there was room for a frame.
+    fn had_room(&self, to: RankId, channel: Channel, len: usize, room: bool) {
+        match (self.tape.kept, room) {
+            (Kept::Frames, true) => {}
+            (Kept::Frames, false) => self.tape.write().full(channel, to.0, len),
+            (Kept::Order, true) => self.tape.write().room(),
+            (Kept::Order, false) => self.tape.write().full_after(),
+        }
     }
 
-    fn full(&self, to: RankId, channel: Channel, len: usize) {
-        self.tape.write().full(channel, to.0, len);
+    fn reserved(&self) -> MutexGuard<'_, Option<(RankId, Channel)>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -330,10 +397,10 @@ unsafe impl Conduit for Recorded {
     ) -> Result<Option<RawSlot>, Error> {
         self.tape.check_thread()?;
         let slot = unseen(|| self.inner.reserve(to, channel, len, immediate))?;
-        match &slot {
-            Some(_) => *self.reserved() = Some((to, channel)),
-            None => self.full(to, channel, len),
+        if slot.is_some() {
+            *self.reserved() = Some((to, channel));
         }
+        self.had_room(to, channel, len, slot.is_some());
         Ok(slot)
     }
 
@@ -350,7 +417,9 @@ unsafe impl Conduit for Recorded {
 
     unsafe fn cancel(&self, slot: RawSlot) {
         *self.reserved() = None;
-        self.tape.write().cancelled();
+        if self.tape.kept == Kept::Frames {
+            self.tape.write().cancelled();
+        }
         // SAFETY: owed by the caller.
         unseen(|| unsafe { self.inner.cancel(slot) });
     }
@@ -358,10 +427,9 @@ unsafe impl Conduit for Recorded {
     fn send(&self, to: RankId, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         self.tape.check_thread()?;
         let sent = unseen(|| self.inner.send(to, channel, frame, immediate))?;
+        self.had_room(to, channel, frame.len(), sent);
         if sent {
             self.sent(to, channel, frame);
-        } else {
-            self.full(to, channel, frame.len());
         }
         Ok(sent)
     }
@@ -373,7 +441,10 @@ unsafe impl Conduit for Recorded {
             delivered = true;
             // SAFETY: a frame's bytes are valid during its delivery.
             let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
-            self.tape.write().frame(frame.channel, frame.from.0, bytes);
+            match self.tape.kept {
+                Kept::Frames => self.tape.write().frame(frame.channel, frame.from.0, bytes),
+                Kept::Order => self.tape.write().came(frame.channel, frame.from.0, bytes),
+            }
             seen(|| deliver(frame));
         };
         let done = unseen(|| self.inner.poll(channel, budget, &mut taken))?;

@@ -10,7 +10,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::inputs;
-use crate::record::{ARGUMENT_COUNTS, Nobody, alone_in, fact, file_of};
+use crate::record::{ARGUMENT_COUNTS, Kept, Nobody, alone_in, fact, file_of};
 use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
@@ -64,6 +64,26 @@ impl Facts {
         Ok((reader.label(), facts))
     }
 
+    pub(crate) fn max_segment(&self) -> u64 {
+        self.max_segment
+    }
+
+    pub(crate) fn conduit(&self) -> &str {
+        &self.conduit
+    }
+
+    pub(crate) fn polls_both(&self) -> bool {
+        self.polls_both
+    }
+
+    pub(crate) fn limits(&self, to: u32, nargs: usize) -> Limits {
+        let after = self.limits.partition_point(|(first, _)| *first <= to);
+        let row = self.limits.get(after.saturating_sub(1));
+        row.map_or(Limits::new(gasnet_wire::conduit::MIN_FRAME), |(_, of)| {
+            Limits::new(of[nargs.min(ARGUMENT_COUNTS - 1)])
+        })
+    }
+
     fn learn(&mut self, name: usize, text: &[u8]) {
         let (name, value) = text.split_at(name.min(text.len()));
         let words = || value.split(|b| *b == 0).map(<[u8]>::to_vec);
@@ -94,7 +114,7 @@ impl Facts {
 }
 
 /// How far a replay is.
-struct Play {
+pub(crate) struct Play {
     reader: TapeReader,
     label: TapeLabel,
     /// The event that comes next.
@@ -107,12 +127,70 @@ struct Play {
     last_frame: Option<(u32, u8)>,
     /// The executable is not the recorded one.
     other_program: bool,
+    /// Frames for which there was room since the last event or idle poll.
+    sends: u64,
     /// Memory for frames.
     pool: Vec<Vec<FrameLine>>,
 }
 
+impl core::fmt::Debug for Play {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Play").field("label", &self.label).field("next", &self.next).finish_non_exhaustive()
+    }
+}
+
 impl Play {
-    fn advance(&mut self) {
+    pub(crate) fn label(&self) -> TapeLabel {
+        self.label
+    }
+
+    /// Whether the next poll found nothing; if so, it is over.
+    pub(crate) fn was_idle(&mut self) -> bool {
+        match self.peek() {
+            Some(TapeEvent::Idle(n)) if n > 1 => self.next = Some(TapeEvent::Idle(n - 1)),
+            Some(TapeEvent::Idle(_)) => self.advance(),
+            None if self.idle_at_end > 0 => self.idle_at_end -= 1,
+            _ => return false,
+        }
+        self.sends = 0;
+        true
+    }
+
+    /// Whether there was no room for the message that comes next, if only the order was recorded.
+    pub(crate) fn was_full_here(&mut self) -> bool {
+        let full = self.peek() == Some(TapeEvent::FullAfter(self.sends));
+        if full {
+            self.advance();
+        }
+        full
+    }
+
+    /// There was room for a message.
+    pub(crate) fn had_room(&mut self) {
+        self.sends += 1;
+    }
+
+    /// A frame is delivered.
+    pub(crate) fn came(&mut self, from: u32, handler: u8) {
+        self.last_frame = Some((from, handler));
+        self.advance();
+    }
+
+    /// Whether a rank had left.
+    pub(crate) fn has_left(&mut self, rank: u32) -> bool {
+        let left = self.next == Some(TapeEvent::Left(rank));
+        if left {
+            self.advance();
+        }
+        left
+    }
+
+    pub(crate) fn waits_for(&mut self, what: &'static str) {
+        self.waits_for = what;
+    }
+
+    pub(crate) fn advance(&mut self) {
+        self.sends = 0;
         self.next = self.reader.next();
         if self.next.is_none() {
             self.idle_at_end = self.reader.idle_at_end();
@@ -120,7 +198,7 @@ impl Play {
     }
 
     /// The event that comes next, without that a rank has left, which may be noticed at any time.
-    fn peek(&mut self) -> Option<TapeEvent> {
+    pub(crate) fn peek(&mut self) -> Option<TapeEvent> {
         while let Some(TapeEvent::Left(_)) = self.next {
             self.advance();
         }
@@ -138,28 +216,32 @@ impl Play {
         format!("gasnet: the replay of rank {} of {}", self.label.rank, self.label.size)
     }
 
-    /// The recording ends before the rank does.
-    fn is_over(&self) -> ! {
+    /// That the recording ends before the rank does, in words.
+    pub(crate) fn end(&self) -> String {
         let waiting = match self.waits_for {
             "" => String::new(),
             what => format!(", in a wait for {what}"),
         };
-        say(&format!(
-            "{}: the recording ends here, after event {}{waiting}",
-            self.who(),
-            self.reader.events()
-        ));
+        format!("{}: the recording ends here, after event {}{waiting}", self.who(), self.reader.events())
+    }
+
+    /// The recording ends before the rank does.
+    fn is_over(&self) -> ! {
+        say(&self.end());
         stop(STATUS_OVER)
     }
 
     /// The rank does something else than it did.
-    fn leaves(&self, does: &str) -> ! {
+    pub(crate) fn leaves(&self, does: &str) -> ! {
         let did = match self.next {
             None => self.is_over(),
             Some(TapeEvent::Idle(_)) => "polled, and found nothing".to_string(),
-            Some(TapeEvent::Frame(_, from)) => format!("polled, and got a frame from rank {from}"),
+            Some(TapeEvent::Frame(_, from) | TapeEvent::Came(_, from, _)) => {
+                format!("polled, and got a frame from rank {from}")
+            }
             Some(TapeEvent::PollEnds(_)) => "returned from a handler".into(),
             Some(TapeEvent::Full(_, to, len)) => format!("found no room for {len} bytes to rank {to}"),
+            Some(TapeEvent::FullAfter(n)) => format!("found no room, after {n} other messages"),
             Some(TapeEvent::Sent(channel, to, len, _)) => {
                 format!("sent a {} of {len} bytes to rank {to}", name(channel))
             }
@@ -218,7 +300,7 @@ impl Play {
     /// The bytes of a frame that this rank has sent, from the recording of the rank that got it.
     fn received(&self, by: RankId, channel: Channel, len: usize, hash: u32) -> Result<Vec<u8>, String> {
         let mine = self.reader.path().map_err(|e| e.to_string())?;
-        let path = file_of(mine.parent().unwrap_or(Path::new("")), by.0);
+        let path = file_of(mine.parent().unwrap_or(Path::new("")), Kept::Frames, by.0);
         let failed = |why: String| format!("{}: {why}", path.display());
         let mut theirs =
             TapeReader::open(File::open(&path).map_err(|e| failed(e.to_string()))?).map_err(failed)?;
@@ -239,7 +321,7 @@ impl Play {
 /// Bytes that are shown of a frame that differs.
 const SHOWN_BYTES: usize = 64;
 
-fn name(channel: Channel) -> &'static str {
+pub(crate) fn name(channel: Channel) -> &'static str {
     match channel {
         Channel::Request => "request",
         Channel::Reply => "reply",
@@ -262,10 +344,45 @@ fn stop(status: i32) -> ! {
     gasnet_sys::process::exit_now(status)
 }
 
-type Shared = Arc<Mutex<Play>>;
+pub(crate) type Shared = Arc<Mutex<Play>>;
 
-fn lock(play: &Shared) -> MutexGuard<'_, Play> {
+pub(crate) fn lock(play: &Shared) -> MutexGuard<'_, Play> {
     play.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins to play a recording, whose facts come first.
+pub(crate) fn begin_play(file: File) -> Result<(Shared, Facts), String> {
+    let mut reader = TapeReader::open(file)?;
+    let label = reader.label();
+    let build = hash_of_file(Path::new("/proc/self/exe"));
+    let other_program = build.is_ok_and(|build| build != label.build);
+    let mut facts = Facts::default();
+    let mut next = reader.next();
+    while let Some(TapeEvent::Fact(name)) = next {
+        facts.learn(name, reader.bytes());
+        next = reader.next();
+    }
+    let play = Play {
+        idle_at_end: if next.is_none() { reader.idle_at_end() } else { 0 },
+        reader,
+        label,
+        next,
+        waits_for: "",
+        last_frame: None,
+        other_program,
+        sends: 0,
+        pool: Vec::new(),
+    };
+    Ok((Arc::new(Mutex::new(play)), facts))
+}
+
+/// Facts about the network come after those at the start, and exchanges may lie between.
+pub(crate) fn learn_rest(play: &Shared, facts: &mut Facts) {
+    let mut play = lock(play);
+    while let Some(TapeEvent::Fact(name)) = play.next {
+        facts.learn(name, play.reader.bytes());
+        play.advance();
+    }
 }
 
 /// Replays a rank.
@@ -287,29 +404,8 @@ impl Replayer {
     /// # Errors
     /// The file is no recording.
     pub fn begin(file: File, config: Config) -> Result<(Boot, Config, Replayer), Error> {
-        let refuse = |why: String| Error::job(format!("--replay: {why}"));
-        let mut reader = TapeReader::open(file).map_err(refuse)?;
-        let label = reader.label();
-        let build = hash_of_file(Path::new("/proc/self/exe"));
-        let other_program = build.is_ok_and(|build| build != label.build);
-        // The facts about the network come after those at the start, and some exchanges lie between.
-        let mut facts = Facts::default();
-        let mut next = reader.next();
-        while let Some(TapeEvent::Fact(name)) = next {
-            facts.learn(name, reader.bytes());
-            next = reader.next();
-        }
-        let play = Play {
-            idle_at_end: if next.is_none() { reader.idle_at_end() } else { 0 },
-            reader,
-            label,
-            next,
-            waits_for: "",
-            last_frame: None,
-            other_program,
-            pool: Vec::new(),
-        };
-        let play = Arc::new(Mutex::new(play));
+        let (play, facts) = begin_play(file).map_err(|why| Error::job(format!("--replay: {why}")))?;
+        let label = lock(&play).label();
         inputs::listen(Box::new(Clock(play.clone())));
         let alone = |name| {
             let file = gasnet_sys::fd::memory_file(name);
@@ -336,11 +432,7 @@ impl Replayer {
     /// The recording ends before the network was open.
     pub fn open(&self, cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         let mut facts = self.facts.clone();
-        let mut play = lock(&self.play);
-        while let Some(TapeEvent::Fact(name)) = play.next {
-            facts.learn(name, play.reader.bytes());
-            play.advance();
-        }
+        learn_rest(&self.play, &mut facts);
         if facts.limits.is_empty() && cx.size > 1 {
             return Err(Error::job("--replay: the recording ends before the rank had started"));
         }
@@ -351,7 +443,7 @@ impl Replayer {
 }
 
 /// Shows what clocks have shown.
-struct Clock(Shared);
+pub(crate) struct Clock(pub(crate) Shared);
 
 impl inputs::Looks for Clock {
     fn look(&self, clock: u8, _: u64) -> u64 {
@@ -389,7 +481,7 @@ impl Exchange for ReplayedExchange {
 }
 
 /// Sees whether the rank ends as it did.
-struct End(Shared);
+pub(crate) struct End(pub(crate) Shared);
 
 impl Overseer for End {
     fn hear(&self, said: &ToMonitor) {
@@ -424,11 +516,7 @@ unsafe impl Conduit for Replayed {
     }
 
     fn limits(&self, to: RankId, nargs: usize) -> Limits {
-        let after = self.facts.limits.partition_point(|(first, _)| *first <= to.0);
-        let row = self.facts.limits.get(after.saturating_sub(1));
-        row.map_or(Limits::new(gasnet_wire::conduit::MIN_FRAME), |(_, of)| {
-            Limits::new(of[nargs.min(ARGUMENT_COUNTS - 1)])
-        })
+        self.facts.limits(to.0, nargs)
     }
 
     fn reserve(&self, to: RankId, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
@@ -498,9 +586,9 @@ unsafe impl Conduit for Replayed {
                     // SAFETY: there is room for as many bytes.
                     unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), data, bytes.len()) };
                     let len = bytes.len();
-                    play.last_frame = Some((from, bytes.get(1).copied().unwrap_or(0)));
+                    let handler = bytes.get(1).copied().unwrap_or(0);
                     play.reader.reuse(bytes);
-                    play.advance();
+                    play.came(from, handler);
                     drop(play);
                     deliver(Frame { from: RankId(from), channel, data, len });
                     lock(&self.play).pool.push(lines);
@@ -510,18 +598,9 @@ unsafe impl Conduit for Replayed {
                     play.advance();
                     return Ok(done as usize);
                 }
-                Some(TapeEvent::Idle(n)) if !delivered => {
-                    match n {
-                        0 | 1 => play.advance(),
-                        n => play.next = Some(TapeEvent::Idle(n - 1)),
-                    }
-                    return Ok(0);
-                }
-                None if !delivered && play.idle_at_end > 0 => {
-                    play.idle_at_end -= 1;
-                    return Ok(0);
-                }
-                None => play.is_over(),
+                _ if !delivered && play.was_idle() => return Ok(0),
+                // The runtime ended the rank: it waited for one that had left.
+                None | Some(TapeEvent::Ended(_)) => play.is_over(),
                 Some(_) => play.leaves("polls"),
             }
         }
@@ -568,7 +647,7 @@ unsafe impl Conduit for Replayed {
 
     /// Takes the place of every step of a wait: what comes next is here.
     fn idle(&self, what: &'static str, _: bool) -> bool {
-        lock(&self.play).waits_for = what;
+        lock(&self.play).waits_for(what);
         true
     }
 
@@ -580,12 +659,7 @@ unsafe impl Conduit for Replayed {
     fn close(&self) {}
 
     fn left_for(&self, rank: RankId) -> Option<Duration> {
-        let mut play = lock(&self.play);
-        if play.next == Some(TapeEvent::Left(rank.0)) {
-            play.advance();
-            return Some(Duration::ZERO);
-        }
-        None
+        lock(&self.play).has_left(rank.0).then_some(Duration::ZERO)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

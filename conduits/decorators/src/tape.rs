@@ -127,8 +127,13 @@ pub enum TapeEvent {
     Ended(i32),
     /// The program looked at this clock of the system, which showed so many nanoseconds.
     Clock(u8, u64),
+    /// A poll delivered a frame with this check ([`check_of_frame`]): in a recording of the order only.
+    Came(Channel, u32, u8),
+    /// There was no room for a frame, after so many for which there was since the event before: likewise.
+    FullAfter(u64),
 }
 
+const FULL_AFTER: u8 = 0;
 const FACT: u8 = 1;
 const IDLE: u8 = 2;
 const POLL_ENDS: u8 = 3;
@@ -141,6 +146,8 @@ const CLOCK: u8 = 14;
 const FRAME: u8 = 8;
 const FULL: u8 = 10;
 const SENT: u8 = 12;
+/// Its number is twice the rank, and the channel.
+const CAME: u8 = 15;
 
 /// The times of the clocks seen last: a look is written as the difference to the one before.
 type Clocks = [u64; 16];
@@ -166,6 +173,11 @@ pub fn hash_of_frame(frame: &[u8]) -> u32 {
     // Lines do not depend on each other, so the processor hashes several at a time.
     let all = frame.chunks(LINE_BYTES).fold(0, |all, line| mix(all, hash(line)));
     (all ^ all >> 32) as u32
+}
+
+/// A check of what a frame begins with: one in 256 others has the same.
+pub fn check_of_frame(frame: &[u8]) -> u8 {
+    (mix(hash(&frame[..frame.len().min(LINE_BYTES)]), frame.len() as u64) >> 56) as u8
 }
 
 /// A hash of a file: which program it is.
@@ -239,6 +251,8 @@ pub struct TapeWriter {
     /// Why nothing is written any more.
     stopped: Option<io::Error>,
     idle: u64,
+    /// Frames for which there was room since the last event or idle poll.
+    sends: u64,
     events: u64,
     clocks: Clocks,
 }
@@ -265,6 +279,7 @@ impl TapeWriter {
             used,
             stopped,
             idle: 0,
+            sends: 0,
             events: 0,
             clocks: [0; 16],
         })
@@ -290,6 +305,7 @@ impl TapeWriter {
     #[inline]
     pub fn idle_poll(&mut self) {
         self.idle += 1;
+        self.sends = 0;
         // SAFETY: an aligned word of the mapped header, which lives as long as this; nobody else has it.
         let word = unsafe { AtomicU64::from_ptr(self.header.base().add(IDLE_AT).cast()) };
         // Relaxed: only a reader of the file sees it, and takes any value.
@@ -306,6 +322,7 @@ impl TapeWriter {
         self.append(head.bytes());
         self.append(bytes);
         self.events += 1;
+        self.sends = 0;
         self.publish();
         // SAFETY: as in `idle_poll`.
         let word = unsafe { AtomicU64::from_ptr(self.header.base().add(IDLE_AT).cast()) };
@@ -389,6 +406,22 @@ impl TapeWriter {
     pub fn sent(&mut self, channel: Channel, to: u32, len: usize, hash: u32) {
         let head = Head::new(SENT | channel as u8, u64::from(to)).number(len as u64);
         self.event(&head.raw(hash.to_le_bytes()), &[]);
+    }
+
+    /// A poll delivers a frame, of which the order is recorded.
+    pub fn came(&mut self, channel: Channel, from: u32, frame: &[u8]) {
+        let head = Head::new(CAME, u64::from(from) << 1 | channel as u64);
+        self.event(&head, &[check_of_frame(frame)]);
+    }
+
+    /// There was room for a frame, of whose sender the order is recorded.
+    pub fn room(&mut self) {
+        self.sends += 1;
+    }
+
+    /// There was no room for a frame, of whose sender the order is recorded.
+    pub fn full_after(&mut self) {
+        self.event(&Head::new(FULL_AFTER, self.sends), &[]);
     }
 
     /// Room was given back.
@@ -600,6 +633,11 @@ impl TapeReader {
             }
             IDLE => TapeEvent::Idle(first),
             POLL_ENDS => TapeEvent::PollEnds(first),
+            FULL_AFTER => TapeEvent::FullAfter(first),
+            CAME => {
+                let channel = if first & 1 == 0 { Channel::Request } else { Channel::Reply };
+                TapeEvent::Came(channel, (first >> 1) as u32, self.byte()?)
+            }
             CANCELLED => TapeEvent::Cancelled,
             EXCHANGE => {
                 self.read_bytes(first)?;
@@ -671,7 +709,18 @@ mod tests {
                 expected.push((TapeEvent::Idle(idle), Vec::new()));
             }
             let plain = |event| (event, Vec::new());
-            expected.push(match random.u8(..10) {
+            expected.push(match random.u8(..12) {
+                10 => {
+                    let from = [0, 6, 7, 70_000][random.usize(..4)];
+                    writer.came(channel, from, &bytes);
+                    plain(TapeEvent::Came(channel, from, check_of_frame(&bytes)))
+                }
+                11 => {
+                    let sends = random.u64(..20);
+                    (0..sends).for_each(|_| writer.room());
+                    writer.full_after();
+                    plain(TapeEvent::FullAfter(sends))
+                }
                 0 => {
                     writer.fact("name", &bytes);
                     (TapeEvent::Fact(4), [b"name", &bytes[..]].concat())
