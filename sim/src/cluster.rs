@@ -447,6 +447,9 @@ impl Cluster {
             if let Some(rank) = w.without_memory.take() {
                 return Next::Fails(Cause::no_memory(rank));
             }
+            if w.quiet.is_stuck {
+                return Next::Nothing;
+            }
             if let Some(rank) = w.due_to_die() {
                 return Next::Dies(rank);
             }
@@ -473,7 +476,7 @@ impl World {
     fn waiting(&self) -> Vec<Waiting> {
         let mut all = Vec::new();
         for (rank, r) in self.ranks.iter().enumerate() {
-            if let Activity::Idle(why) = r.state {
+            if let Some(why) = r.waits_for() {
                 let unread = r.inbox.iter().map(|i| i.len()).sum::<usize>() + r.control.len();
                 all.push(Waiting {
                     rank: rank as u32,

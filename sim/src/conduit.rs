@@ -16,7 +16,7 @@ use core::time::Duration;
 use gasnet::Error;
 use gasnet::RankId;
 use gasnet_wire::conduit::{
-    Channel, Completion, Conduit, Frame, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
+    Channel, Completion, Conduit, Frame, Meanwhile, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -126,9 +126,12 @@ unsafe impl Conduit for SimConduit {
         matches!(self.nic, SimNic::Paging(_)).then_some(self)
     }
 
-    fn idle(&self, what: &'static str, changed: bool) -> bool {
+    fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
         self.at.shared.alive();
-        self.at.shared.wait(self.at.rank, what, changed);
+        match meanwhile {
+            Meanwhile::Looked => self.at.shared.look(self.at.rank, what, self.at.costs.poll.max(Time::ns(1))),
+            _ => self.at.shared.wait(self.at.rank, what, meanwhile == Meanwhile::Stored),
+        }
         true
     }
 

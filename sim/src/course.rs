@@ -13,7 +13,7 @@ pub(crate) struct QueuedEvent {
     at: Time,
     number: u64,
     chain: u32,
-    event: WorldEvent,
+    pub(crate) event: WorldEvent,
 }
 
 impl PartialEq for QueuedEvent {
@@ -52,7 +52,7 @@ pub(crate) struct Packet {
     /// Which frame of its sender it is.
     number: u32,
     /// Taken when the first copy arrives; `None` lets the receiver recognise duplicates.
-    body: Option<Body>,
+    pub(crate) body: Option<Body>,
 }
 
 impl World {
@@ -118,8 +118,14 @@ impl World {
         r.since = self.now;
     }
 
-    /// Something happened to a rank: if it waits, it gets a turn.
+    /// Something happened to a rank that others may see: if it waits, it gets a turn.
     pub(crate) fn tell(&mut self, rank: u32) {
+        self.unquiet();
+        self.notice(rank);
+    }
+
+    /// Something happened to a rank that was to be expected, or perhaps: if it waits, it gets a turn.
+    pub(crate) fn notice(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         r.news += 1;
         r.looks = 0;
@@ -203,7 +209,7 @@ impl World {
 
     fn way_of_rank(&self, rank: u32, kind: Kind) -> NextStep {
         let r = &self.ranks[rank as usize];
-        let (spins, number, turn) = (r.looks > 1, r.begun, r.turns);
+        let (spins, number, turn) = (r.looks > 1 || r.looking().is_some(), r.begun, r.turns);
         NextStep { chain: rank, step: 1 << 63 | u64::from(rank), rank, from: rank, number, turn, spins, kind }
     }
 
@@ -313,7 +319,7 @@ impl World {
                     Owner::Core => r.done.push_back((op.token, Completion::Remote)),
                     Owner::Strategy => r.transferred.push_back((op.token, Outcome::Done)),
                 }
-                self.tell(op.from);
+                self.notice(op.from);
                 None
             }
             WorldEvent::Nic(rank, tag) => {
@@ -454,7 +460,7 @@ impl World {
         let Some(shared) = &mut self.shared_memory else { return };
         for rank in shared.looks(host) {
             if self.ranks.get(rank as usize).is_some_and(|r| matches!(r.state, Activity::Idle(_))) {
-                self.tell(rank);
+                self.notice(rank);
             }
         }
     }

@@ -40,8 +40,12 @@ impl World {
         self.last_look.looks > 0 && self.last_look.begun == self.begun()
     }
 
-    /// Nothing more happens: lets all who wait look again. False: they have done so often enough.
+    /// Nothing more happens: lets all who wait look again. False: they have done so often enough, or while
+    /// others looked in vain.
     pub(crate) fn look_again(&mut self) -> bool {
+        if self.quiet.is_stuck {
+            return false;
+        }
         if !self.is_last_look() {
             let LastLook { all, .. } = self.last_look;
             self.last_look = LastLook { looks: 0, all, begun: self.begun(), since: self.now };
@@ -55,9 +59,14 @@ impl World {
         let doubled = last.looks.saturating_sub(EVEN_LOOKS).min(MOST_DOUBLED);
         (last.looks, last.all) = (last.looks + 1, last.all + 1);
         self.now += SHORTEST_PAUSE * (1 << doubled);
+        self.all_look()
+    }
+
+    /// Gives a turn to all who wait. Returns whether anybody does.
+    pub(crate) fn all_look(&mut self) -> bool {
         let waits = |rank: &u32| matches!(self.ranks[*rank as usize].state, Activity::Idle(_));
         let waiting: Vec<u32> = (0..self.ranks.len() as u32).filter(waits).collect();
-        waiting.iter().for_each(|rank| self.tell(*rank));
+        waiting.iter().for_each(|rank| self.notice(*rank));
         !waiting.is_empty()
     }
 }

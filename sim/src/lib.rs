@@ -54,6 +54,7 @@ mod survivors;
 mod time;
 mod trapeze;
 mod turn;
+mod vain;
 mod watchdog;
 mod world;
 

@@ -17,7 +17,7 @@ use gasnet_sys::signals::SignalSet;
 use gasnet_sys::{clock, fd, limits, processors};
 use gasnet_vessel::{Facts, Letter, Mailbox, PART_BYTES, PLAN, SEAT, Seat, View, answer, ask};
 use gasnet_wire::boot::ToMonitor;
-use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, MIN_FRAME, RawSlot, Rma};
+use gasnet_wire::conduit::{Channel, Completion, Conduit, Frame, MIN_FRAME, Meanwhile, RawSlot, Rma};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -494,7 +494,12 @@ impl Processes<'_> {
             }
             ask::IDLE => {
                 let why = self.shared.name(&String::from_utf8_lossy(bytes));
-                conduit.idle(why, false);
+                // Processes have no neighbours.
+                let meanwhile = match Meanwhile::from_number(a) {
+                    Meanwhile::Looked => Meanwhile::Looked,
+                    _ => Meanwhile::Nothing,
+                };
+                conduit.idle(why, meanwhile);
                 self.first_frame(rank).unwrap_or(Reply::yes(0))
             }
             ask::GATHER => {

@@ -173,6 +173,12 @@ impl Simulation {
                 w.ranks[rank as usize].losses_seen = losses;
                 return;
             }
+            if !w.ranks[rank as usize].waits_in_a_look() {
+                w.ranks[rank as usize].looking = None;
+                if changed {
+                    w.unquiet();
+                }
+            }
             let r = &mut w.ranks[rank as usize];
             r.empty_polls = 0;
             if r.news != r.seen {
@@ -182,6 +188,19 @@ impl Simulation {
             w.set(rank, Activity::Idle(why));
         }
         turn::give_back();
+    }
+
+    /// The rank has looked at other ranks' memory in vain, and will look again when some time has passed.
+    pub(crate) fn look(&self, rank: u32, why: &'static str, poll: Time) {
+        let (pause, is_stuck) = {
+            let mut w = self.world();
+            w.stir(rank);
+            (w.looked(rank, why, poll), w.quiet.is_stuck)
+        };
+        if is_stuck {
+            turn::give_back();
+        }
+        self.work(rank, pause);
     }
 
     /// Gives `mine` to all ranks and returns the values of all. `round` counts the calls of each rank.
@@ -273,6 +292,7 @@ impl Simulation {
 pub fn compute(length: Time) {
     if let Some((shared, rank)) = current() {
         shared.alive();
+        shared.world().unquiet();
         shared.work(rank, length);
     }
 }

@@ -20,6 +20,7 @@ use crate::pinning::{PinMap, Registered};
 use crate::rng::Rng;
 use crate::stir::SharedMemory;
 use crate::time::Time;
+use crate::vain::{Looking, Quiet};
 use core::any::Any;
 use firehose::{Action, Outcome, Strategy};
 use gasnet_wire::conduit::{Channel, Completion, FrameLine};
@@ -68,6 +69,8 @@ pub(crate) struct RankState {
     pub(crate) gave_up: bool,
     /// The losses of the world that it has looked for in its waits.
     pub(crate) losses_seen: u64,
+    /// The wait in which it looks at other ranks' memory, if any.
+    pub(crate) looking: Option<Looking>,
     /// Whether its program has begun.
     pub(crate) has_begun: bool,
 }
@@ -78,6 +81,32 @@ impl RankState {
         (self.turns, self.looks) = (0, 0);
         self.begun += 1;
         self.begun
+    }
+
+    /// The wait that looks at other ranks' memory, if the rank is in one.
+    pub(crate) fn looking(&self) -> Option<Looking> {
+        self.looking.filter(|looking| looking.goes_on(self.begun))
+    }
+
+    /// Whether a wait of it may be for what its look asks.
+    pub(crate) fn waits_in_a_look(&self) -> bool {
+        self.looking().is_some_and(|looking| looking.asks(self.begun))
+    }
+
+    /// The name of its wait, if it waits for what only others can bring.
+    pub(crate) fn waits_for(&self) -> Option<&'static str> {
+        match (self.state, self.looking()) {
+            (Activity::Over, _) => None,
+            (Activity::Idle(why), None) => Some(why),
+            (Activity::Idle(why), Some(looking)) if self.ops == 0 && why != looking.why => Some(why),
+            (_, looking) => looking.map(|looking| looking.why),
+        }
+    }
+
+    /// Whether it has ended, or waits and has nothing to handle.
+    pub(crate) fn is_still(&self) -> bool {
+        let has_news = || self.inbox.iter().any(|inbox| !inbox.is_empty()) || !self.control.is_empty();
+        self.state == Activity::Over || self.waits_for().is_some() && !has_news()
     }
 }
 
@@ -160,6 +189,8 @@ pub(crate) struct World {
     pub(crate) processors: Option<Vec<Time>>,
     /// Who shares memory with whom, if any do.
     pub(crate) shared_memory: Option<SharedMemory>,
+    /// How long nothing has happened but looks in vain.
+    pub(crate) quiet: Quiet,
     /// How often a rank has died, or given up a world.
     pub(crate) losses: u64,
     pub(crate) last_look: LastLook,
@@ -202,6 +233,7 @@ impl World {
                     epoch: 0,
                     gave_up: false,
                     losses_seen: 0,
+                    looking: None,
                     has_begun: false,
                 })
                 .collect(),
@@ -221,6 +253,7 @@ impl World {
             pagings: (0..n).map(|_| None).collect(),
             processors: None,
             shared_memory: None,
+            quiet: Quiet::NEW,
             losses: 0,
             last_look: LastLook::default(),
         }

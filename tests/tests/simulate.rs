@@ -173,12 +173,17 @@ fn every_end_has_its_status_and_names_rank_and_place() {
         ("loop", 124, &["rank 1 has run for 1 s without calling the runtime (", "ends"]),
         ("deadlock", 125, &["rank 1 waits for what nobody does", "ends.rs:"]),
         ("well", 0, &["seed"]),
+        ("far", 0, &["seed"]),
     ] {
         for (runs, vessel) in [("1", "closure"), ("2", "closure"), ("1", "process")] {
             let line = ["-n", "3", "--turn", "1s", "--runs", runs, "--vessel", vessel, "./ends", how];
             let outcome = simulate(&folder, &[&["--simulate"], &line[..]].concat());
             says(&outcome, status, parts);
         }
+    }
+    for vessel in ["closure", "process"] {
+        let line = ["-n", "4", "--runs", "5", "--explore", "pct:2", "--vessel", vessel, "./ends", "far"];
+        says(&simulate(&folder, &[&["--simulate"], &line[..]].concat()), 0, &["5 seeds"]);
     }
     let line = ["--simulate", "--again", "ends-1.sim", "./ends", "deadlock"];
     says(&simulate(&folder, &line), 125, &["rank 1 waits for", "seed 1 fails"]);

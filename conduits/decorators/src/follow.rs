@@ -22,7 +22,8 @@ use gasnet_sys::mutex;
 use gasnet_wire::boot::Exchange;
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
-    Advice, Channel, Conduit, Frame, FrameLine, Limits, OpenContext, RawSlot, Rma, SegmentDesc, Survival,
+    Advice, Channel, Conduit, Frame, FrameLine, Limits, Meanwhile, OpenContext, RawSlot, Rma, SegmentDesc,
+    Survival,
 };
 use gasnet_wire::last_words::say;
 use gasnet_wire::port::NicPort;
@@ -340,7 +341,7 @@ unsafe impl Conduit for Followed {
     }
 
     /// Takes the place of every step of a wait: the next poll waits for what comes next.
-    fn idle(&self, what: &'static str, _: bool) -> bool {
+    fn idle(&self, what: &'static str, _: Meanwhile) -> bool {
         lock(&self.play).waits_for(what);
         true
     }

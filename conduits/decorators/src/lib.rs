@@ -103,8 +103,8 @@ macro_rules! forward {
             None
         }
 
-        fn idle(&self, what: &'static str, changed: bool) -> bool {
-            self.inner.idle(what, changed)
+        fn idle(&self, what: &'static str, meanwhile: gasnet_wire::conduit::Meanwhile) -> bool {
+            self.inner.idle(what, meanwhile)
         }
 
         fn clock(&self) -> Option<Duration> {

@@ -26,7 +26,7 @@ use gasnet_sys::clock::{seen, unseen};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
-use gasnet_wire::conduit::{Channel, Conduit, Frame, OpenContext, RawSlot, Rma, Survival};
+use gasnet_wire::conduit::{Channel, Conduit, Frame, Meanwhile, OpenContext, RawSlot, Rma, Survival};
 use gasnet_wire::port::NicPort;
 use gasnet_wire::{Boot, Config, Error, Gathered, RankId};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -501,8 +501,8 @@ unsafe impl Conduit for Recorded {
         self.inner.doze(longest)
     }
 
-    fn idle(&self, what: &'static str, changed: bool) -> bool {
-        unseen(|| self.inner.idle(what, changed))
+    fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
+        unseen(|| self.inner.idle(what, meanwhile))
     }
 
     /// Jobs that survive deaths are neither recorded nor replayed.

@@ -15,7 +15,8 @@ use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame}
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
-    Advice, Channel, Conduit, Frame, FrameLine, Limits, OpenContext, RawSlot, Rma, SegmentDesc, Survival,
+    Advice, Channel, Conduit, Frame, FrameLine, Limits, Meanwhile, OpenContext, RawSlot, Rma, SegmentDesc,
+    Survival,
 };
 use gasnet_wire::last_words::say;
 use gasnet_wire::port::NicPort;
@@ -646,7 +647,7 @@ unsafe impl Conduit for Replayed {
     }
 
     /// Takes the place of every step of a wait: what comes next is here.
-    fn idle(&self, what: &'static str, _: bool) -> bool {
+    fn idle(&self, what: &'static str, _: Meanwhile) -> bool {
         lock(&self.play).waits_for(what);
         true
     }

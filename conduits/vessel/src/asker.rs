@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use gasnet_sys::signals::{self, Fault};
 use gasnet_sys::{process, thread};
 use gasnet_wire::RankId;
-use gasnet_wire::conduit::{Channel, FrameLine};
+use gasnet_wire::conduit::{Channel, FrameLine, Meanwhile};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A handler of a fault that takes longer is caught by a lock that the fault has left behind.
@@ -141,8 +141,8 @@ impl Asker {
     }
 
     /// Waits. The answer may be the frame that ends the wait.
-    pub(crate) fn idle(&self, what: &str) {
-        let answer = self.ask(ask::IDLE, &[], what.as_bytes());
+    pub(crate) fn idle(&self, what: &str, meanwhile: Meanwhile) {
+        let answer = self.ask(ask::IDLE, &[meanwhile as u64], what.as_bytes());
         if let Some(frame) = self.received(&answer)
             && let Some(old) = lock(&self.at_hand).replace(frame)
         {

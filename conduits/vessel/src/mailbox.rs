@@ -43,7 +43,7 @@ pub mod ask {
     /// budget. Answer: `YES` and their number; in the bytes a token and 1, 2 or 3 for each (locally,
     /// remotely, both).
     pub const COMPLETIONS: u32 = 9;
-    /// The rank waits; the bytes say for what.
+    /// The rank waits; the bytes say for what, the number what it has done meanwhile.
     pub const IDLE: u32 = 10;
     /// An exchange between all ranks, to which the rank gives the bytes. Answer: `YES` and the number of
     /// bytes of the result.

@@ -10,7 +10,7 @@ use core::time::Duration;
 use gasnet_sys::{fd, process};
 use gasnet_wire::boot::{Boot, Exchange, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
-    Channel, Completion, Conduit, Frame, FrameLine, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, FrameLine, Meanwhile, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet_wire::{Error, RankId};
 use std::sync::Arc;
@@ -202,8 +202,8 @@ unsafe impl Conduit for Asked {
         Some(self)
     }
 
-    fn idle(&self, what: &'static str, _: bool) -> bool {
-        self.0.idle(what);
+    fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
+        self.0.idle(what, meanwhile);
         true
     }
 

@@ -35,6 +35,34 @@ use crate::{Error, RankId};
 use core::ptr::NonNull;
 use gasnet_ops::Operation;
 
+/// What a rank has done between two fruitless steps of its waits ([`Conduit::idle`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Meanwhile {
+    /// Nothing that others could see.
+    Nothing,
+    /// It may have changed memory that it shares with its neighbours. A store tells nobody, so the conduit
+    /// has to let neighbours look that wait.
+    Stored,
+    /// The same, and the rank has looked for what it waits for at other ranks: by calls in the condition of
+    /// the wait, or in a loop of the program. A change there tells this rank nothing. So the conduit lets
+    /// time pass instead of waiting for something to arrive.
+    Looked,
+}
+
+impl Meanwhile {
+    /// The one with this number; by default nothing.
+    pub fn from_number(number: u64) -> Meanwhile {
+        const STORED: u64 = Meanwhile::Stored as u64;
+        const LOOKED: u64 = Meanwhile::Looked as u64;
+        match number {
+            STORED => Meanwhile::Stored,
+            LOOKED => Meanwhile::Looked,
+            _ => Meanwhile::Nothing,
+        }
+    }
+}
+
 /// Which stream a frame belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -267,10 +295,9 @@ pub unsafe trait Conduit: Send + Sync {
     /// [clock](Conduit::clock)) gives the turn away and returns true; the wait then neither spins nor yields
     /// nor sleeps.
     ///
-    /// `changed`: the rank may have changed memory that it shares with its neighbours since the last such
-    /// step. A store tells nobody, so the conduit has to let neighbours look that wait.
-    fn idle(&self, what: &'static str, changed: bool) -> bool {
-        let _ = (what, changed);
+    /// `meanwhile` says what the rank has done since the last such step.
+    fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
+        let _ = (what, meanwhile);
         false
     }
 

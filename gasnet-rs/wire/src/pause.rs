@@ -1,9 +1,10 @@
 //! One step of a wait: it spins, yields or sleeps, and says why the rank waits.
 
-use crate::conduit::Conduit;
+use crate::conduit::{Conduit, Meanwhile};
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use crate::{RankId, Wire};
+use core::sync::atomic::Ordering::Relaxed;
 use gasnet_sys::clock;
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ impl Wire {
 
     /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
     #[inline]
-    pub(crate) fn idle(&self, what: &'static str, changed: bool) -> bool {
-        self.conduit.as_ref().is_some_and(|c| c.idle(what, changed))
+    pub(crate) fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
+        self.conduit.as_ref().is_some_and(|c| c.idle(what, meanwhile))
     }
 
     /// [`WaitCalls::pause`] of a wait for a known peer. It never unwinds: handlers wait for room to send a
@@ -55,7 +56,15 @@ impl Wire {
     }
 
     fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter, what: &'static str) {
-        if conduit.idle(what, !waiter.idled) {
+        // Relaxed: conduits in virtual time have one thread for each rank.
+        let meanwhile = match (waiter.idled, self.idles.load(Relaxed) != waiter.idles) {
+            (_, true) => Meanwhile::Looked,
+            (false, false) => Meanwhile::Stored,
+            (true, false) => Meanwhile::Nothing,
+        };
+        if conduit.idle(what, meanwhile) {
+            waiter.idles = self.idles.load(Relaxed).wrapping_add(1);
+            self.idles.store(waiter.idles, Relaxed);
             waiter.gave_way(self.may_survive());
             return;
         }
@@ -110,6 +119,8 @@ impl WaitCalls<'_> {
     /// A wait of this rank that begins now, with the given policy.
     #[inline]
     pub fn begin(self, policy: WaitPolicy) -> Waiter {
-        Waiter::new(policy, self.wire.presence)
+        let mut waiter = Waiter::new(policy, self.wire.presence);
+        waiter.idles = self.wire.idles.load(Relaxed);
+        waiter
     }
 }

@@ -24,7 +24,7 @@
 )]
 
 use crate::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
+    Channel, Completion, Conduit, Frame, Limits, Meanwhile, RawSlot, RemoteAddr, Rma, SegmentDesc, Survival,
 };
 use crate::{Error, RankId};
 use core::ffi::c_void;
@@ -40,7 +40,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 8;
+pub const ABI: u32 = 9;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// The type of [`ENTRY`], which opens the conduit. Result 1: done; 0: these ranks need none; -1: an error
@@ -203,7 +203,7 @@ pub struct ConduitTable {
     attach: unsafe extern "C" fn(Object, *const SegmentRecord, *const Sayer) -> i64,
     descriptor: unsafe extern "C" fn(Object) -> i32,
     doze: unsafe extern "C" fn(Object, u64) -> u32,
-    idle: unsafe extern "C" fn(Object, Bytes) -> u32,
+    idle: unsafe extern "C" fn(Object, Bytes, u32) -> u32,
     clock: unsafe extern "C" fn(Object, *mut u64) -> u32,
     close: unsafe extern "C" fn(Object),
     counters: unsafe extern "C" fn(Object, Count, Object),
@@ -369,12 +369,12 @@ mod gates {
         u32::from(unsafe { Exported::of(object) }.conduit.doze(Duration::from_nanos(nanoseconds)))
     }
 
-    pub(super) unsafe extern "C" fn idle(object: Object, what: Bytes) -> u32 {
+    pub(super) unsafe extern "C" fn idle(object: Object, what: Bytes, meanwhile: u32) -> u32 {
         // SAFETY: as above; the text is lent for this call.
         unsafe {
             let exported = Exported::of(object);
             let what = exported.waits.keep(&what.text());
-            u32::from(exported.conduit.idle(what, true))
+            u32::from(exported.conduit.idle(what, Meanwhile::from_number(meanwhile.into())))
         }
     }
 
@@ -691,7 +691,7 @@ unsafe impl Conduit for Imported {
         None
     }
 
-    fn idle(&self, what: &'static str, _changed: bool) -> bool {
+    fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
         // Only who has a time of its own has something to do here, and this is called at every step of every
         // wait.
         if !self.own_time {
@@ -699,7 +699,7 @@ unsafe impl Conduit for Imported {
         }
         let t = &self.table;
         // SAFETY: as above.
-        unsafe { (t.idle)(t.object, Bytes::of(what.as_bytes())) != 0 }
+        unsafe { (t.idle)(t.object, Bytes::of(what.as_bytes()), meanwhile as u32) != 0 }
     }
 
     fn close(&self) {

@@ -13,6 +13,7 @@
 //! each time pays nothing more.
 
 use crate::Wire;
+use crate::conduit::Meanwhile;
 use crate::pause::WaitCalls;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
@@ -130,7 +131,8 @@ impl Wire {
     #[cold]
     fn looked_again(&self, spins: &mut Spins, polled: Option<usize>) -> bool {
         // Else the time between two looks decides which of them poll.
-        let in_vain = spins.in_vain() || self.config.repeatable;
+        let repeatable = self.config.repeatable || self.conduit.as_ref().is_some_and(|c| c.clock().is_some());
+        let in_vain = spins.in_vain() || repeatable;
         if in_vain {
             let done = polled.unwrap_or_else(|| self.poll());
             let policy = WaitPolicy { yields: u32::MAX, ..self.waits().policy() };
@@ -153,7 +155,7 @@ impl Wire {
 
     fn step_of_program(&self, wait: &mut Wait) {
         let conduit = self.conduit.as_deref();
-        if conduit.is_some_and(|c| c.idle("a loop of the program", true)) {
+        if conduit.is_some_and(|c| c.idle("a loop of the program", Meanwhile::Looked)) {
             return;
         }
         let start = now();

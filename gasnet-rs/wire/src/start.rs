@@ -5,7 +5,7 @@ use crate::am::{self, Served};
 use crate::barrier::central::Phases;
 use crate::barrier::rounds;
 use crate::boot::Exchange;
-use crate::conduit::{Conduit, MIN_FRAME, OpenContext};
+use crate::conduit::{Conduit, MIN_FRAME, Meanwhile, OpenContext};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
@@ -213,6 +213,7 @@ impl Wire {
             has_completions: AtomicBool::new(false),
             turns_wanted: AtomicUsize::new(0),
             questions: AtomicUsize::new(0),
+            idles: AtomicU32::new(0),
             lost_to: AtomicU32::new(0),
             nic_barrier: OnceLock::new(),
             id,
@@ -276,7 +277,8 @@ impl Wire {
             self.unwind(what);
         }
         let overseer = self.boot.overseer.as_ref();
-        overseer.is_some_and(|overseer| overseer.idle(what, first)) || self.idle(what, first)
+        let meanwhile = if first { Meanwhile::Stored } else { Meanwhile::Nothing };
+        overseer.is_some_and(|overseer| overseer.idle(what, first)) || self.idle(what, meanwhile)
     }
 
     /// Returns when all ranks of the job are here. For start-up: it runs no handlers.

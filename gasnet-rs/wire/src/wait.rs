@@ -313,6 +313,9 @@ pub struct Waiter {
     pub(crate) reported: bool,
     /// Whether a conduit has taken a step of it since something happened.
     pub(crate) idled: bool,
+    /// [`Wire::idles`](crate::Wire::idles) after the last step that a conduit has taken. If there have been
+    /// more, other waits have begun and ended between two steps of this one: in its condition.
+    pub(crate) idles: u32,
 }
 
 impl Waiter {
@@ -333,6 +336,7 @@ impl Waiter {
             asked: crate::question::asked(),
             reported: false,
             idled: false,
+            idles: 0,
         }
     }
 

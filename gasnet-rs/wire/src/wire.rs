@@ -35,6 +35,8 @@ pub struct Wire {
     pub turns_wanted: AtomicUsize,
     /// Number of messages that are no progress: ranks that wait in vain send such.
     pub questions: AtomicUsize,
+    /// Number of steps of waits that the conduit has taken.
+    pub(crate) idles: AtomicU32,
     /// A rank to which a message of a collective operation could not be sent, since it has left, plus 1; else
     /// 0.
     pub(crate) lost_to: AtomicU32,

@@ -3,7 +3,8 @@
 
 use gasnet_wire::boot::{Exchange, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, OpenContext, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, Limits, Meanwhile, OpenContext, RawSlot, RemoteAddr, Rma,
+    SegmentDesc,
 };
 use gasnet_wire::plugin::{self, EmbedTable, OpenTable};
 use gasnet_wire::{Boot, Config, Error, OneThread, RankId, Threading};
@@ -103,8 +104,8 @@ unsafe impl Conduit for Mock {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.rma.then(|| self.pipe.0.as_fd())
     }
-    fn idle(&self, what: &'static str, _changed: bool) -> bool {
-        self.say(format!("idle {what} {:p}", what.as_ptr()));
+    fn idle(&self, what: &'static str, meanwhile: Meanwhile) -> bool {
+        self.say(format!("idle {what} {meanwhile:?} {:p}", what.as_ptr()));
         what == "a reply"
     }
     fn close(&self) {
@@ -205,7 +206,11 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
         .map(|fd| std::fs::metadata(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap());
     answers.push(format!("descriptor {:?}", file.map(|f| f.file_type())));
     if conduit.clock().is_some() {
-        answers.push(format!("{} {}", conduit.idle("a reply", true), conduit.idle("a barrier", true)));
+        answers.push(format!(
+            "{} {}",
+            conduit.idle("a reply", Meanwhile::Nothing),
+            conduit.idle("a barrier", Meanwhile::Looked)
+        ));
     }
     answers.push(format!("{:?} {:?}", conduit.counters(), conduit.counters()));
     conduit.close();
@@ -256,7 +261,7 @@ fn names_of_waits_are_kept_once() {
     // SAFETY: from export, imported once.
     let far = unsafe { plugin::export(made.conduit).import() }.unwrap();
     for _ in 0..3 {
-        far.idle("a reply", true);
+        far.idle("a reply", Meanwhile::Stored);
     }
     let said = made.said.lock().unwrap();
     assert!(said.len() == 3 && said.iter().all(|line| *line == said[0]), "{said:?}");
