@@ -237,6 +237,9 @@ pub struct Member<'a> {
     pub members: Option<&'a [u32]>,
     /// The number of processes that were this rank before this one.
     pub incarnation: u32,
+    /// The file of the segments that ranks of this host had in the first world, if it outlives that: what
+    /// ranks write behind the segments is there after their deaths.
+    pub first_segments: Option<BorrowedFd<'a>>,
 }
 
 /// Starts this process as a rank that may survive the deaths of others.
@@ -284,12 +287,12 @@ fn enter<T>(
     begin: &impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<(&'static Rank, T)>, Error> {
     loop {
-        let (boot, members, incarnation) = match boot.take() {
-            Some(boot) => (boot, None, 0),
+        let (boot, members, incarnation, first) = match boot.take() {
+            Some(boot) => (boot, None, 0, None),
             None => {
                 let Some(next) = next_boot(guide, epoch)? else { return Ok(None) };
                 epoch = next.epoch;
-                (next.boot, Some(next.members), next.incarnation)
+                (next.boot, Some(next.members), next.incarnation, next.first_segments)
             }
         };
         let open = |context: &OpenContext<'_>| {
@@ -300,7 +303,9 @@ fn enter<T>(
         let started = gasnet::attempt(|| {
             let rank = start(boot, config.clone(), Threading::Parallel, open)?;
             attach_and_keep(rank);
-            Ok((rank, begin(rank, Member { members: members.as_deref(), incarnation })))
+            let first = first.as_ref().map(AsFd::as_fd).or_else(|| rank.survival().first_segments());
+            let member = Member { members: members.as_deref(), incarnation, first_segments: first };
+            Ok((rank, begin(rank, member)))
         });
         // Who dies while the world starts has died in it: its members ask for another one.
         let Ok(started): Result<Result<_, Error>, _> = started else { continue };

@@ -93,6 +93,8 @@ pub struct Monitor {
     gathering: Gathering,
     /// Where ranks are told of a death, if they may survive it.
     board: Option<DeathBoard>,
+    /// The file of the first world's segments, if ranks may survive.
+    first_segments: Option<OwnedFd>,
     heals: bool,
     /// How the dead are replaced, if they are.
     recruiter: Option<Recruiter>,
@@ -166,6 +168,7 @@ impl Monitor {
             agents: Vec::new(),
             gathering: Gathering::new(size),
             board: None,
+            first_segments: None,
             heals: false,
             recruiter: None,
             report: None,
@@ -178,10 +181,11 @@ impl Monitor {
         })
     }
 
-    /// Says what the death of a rank does, and where ranks are told of one that they may survive.
-    pub(crate) fn on_death(&mut self, on_death: OnDeath, board: Option<DeathBoard>) {
+    /// Says what the death of a rank does; and where ranks are told of one that they may survive, and the file
+    /// of their segments.
+    pub(crate) fn on_death(&mut self, on_death: OnDeath, told: Option<(DeathBoard, OwnedFd)>) {
         self.job.on_death(on_death);
-        self.board = board;
+        (self.board, self.first_segments) = told.unzip();
         self.heals = on_death.heals();
     }
 
@@ -215,7 +219,9 @@ impl Monitor {
 
     /// Starts a world: its members get its memory, of which only they have descriptors.
     fn start_world(&mut self, world: &JobWorld) {
-        match NewWorld::new(world, self.heals) {
+        let nothing = || Error::Survival("this launcher keeps nothing of the first world".into());
+        let first = self.first_segments.as_ref().ok_or_else(nothing);
+        match first.and_then(|first| NewWorld::new(world, self.heals, first)) {
             Ok(new) => {
                 for (rank, member) in (0..).zip(&world.members) {
                     self.crew.hand(*member, &new.message(rank, world), &new.files);

@@ -6,8 +6,9 @@
 //! memory files, and sends each member a message in packets, like the result of an exchange: its rank, the
 //! world's epoch, its incarnation, a random name of the world, and the members as the job numbers ranks. The
 //! files go with the first packet. Nobody else ever has them, so no process that is not a member can reach
-//! the world's memory. A message without members and files says that there is no other world, since all work
-//! is done.
+//! the world's memory. A third file is that of the first world's segments, which all worlds of the host have
+//! in common: what ranks save lies there, behind the segments. A message without members and files says that
+//! there is no other world, since all work is done.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
@@ -24,7 +25,7 @@ use crate::job::membership::JobWorld;
 pub(crate) struct NewWorld {
     /// Where its ranks are told of deaths.
     pub(crate) board: DeathBoard,
-    /// Memory file of the host, and that of the segments.
+    /// Memory file of the host, that of the segments, and that of the first world's segments.
     pub(crate) files: Rc<[OwnedFd]>,
     name: u64,
 }
@@ -34,13 +35,14 @@ impl NewWorld {
     ///
     /// # Errors
     /// The system gives none.
-    pub(crate) fn new(world: &JobWorld, heals: bool) -> Result<NewWorld, Error> {
+    pub(crate) fn new(world: &JobWorld, heals: bool, first: &OwnedFd) -> Result<NewWorld, Error> {
         let shm = fd::memory_file("gasnet-shm").map_err(Error::MemoryFile)?;
         let segments = fd::memory_file("gasnet-segments").map_err(Error::MemoryFile)?;
         let file = HostFile::from(fd::duplicate(shm.as_fd()).map_err(Error::system("dup"))?);
         let board = DeathBoard::new(&file, world.members.len() as u32, world.epoch, heals);
         let board = board.map_err(|e| Error::Survival(e.to_string()))?;
-        Ok(NewWorld { board, files: Rc::from([shm, segments]), name: gasnet_sys::random() })
+        let first = fd::duplicate(first.as_fd()).map_err(Error::system("dup"))?;
+        Ok(NewWorld { board, files: Rc::from([shm, segments, first]), name: gasnet_sys::random() })
     }
 
     /// The message for this rank of it.
@@ -87,7 +89,7 @@ fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot
     let (words, rest) = message.as_chunks::<4>();
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let [rank, epoch, incarnation, low, high, ref members @ ..] = words[..] else { return None };
-    let (size, [shm, segments]) = (members.len() as u32, <[OwnedFd; 2]>::try_from(files).ok()?);
+    let (size, [shm, segments, first]) = (members.len() as u32, <[OwnedFd; 3]>::try_from(files).ok()?);
     let boot = Boot {
         rank,
         size,
@@ -104,6 +106,7 @@ fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot
         epoch,
         incarnation,
         members: members.to_vec(),
+        first_segments: Some(first),
     })
 }
 
@@ -118,13 +121,13 @@ mod tests {
     #[test]
     fn a_world_survives_the_link() {
         let world = JobWorld { epoch: 3, members: vec![0, 2, 7], incarnations: vec![0, 1, 4] };
-        let new = NewWorld::new(&world, true).unwrap();
-        let next = decode(&new.message(2, &world), vec![file(), file()], file()).unwrap();
+        let new = NewWorld::new(&world, true, &file()).unwrap();
+        let next = decode(&new.message(2, &world), vec![file(), file(), file()], file()).unwrap();
         assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
         assert_eq!(next.incarnation, 4);
         assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, vec![0, 1, 2]));
         for (message, files) in
-            [(new.message(3, &world), 2), (new.message(2, &world), 1), (vec![0; 19], 2), (vec![0; 21], 2)]
+            [(new.message(3, &world), 3), (new.message(2, &world), 2), (vec![0; 19], 3), (vec![0; 21], 3)]
         {
             assert!(decode(&message, (0..files).map(|_| file()).collect(), file()).is_none());
         }
@@ -134,7 +137,7 @@ mod tests {
     #[test]
     fn many_members_get_their_world() {
         let world = JobWorld { epoch: 1, members: (0..3000).collect(), incarnations: vec![0; 3000] };
-        let new = NewWorld::new(&world, false).unwrap();
+        let new = NewWorld::new(&world, false, &file()).unwrap();
         let (ours, theirs) = fd::packet_pair().unwrap();
         let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0).unwrap().unwrap());
         let message = new.message(17, &world);

@@ -61,7 +61,7 @@ pub struct Start {
     signals: SignalSet,
     spared: Vec<Pid>,
     /// The effect of a death, and where ranks are told of one that they may survive.
-    survival: (OnDeath, Option<DeathBoard>),
+    survival: (OnDeath, Option<(DeathBoard, OwnedFd)>),
 }
 
 /// The rank's ends of its connections.
@@ -127,7 +127,9 @@ impl Start {
         if on_death.most().is_some() {
             let shm = fd::duplicate(self.shm.as_fd()).map_err(Error::system("dup"))?;
             let board = DeathBoard::new(&shm.into(), self.size, 0, on_death.heals());
-            self.survival = (on_death, Some(board.map_err(|e| Error::Survival(e.to_string()))?));
+            let board = board.map_err(|e| Error::Survival(e.to_string()))?;
+            let segments = fd::duplicate(self.segments.as_fd()).map_err(Error::system("dup"))?;
+            self.survival = (on_death, Some((board, segments)));
         }
         Ok(())
     }
@@ -155,7 +157,8 @@ impl Start {
         }
     }
 
-    /// All ranks are running: becomes their monitor. Only the ranks keep the memory files.
+    /// All ranks are running: becomes their monitor. Only the ranks keep the memory files, and where ranks may
+    /// survive each other, the monitor keeps that of the segments, for those that come later.
     pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
         let (mut start, no_board) = (self, (OnDeath::End, None));
         let (on_death, board) = std::mem::replace(&mut start.survival, no_board);

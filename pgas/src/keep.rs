@@ -1,34 +1,42 @@
-//! Copies of what ranks have computed, in the memory of other ranks: what is left of a rank that has died.
+//! What ranks have saved of their work, in memory that is still there when they have died.
 //!
 //! **Words.** A *state* is what one rank has saved at once: values, and parts of arrays. A *version* is the
-//! states of all ranks that they have saved together, under one number. Each rank has its own state, to go
-//! back to it, and a copy of the state of one other rank, whose *partner* it is. A version is *whole* when
-//! all ranks have their own state and their partner's copy is made.
+//! states of all ranks that they have saved together, under one number. It is *whole* when all of them are
+//! where they are to be.
 //!
-//! **Two versions.** [`Keep::save`] first drops what is older than the newest whole version. Each rank puts
-//! its new state into the partner's part of an array, and all meet: so all copies are made. Each notes the
-//! copy that it has got, and all meet again. Whoever leaves the second meeting knows that the version is
-//! whole. So at each moment there is a whole version, or none was ever saved: a rank that dies in the middle
-//! of a save takes nothing of the version before with it. Two arrays are used in turn.
+//! **Where states are.** A state lies in memory of its host that outlives the process (`states.rs`). So the
+//! deaths of processes, of however many, lose nothing. With a host all of its memory is lost. So where a job
+//! has several hosts, each state has a *copy* in the segment of another rank, the *partner*, which is on
+//! another host ([`partners`]). The same where a launcher or the system gives no memory that outlives the
+//! process (a simulated job, a limit on the size of files): then states lie in the processes, and the partner
+//! is the next rank.
 //!
-//! **After deaths** the copies are handed from world to world, in the process. When a [`Keep`] is made in a
-//! new world, all ranks say which states they have, and find from the same list the newest version of which
-//! each state is with somebody ([`choose`]). They drop all others. If ranks were replaced, each new one gets
-//! its state from its partner, and copies that were lost are made again. If not, the state of a dead rank
-//! goes to its partner, which has it.
+//! **Two versions.** [`Keep::save`] first drops what is older than the newest whole version, and writes the
+//! new state to the memory of that. Then all meet. If there are copies, each rank puts its state into the
+//! partner's part of an array before, and all meet once more when they have noted the copy that they have
+//! got. Whoever leaves the last meeting knows that the version is whole. So at each moment there is a whole
+//! version, or none was ever saved: a rank that dies in the middle of a save takes nothing of the version
+//! before with it. Two arrays are used in turn.
 //!
-//! **Lost.** If somebody is left who has seen a whole version, and no version has all its states, something
-//! is lost: a rank and its partner have died. The same if nobody is left who was there before. It is told,
-//! and nothing older is taken for it.
+//! **After deaths** a process hands its states from world to world; a new process finds those of the process
+//! before it. When a [`Keep`] is made in a new world, all ranks say which states they have, and find from the
+//! same list the newest version of which each state is with somebody ([`choose`]). They drop all others. If
+//! ranks were replaced, a new one that has found nothing gets its state from its partner, and copies that
+//! were lost are made again. If they were not, the next rank that is left has the state of a dead one.
+//!
+//! **Lost.** If somebody knows of a whole version, and no version has all its states, something is lost: a
+//! rank and its partner have died, and the memory of the first with it. The same if nobody is left who was
+//! there before. It is told, and nothing older is taken for it.
 
 use crate::args::{Args, Data, Plain};
 use crate::array::Array;
 use crate::layout::Layout;
-use crate::saved::{Held, Stamp, State, Words};
+use crate::saved::{Held, Room, State, Words};
+use crate::states::Stamp;
 use crate::values::word_of;
 use crate::world::World;
 use crate::{body, kept};
-use gasnet::GlobalPtr;
+use gasnet::{GlobalPtr, RankId};
 use gasnet_sys::mutex::lock;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -37,7 +45,7 @@ use std::sync::{Arc, Mutex};
 /// whether it is the rank's own.
 type Holding = (Stamp, u32, u32, bool);
 
-/// What a rank has: whether its process is the first of its number, the newest version that it knows to be
+/// What a rank has: whether it knows what its processes have seen, the newest version that it knows to be
 /// whole, and its states.
 type Report = (bool, Option<Stamp>, Vec<Holding>);
 
@@ -47,11 +55,11 @@ struct Chosen {
     stamp: Stamp,
     /// Of each owner, the rank that has its state: its own if it can be, else the first that has a copy.
     sources: Vec<u32>,
-    /// Whether a rank has all that it had when the version was saved: its own state, and the copy of another.
+    /// Whether a rank has all that it is to have: its own state, and the copy of another if there are any.
     complete: Vec<bool>,
 }
 
-/// What ranks have saved is lost: both copies of it were with ranks that have died. Given by
+/// What ranks have saved is lost: the memory that had it, and the partner that had a copy. Given by
 /// [`Keep::try_restore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -81,7 +89,7 @@ impl core::error::Error for Lost {}
 
 /// The newest version of which each state is with a rank; `None` if nobody has ever seen one that was whole.
 /// The same on all ranks, which have the same list.
-fn choose(reports: &[Report]) -> Result<Option<Chosen>, Lost> {
+fn choose(reports: &[Report], copies: bool) -> Result<Option<Chosen>, Lost> {
     let holdings = || (0u32..).zip(reports).flat_map(|(rank, r)| r.2.iter().map(move |h| (rank, *h)));
     let mut versions: Vec<(Stamp, u32)> = holdings().map(|(_, (stamp, _, size, _))| (stamp, size)).collect();
     versions.sort_unstable();
@@ -94,7 +102,8 @@ fn choose(reports: &[Report]) -> Result<Option<Chosen>, Lost> {
         let sources: Option<Vec<u32>> = (0..*size).map(|owner| source(*stamp, owner)).collect();
         if let Some(sources) = sources {
             let has = |report: &Report, own| report.2.iter().any(|h| h.0 == *stamp && h.3 == own);
-            let complete = reports.iter().map(|r| has(r, true) && (*size == 1 || has(r, false))).collect();
+            let alone = *size == 1 || !copies;
+            let complete = reports.iter().map(|r| has(r, true) && (alone || has(r, false))).collect();
             return Ok(Some(Chosen { stamp: *stamp, sources, complete }));
         }
     }
@@ -106,14 +115,41 @@ fn choose(reports: &[Report]) -> Result<Option<Chosen>, Lost> {
     Err(Lost { ranks: (0..size).filter(|owner| source(whole, *owner).is_none()).collect() })
 }
 
+/// The partner of each rank, as all are on these hosts: another rank, on another host if one host has no more
+/// ranks than all others together. Each rank is the partner of one.
+fn partners(hosts: &[u32]) -> Vec<u32> {
+    let mut ranks: Vec<u32> = (0..hosts.len() as u32).collect();
+    ranks.sort_by_key(|rank| (hosts[*rank as usize], *rank));
+    let on_host = ranks.chunk_by(|a, b| hosts[*a as usize] == hosts[*b as usize]).map(<[u32]>::len);
+    // In a circle of all ranks, host by host, as many steps as the largest host has ranks lead to another one.
+    let steps = if ranks.first().map(|rank| hosts[*rank as usize]) == ranks.last().map(|r| hosts[*r as usize])
+    {
+        1
+    } else {
+        on_host.max().unwrap_or(1)
+    };
+    let mut partners = vec![0; ranks.len()];
+    for (i, rank) in ranks.iter().enumerate() {
+        partners[*rank as usize] = ranks[(i + steps) % ranks.len()];
+    }
+    partners
+}
+
+/// The place that goes on with the states of `dead`: the next one that lives, of so many in a circle.
+fn heir(dead: u32, living: &[u32]) -> Option<u32> {
+    living.iter().find(|place| **place > dead).or(living.first()).copied()
+}
+
 /// Arrays that saves use in turn, once they are made.
 type CopyArrays = [Option<Arc<Array<u64>>>; 2];
 
-/// Copies of what the ranks have computed: see [`World::keep`].
+/// A place for what the ranks have computed: see [`World::keep`].
 #[derive(Debug)]
 pub struct Keep {
     world: World,
     number: u32,
+    /// The partner of each rank; empty if there are no copies.
+    partners: Vec<u32>,
     /// What was found when this was made in a world that follows another one.
     found: Result<Option<Chosen>, Lost>,
     /// Where the copies of the last two saves in this world are, and how many saves there were.
@@ -121,9 +157,9 @@ pub struct Keep {
 }
 
 impl World {
-    /// Makes a place for copies of what the ranks compute: each rank's are in its own memory and in that of
-    /// another rank. A program makes the same ones in each world, in the same order; in a world that follows
-    /// another one they have what was saved there.
+    /// Makes a place for what the ranks save of their work: in memory of each rank's host that outlives its
+    /// process, and if the job has several hosts, with a rank on another one. A program makes the same ones in
+    /// each world, in the same order; in a world that follows another one they have what was saved there.
     ///
     /// # Collective
     ///
@@ -132,36 +168,45 @@ impl World {
     pub fn keep(self) -> Keep {
         // Relaxed: ranks make them in the same order, which one thread does at a time.
         let number = self.0.keeps.fetch_add(1, Ordering::Relaxed);
+        let outlives = self.0.copies.look(number, self.place());
+        let topology = self.0.rank.topology();
+        let hosts: Vec<u32> = self.ranks().map(|rank| topology.host_of(RankId(rank))).collect();
+        let outlive = self.reduce(u32::from(outlives), |a, b| a & b) == 1;
+        // Where ranks do not survive each other, each can come back to its own states only.
+        let alone = !self.0.rank.survival().is_possible() || outlive && hosts.iter().all(|h| *h == hosts[0]);
+        let partners = if alone { Vec::new() } else { partners(&hosts) };
         // In the job's first world nothing was saved.
-        let found = if self.epoch() == 0 { Ok(None) } else { find(self, number) };
-        Keep { world: self, number, found, arrays: Mutex::default() }
+        let found = if self.epoch() == 0 { Ok(None) } else { find(self, number, !alone) };
+        Keep { world: self, number, partners, found, arrays: Mutex::default() }
     }
 
-    /// The rank that has the copies of a rank's states.
-    fn partner_of(self, rank: u32) -> u32 {
-        (rank + 1) % self.size()
-    }
-
-    /// The rank whose states this one has copies of.
-    fn ward(self) -> u32 {
-        (self.rank() + self.size() - 1) % self.size()
+    /// This rank by its number in the first world.
+    fn place(self) -> u32 {
+        self.first_number(self.rank())
     }
 }
 
 /// Finds the newest version that all ranks can have, and drops all others.
-fn find(world: World, number: u32) -> Result<Option<Chosen>, Lost> {
+fn find(world: World, number: u32, with_copies: bool) -> Result<Option<Chosen>, Lost> {
     let copies = &world.0.copies;
+    let living: Vec<u32> = world.ranks().map(|rank| world.first_number(rank)).collect();
+    let dead = (0..copies.places).filter(|place| living.binary_search(place).is_err());
     let (whole, mine) = copies.with(number, |held| {
+        if let Some(file) = &copies.file {
+            let mine = dead.filter(|place| heir(*place, &living) == Some(world.place()));
+            held.inherit(file, mine, number);
+        }
         let all = held.states.iter().map(|s| (s.stamp, s.owner, s.size, s.own));
         (held.whole, all.collect::<Vec<Holding>>())
     });
-    let reports = world.gather_all((world.incarnation() == 0, whole, mine));
-    let Some(chosen) = choose(&reports)? else { return Ok(None) };
+    let remembers = world.incarnation() == 0 || copies.with(number, |held| held.has_looked());
+    let reports = world.gather_all((remembers, whole, mine));
+    let chosen = choose(&reports, with_copies)?;
     copies.with(number, |held| {
-        held.states.retain(|state| state.stamp == chosen.stamp);
-        held.whole = Some(chosen.stamp);
+        held.states.retain(|state| chosen.as_ref().is_some_and(|chosen| state.stamp == chosen.stamp));
+        held.whole = chosen.as_ref().map(|chosen| chosen.stamp);
     });
-    Ok(Some(chosen))
+    Ok(chosen)
 }
 
 impl Keep {
@@ -170,25 +215,30 @@ impl Keep {
     }
 
     /// Saves what `f` gives to the [`Saver`], under this number, which grows from save to save: as a rule,
-    /// that of the step that comes next. Costs a copy of it here and one on another rank.
+    /// that of the step that comes next. Costs a copy of it here, and if the job has several hosts, a put of it
+    /// to another one.
     ///
-    /// Until it has returned somewhere, the version before is what [`Keep::restore`] gives. A rank keeps two
-    /// versions, of its own states and of another rank's: the memory of four states.
+    /// Until it has returned somewhere, the version before is what [`Keep::restore`] gives. A rank has two
+    /// versions: the memory of two states, or of four where there are copies.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`]. The number has not grown, or a value cannot be written. Ends the job when ranks
-    /// save different numbers.
+    /// As [`World::barrier`]. The number has not grown, a value cannot be written, there is no memory for the
+    /// state, or this is called in the middle of saving or restoring. Ends the job when ranks save different
+    /// numbers.
     #[track_caller]
     pub fn save(&self, version: u64, f: impl FnOnce(&mut Saver)) {
         let (world, stamp) = (self.world, (self.world.epoch(), version));
-        let (whole, room) = self.with(|held| (held.whole, held.drop_before(held.whole)));
+        let whole = self.with(|held| held.whole);
         assert!(whole < Some(stamp), "version {version} is saved after version {}", whole.map_or(0, |w| w.1));
-        let mut saver = Saver { words: room, used: 0 };
-        f(&mut saver);
-        saver.words.truncate(saver.used);
-        let words = Words::Here(Arc::new(saver.words));
+        let Some(room) = self.with(Held::room) else {
+            panic!("a state is saved in the middle of saving or restoring another one")
+        };
+        let mut saving = Saving { keep: self, saver: Some(Saver { room, used: 0 }) };
+        f(saving.saver.as_mut().expect("it is there until it is dropped"));
+        let words = saving.end(stamp);
+        // Where there are no copies, who leaves this knows that the version is whole.
         let all = world.gather_all((version, words.len()));
         let versions = || all.iter().map(|one| one.0);
         if versions().any(|other| other != version) {
@@ -197,18 +247,22 @@ impl Keep {
                 "ranks save different versions, {least} and {most}: all ranks save together"
             ));
         }
-        let (owner, size) = (world.rank(), world.size());
-        let state = |owner, own, words| State { stamp, owner, size, own, words };
-        self.with(|held| held.states.push(state(owner, true, words.clone())));
-        if size > 1 {
+        if let (true, Some(partner)) = (world.size() > 1, self.partners.get(world.rank() as usize)) {
             let array = self.array_of(all.iter().map(|one| one.1).max().unwrap_or(0));
-            words.put(world, array.at(world.partner_of(owner), 0));
+            words.put(world, array.at(*partner, 0));
             world.barrier();
-            let copy = Words::InPart(array, all[world.ward() as usize].1);
-            self.with(|held| held.states.push(state(world.ward(), false, copy)));
+            let owner = self.ward(world.rank());
+            let words = Words::InPart(array, all[owner as usize].1);
+            let copy = State { stamp, owner, size: world.size(), own: false, words };
+            self.with(|held| held.states.push(copy));
+            world.barrier();
         }
-        world.barrier();
-        self.with(|held| held.whole = Some(stamp));
+        self.with(|held| held.know_whole(stamp));
+    }
+
+    /// The rank whose states this one has copies of.
+    fn ward(&self, rank: u32) -> u32 {
+        self.partners.iter().position(|partner| *partner == rank).unwrap_or(0) as u32
     }
 
     /// The array for the copies of a save, with parts of so many words at least.
@@ -233,14 +287,13 @@ impl Keep {
     /// `f` reads with the [`Restorer`] what it has given to the [`Saver`], in the same order. In the world
     /// that has saved, and where the dead were replaced, it is called once on each rank. In a world of those
     /// that are left it is called once for each rank of the world that has saved: on that rank, and for one
-    /// that has died, on the rank that has the copy. [`Restorer::rank`] says for which. The states of the
-    /// dead are safe again when the next save has returned.
+    /// that has died, on one that has its state or a copy. [`Restorer::rank`] says for which.
     ///
     /// # Collective
     ///
     /// # Panics
-    /// As [`World::barrier`]. `f` does not read what was saved. Ends the job when it is lost, since a rank
-    /// and its partner have died.
+    /// As [`World::barrier`]. `f` does not read what was saved. Ends the job when it is lost: a host, and the
+    /// partner of a rank on it; where there are no hosts whose memory outlives ranks, a rank and its partner.
     #[track_caller]
     pub fn restore(&self, f: impl FnMut(&mut Restorer<'_>)) -> Option<u64> {
         self.try_restore(f).unwrap_or_else(|lost| self.world.abort(&lost.to_string()))
@@ -291,10 +344,10 @@ impl Keep {
         all.for_each(|(owner, len)| lens[owner as usize] = len);
         let words = lens.iter().max().copied().unwrap_or(0).next_multiple_of(8) * world.size() as usize;
         // First what a new process goes on with, then what it keeps for another one.
-        for (own, owner) in [(true, me), (false, world.ward())] {
+        for (own, owner) in [(true, me), (false, self.ward(me))] {
             let array = Arc::new(world.array::<u64>(words, Layout::Block));
             for rank in world.ranks().filter(|rank| new(*rank)) {
-                let owner = if own { rank } else { (rank + world.size() - 1) % world.size() };
+                let owner = if own { rank } else { self.ward(rank) };
                 let source = if own { chosen.sources[owner as usize] } else { owner };
                 if let Some(state) = here(owner).filter(|_| source == me && rank != me) {
                     state.put(world, array.at(rank, 0));
@@ -323,14 +376,47 @@ impl Keep {
     }
 }
 
+/// A save that writes a state.
+struct Saving<'a> {
+    keep: &'a Keep,
+    saver: Option<Saver>,
+}
+
+impl Saving<'_> {
+    /// The state is written.
+    fn end(mut self, stamp: Stamp) -> Words {
+        let Saver { mut room, used } = self.saver.take().expect("it is there until it is dropped");
+        let (owner, size) = (self.keep.world.rank(), self.keep.world.size());
+        if let Room::Area(_, area) = &mut room {
+            area.complete(stamp, (owner, size), used);
+        }
+        self.keep.with(|held| {
+            let words = held.take_back(room, used);
+            held.states.push(State { stamp, owner, size, own: true, words: words.clone() });
+            words
+        })
+    }
+}
+
+/// The memory is there for the next save, if this one has come to no end.
+impl Drop for Saving<'_> {
+    fn drop(&mut self) {
+        if let Some(saver) = self.saver.take() {
+            self.keep.with(|held| _ = held.take_back(saver.room, 0));
+        }
+    }
+}
+
 /// What precedes each piece of a state: its type, and how many bytes it has.
 const HEAD_WORDS: usize = 2;
+/// Pages are prepared for parts of arrays that are restored from so many bytes on.
+const MANY_BYTES: usize = 1 << 20;
 
 /// Takes what a rank saves: see [`Keep::save`].
 #[derive(Debug)]
 pub struct Saver {
-    /// Memory, of which the first words are used.
-    words: Vec<u64>,
+    room: Room,
+    /// Words that are written.
     used: usize,
 }
 
@@ -339,12 +425,10 @@ impl Saver {
     fn piece<T: 'static>(&mut self, bytes: usize) -> &mut [u8] {
         let first = self.used + HEAD_WORDS;
         let end = first + bytes.div_ceil(8);
-        if self.words.len() < end {
-            self.words.resize(end, 0);
-        }
-        self.words[self.used..first].copy_from_slice(&[word_of::<T>(), bytes as u64]);
+        let words = self.room.words(self.used, end);
+        words[self.used..first].copy_from_slice(&[word_of::<T>(), bytes as u64]);
         self.used = end;
-        &mut bytemuck::cast_slice_mut(&mut self.words[first..end])[..bytes]
+        &mut bytemuck::cast_slice_mut(&mut words[first..end])[..bytes]
     }
 
     /// Saves a value: anything that can be an argument of a remote call, but for what belongs to one rank at
@@ -441,6 +525,10 @@ impl Restorer<'_> {
         let (first, bytes) = self.piece::<[T; 0]>();
         let (saved, has) = (bytes / size_of::<T>(), array.local_len());
         assert!(saved == has, "a part of {saved} elements was saved, and the array's has {has}");
+        if bytes >= MANY_BYTES {
+            // As a rule the array is new.
+            self.world.0.rank.survival().prepare(array.first.offset(), bytes);
+        }
         // The array is not in a phase here, and others enter one together with this rank.
         self.words.pieces(first, bytes.div_ceil(8), |from, piece| {
             let n = (bytes - 8 * from).min(8 * piece.len());
@@ -473,7 +561,7 @@ mod tests {
     #[test]
     fn the_newest_version_that_all_can_have_is_chosen() {
         let mut ranks = saved(3);
-        let chosen = |ranks: &[Report]| choose(ranks).map(|c| c.map(|c| (c.stamp, c.sources)));
+        let chosen = |ranks: &[Report]| choose(ranks, true).map(|c| c.map(|c| (c.stamp, c.sources)));
         assert_eq!(chosen(&ranks), Ok(Some((NEW, vec![0, 1, 2]))));
         ranks[1] = replaced();
         assert_eq!(chosen(&ranks), Ok(Some((NEW, vec![0, 2, 2]))));
@@ -490,8 +578,39 @@ mod tests {
     #[test]
     fn who_is_left_and_has_seen_no_version_begins_anew() {
         let ranks = [(true, None, vec![(NEW, 0, 2, true)]), replaced()];
-        assert_eq!(choose(&ranks), Ok(None));
-        assert_eq!(choose(&[replaced(), replaced()]), Err(Lost { ranks: vec![] }));
+        assert_eq!(choose(&ranks, true), Ok(None));
+        assert_eq!(choose(&[replaced(), replaced()], true), Err(Lost { ranks: vec![] }));
+    }
+
+    #[test]
+    fn partners_are_on_other_hosts() {
+        assert_eq!(partners(&[0]), [0]);
+        assert_eq!(partners(&[0, 0, 0]), [1, 2, 0]);
+        assert_eq!(partners(&[0, 1, 2]), [1, 2, 0]);
+        assert_eq!(partners(&[0, 0, 1, 1]), [2, 3, 0, 1]);
+        assert_eq!(partners(&[0, 1, 0, 1]), [1, 0, 3, 2]);
+        for (a, b, c) in (0..6u32 * 6 * 6).map(|n| (n % 6, n / 6 % 6, n / 36)) {
+            let mut hosts: Vec<u32> =
+                [vec![2; a as usize], vec![0; b as usize], vec![1; c as usize]].concat();
+            let third = hosts.len() / 3;
+            hosts.rotate_left(third);
+            let partners = partners(&hosts);
+            let mut wards = partners.clone();
+            wards.sort_unstable();
+            assert!(wards.into_iter().eq(0..hosts.len() as u32), "{hosts:?}");
+            if a.max(b).max(c) * 2 <= a + b + c {
+                assert!(
+                    partners.iter().zip(&hosts).all(|(p, host)| hosts[*p as usize] != *host),
+                    "{hosts:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_that_lives_inherits() {
+        assert_eq!([0, 2, 4, 5].map(|dead| heir(dead, &[1, 3])), [Some(1), Some(3), Some(1), Some(1)]);
+        assert_eq!(heir(0, &[]), None);
     }
 
     /// Whichever ranks die: with whom a version is left, it is chosen, and else it is told.
@@ -503,7 +622,7 @@ mod tests {
                 let is_dead = |rank: u32| dead >> (rank % size) & 1 == 1;
                 (0..size).filter(|rank| is_dead(*rank)).for_each(|rank| ranks[rank as usize] = replaced());
                 let lost = (0..size).any(|rank| is_dead(rank) && is_dead(rank + 1));
-                match choose(&ranks) {
+                match choose(&ranks, true) {
                     Ok(Some(chosen)) => {
                         assert!(!lost && chosen.stamp == NEW, "{size} {dead:b}");
                         for (owner, source) in (0..).zip(chosen.sources) {

@@ -255,6 +255,7 @@ mod remote;
 mod reply;
 mod saved;
 mod shared;
+mod states;
 mod survival;
 mod team;
 pub mod testing;

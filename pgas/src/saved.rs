@@ -2,15 +2,13 @@
 
 use crate::array::Array;
 use crate::kept;
+use crate::states::{Area, Stamp, StateFile};
 use crate::world::World;
 use gasnet::GlobalPtr;
+use gasnet_conduits::Member;
 use gasnet_sys::mutex::lock;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-
-/// The world in which a version was saved, by the number of worlds before it, and its number. Of two, the
-/// larger is the newer.
-pub(crate) type Stamp = (u32, u64);
 
 /// What a rank has saved, or a copy of it.
 #[derive(Debug, Clone)]
@@ -29,6 +27,8 @@ pub(crate) struct State {
 pub(crate) enum Words {
     /// In memory of this process.
     Here(Arc<Vec<u64>>),
+    /// The first so many of an area, which the process at its place has saved.
+    InArea(Arc<Area>, usize),
     /// The first so many of this rank's part of an array, into which another rank has put them. Its world may
     /// be over: the part is still this rank's.
     InPart(Arc<Array<u64>>, usize),
@@ -41,7 +41,16 @@ impl Words {
     pub(crate) fn len(&self) -> usize {
         match self {
             Words::Here(words) => words.len(),
-            Words::InPart(_, len) => *len,
+            Words::InArea(_, len) | Words::InPart(_, len) => *len,
+        }
+    }
+
+    /// All of them, where they can be had as a slice.
+    pub(crate) fn slice(&self) -> Option<&[u64]> {
+        match self {
+            Words::Here(words) => Some(words),
+            Words::InArea(area, len) => Some(area.words(*len)),
+            Words::InPart(..) => None,
         }
     }
 
@@ -51,15 +60,19 @@ impl Words {
     /// There are not so many.
     pub(crate) fn read(&self, at: usize, to: &mut [u64]) {
         assert!(at <= self.len() && to.len() <= self.len() - at, "words that were saved");
-        match self {
-            Words::Here(words) => to.copy_from_slice(&words[at..at + to.len()]),
+        match (self, self.slice()) {
+            (_, Some(words)) => to.copy_from_slice(&words[at..at + to.len()]),
             // Nobody writes there before all ranks save together again.
-            Words::InPart(array, _) => kept::read(array.world, array.at(array.world.rank(), at), to),
+            (Words::InPart(array, _), None) => kept::read(array.world, array.at(array.world.rank(), at), to),
+            (_, None) => unreachable!("only parts of arrays are no slices"),
         }
     }
 
     /// Calls `f` with pieces of `len` words from `at` on, and where each begins.
     pub(crate) fn pieces(&self, at: usize, len: usize, mut f: impl FnMut(usize, &[u64])) {
+        if let Some(words) = self.slice() {
+            return f(0, &words[at..at + len]);
+        }
         let mut bounce = vec![0; BOUNCE_WORDS.min(len)];
         for from in (0..len).step_by(BOUNCE_WORDS) {
             let piece = &mut bounce[..BOUNCE_WORDS.min(len - from)];
@@ -70,13 +83,10 @@ impl Words {
 
     /// Puts all words to a rank, into memory that no phase of an array has.
     pub(crate) fn put(&self, world: World, to: GlobalPtr<u64>) {
-        match self {
-            Words::Here(words) => kept::write(world, to, words),
-            Words::InPart(_, len) => self.pieces(0, *len, |from, piece| {
-                let to = GlobalPtr::new(to.rank(), to.offset() + 8 * from as u64);
-                kept::write(world, to, piece);
-            }),
-        }
+        self.pieces(0, self.len(), |from, piece| {
+            let to = GlobalPtr::new(to.rank(), to.offset() + 8 * from as u64);
+            kept::write(world, to, piece);
+        });
     }
 }
 
@@ -86,6 +96,50 @@ pub(crate) struct Held {
     pub(crate) states: Vec<State>,
     /// The newest version that this rank knows to be whole.
     pub(crate) whole: Option<Stamp>,
+    /// The two areas of this process's place; none where states are private.
+    areas: [Place; 2],
+    /// Whether what the areas hold is among the states.
+    looked: bool,
+}
+
+/// Where an area is. A process has one value for each, so nobody writes it while somebody reads.
+#[derive(Debug, Default)]
+enum Place {
+    /// Not mapped yet.
+    #[default]
+    Unknown,
+    /// Here, and in the state that it holds, and with those that read that.
+    Here(Arc<Area>),
+    /// With a save that writes it.
+    Away,
+}
+
+/// Memory that a save writes to.
+#[derive(Debug)]
+pub(crate) enum Room {
+    /// Memory of this process, of which the first words are used.
+    Private(Vec<u64>),
+    /// Area 0 or 1 of its place.
+    Area(u32, Area),
+}
+
+impl Room {
+    /// At least this many words, to write from word `used` on.
+    #[track_caller]
+    pub(crate) fn words(&mut self, used: usize, words: usize) -> &mut [u64] {
+        match self {
+            Room::Area(_, area) => area.room(used, words),
+            Room::Private(all) => {
+                if all.is_empty() {
+                    // The system's pages are zero.
+                    *all = vec![0; words];
+                } else if all.len() < words {
+                    all.resize(words, 0);
+                }
+                all
+            }
+        }
+    }
 }
 
 impl Held {
@@ -94,16 +148,103 @@ impl Held {
         all.next()
     }
 
-    /// Drops what is older than a version that is whole. Returns memory that may be used again.
-    pub(crate) fn drop_before(&mut self, whole: Option<Stamp>) -> Vec<u64> {
+    /// Drops what is older than the version that is whole. Returns memory for another state of this process;
+    /// `None` if there is none, since the program is in the middle of saving or restoring.
+    pub(crate) fn room(&mut self) -> Option<Room> {
+        let whole = self.whole;
         let (kept, old) = std::mem::take(&mut self.states).into_iter().partition(|s| Some(s.stamp) >= whole);
         self.states = kept;
         let own = Vec::into_iter(old).filter(|state: &State| state.own);
         let memory = |state: State| match state.words {
             Words::Here(words) => Arc::try_unwrap(words).ok(),
-            Words::InPart(..) => None,
+            Words::InArea(..) | Words::InPart(..) => None,
         };
-        own.filter_map(memory).next().unwrap_or_default()
+        let private = own.filter_map(memory).next().unwrap_or_default();
+        if self.areas.iter().any(|place| matches!(place, Place::Unknown)) {
+            return Some(Room::Private(private));
+        }
+        for (which, place) in (0..).zip(&mut self.areas) {
+            match std::mem::replace(place, Place::Away) {
+                Place::Here(area) => match Arc::try_unwrap(area) {
+                    Ok(mut area) => {
+                        area.begin();
+                        return Some(Room::Area(which, area));
+                    }
+                    Err(used) => *place = Place::Here(used),
+                },
+                other => *place = other,
+            }
+        }
+        None
+    }
+
+    /// Takes memory back that a save has got. Returns how a state is found there.
+    pub(crate) fn take_back(&mut self, room: Room, words: usize) -> Words {
+        match room {
+            Room::Private(mut all) => {
+                all.truncate(words);
+                Words::Here(Arc::new(all))
+            }
+            Room::Area(which, area) => {
+                let area = Arc::new(area);
+                self.areas[which as usize] = Place::Here(area.clone());
+                Words::InArea(area, words)
+            }
+        }
+    }
+
+    /// Adds what the areas of this process's place hold, which the process before it may have saved. Once.
+    pub(crate) fn look(&mut self, file: &StateFile, place: u32, number: u32) {
+        if std::mem::replace(&mut self.looked, true) {
+            return;
+        }
+        let [Some(first), Some(second)] = [0, 1].map(|which| file.area(place, number, which)) else { return };
+        for (at, area) in self.areas.iter_mut().zip([first, second]) {
+            let (area, state) = State::of(area, true);
+            if let Some((state, whole)) = state {
+                self.whole = self.whole.max(Some(state.stamp).filter(|_| whole));
+                self.states.push(state);
+            }
+            *at = Place::Here(area);
+        }
+    }
+
+    /// Whether this process has found what the one before it may have saved.
+    pub(crate) fn has_looked(&self) -> bool {
+        !matches!(self.areas[0], Place::Unknown)
+    }
+
+    /// Has the states of these places, and of no others: their processes have died, and are not replaced.
+    pub(crate) fn inherit(&mut self, file: &StateFile, places: impl Iterator<Item = u32>, number: u32) {
+        self.states.retain(|state| state.own || !matches!(state.words, Words::InArea(..)));
+        let areas = places.flat_map(|place| [0, 1].map(|which| file.area(place, number, which)));
+        let found = areas.flatten().filter_map(|area| State::of(area, false).1);
+        self.states.extend(found.map(|(state, _)| state));
+    }
+
+    /// All ranks have saved the newest version.
+    pub(crate) fn know_whole(&mut self, stamp: Stamp) {
+        self.whole = Some(stamp);
+        let own = self.states.iter().filter(|state| state.own && state.stamp == stamp);
+        own.for_each(|state| {
+            if let Words::InArea(area, _) = &state.words {
+                area.know_whole();
+            }
+        });
+    }
+}
+
+impl State {
+    /// The state in an area, if there is one, and whether its version is known to be whole.
+    fn of(mut area: Area, own: bool) -> (Arc<Area>, Option<(State, bool)>) {
+        let found = area.found();
+        let area = Arc::new(area);
+        let state = found.map(|found| {
+            let words = Words::InArea(area.clone(), found.words);
+            let state = State { stamp: found.stamp, owner: found.owner, size: found.size, own, words };
+            (state, found.whole)
+        });
+        (area, state)
     }
 }
 
@@ -112,11 +253,32 @@ impl Held {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     held: Mutex<Vec<Held>>,
+    /// Where states lie that outlive their process; `None` if the process has them for itself.
+    pub(crate) file: Option<StateFile>,
+    /// The number of places, if this process was in the first world.
+    pub(crate) places: u32,
     /// Whether the program is in [`World::survive`](crate::World::survive), or was.
     pub(crate) survived: AtomicBool,
 }
 
 impl Copies {
+    /// Of a process whose first world has so many ranks.
+    pub(crate) fn new(member: Member<'_>, size: u32) -> Copies {
+        let file = member.first_segments.and_then(StateFile::new);
+        Copies { file, places: size, ..Copies::default() }
+    }
+
+    /// Finds what processes before this one have saved at this place. Returns whether what this one saves
+    /// outlives it.
+    pub(crate) fn look(&self, number: u32, place: u32) -> bool {
+        self.with(number, |held| {
+            if let Some(file) = &self.file {
+                held.look(file, place, number);
+            }
+            held.has_looked()
+        })
+    }
+
     /// What there is for a [`Keep`](crate::Keep).
     pub(crate) fn with<R>(&self, number: u32, f: impl FnOnce(&mut Held) -> R) -> R {
         let mut all = lock(&self.held);

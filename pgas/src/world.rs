@@ -111,7 +111,7 @@ fn run_in<T>(world: World, body: impl FnOnce(World) -> T) -> T {
 impl World {
     /// The first world of this process.
     pub(crate) fn first(rank: &'static Rank, member: Member<'_>) -> World {
-        World::start(rank, member, Arc::default())
+        World::start(rank, member, Arc::new(Copies::new(member, rank.size())))
     }
 
     pub(crate) fn start(rank: &'static Rank, member: Member<'_>, copies: Arc<Copies>) -> World {

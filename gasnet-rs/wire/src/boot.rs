@@ -104,6 +104,8 @@ pub struct NextBoot {
     pub incarnation: u32,
     /// The members by rank, as the job numbered them first.
     pub members: Vec<u32>,
+    /// The file of the segments that ranks of this host had in the first world, if it outlives that.
+    pub first_segments: Option<OwnedFd>,
 }
 
 /// Everything a rank needs to know about its job before it can map anything.

@@ -281,6 +281,29 @@ fn some_go_on(world: World) {
     world.exit(0);
 }
 
+/// These ranks die when all have saved; then everybody's state is there.
+fn saved_before(world: World, dies: fn(u32) -> bool) {
+    world.survive(|world| {
+        let (keep, me) = (world.keep(), world.rank());
+        let restored = keep.restore(|saved| {
+            assert_eq!(saved.value::<u32>(), 7 + saved.rank());
+            assert_eq!(saved.slice::<u64>(), vec![u64::from(saved.rank()); 300_000]);
+        });
+        if restored.is_none() {
+            keep.save(1, |save| {
+                save.value(&(7 + me));
+                save.slice(&vec![u64::from(me); 300_000]);
+            });
+            if dies(me) {
+                die();
+            }
+        }
+        assert_eq!(restored.unwrap_or(1), 1);
+        world.barrier();
+    });
+    println!("all is there");
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let role = words.first().cloned().unwrap_or_default();
@@ -301,17 +324,10 @@ fn main() {
                 world.heal();
             }
         }
-        "loses" => world.survive(|world| {
-            let keep = world.keep();
-            if keep.restore(|saved| assert_eq!(saved.value::<u32>(), 7)).is_none() {
-                keep.save(1, |save| save.value(&7u32));
-                world.barrier();
-                if [1, 2].contains(&world.rank()) {
-                    die();
-                }
-            }
-            world.barrier();
-        }),
+        // The other ranks, or all of them, die at once when all have saved.
+        "others-die" => saved_before(world, |rank| rank > 0),
+        "all-die-at-once" => saved_before(world, |_| true),
+        "loses" => saved_before(world, |rank| [1, 2].contains(&rank)),
         "crashes" => {
             if world.rank() == 1 {
                 die();

@@ -92,6 +92,14 @@ impl Survival {
         }
     }
 
+    /// Has the system find pages for a part of this rank's segment that is about to be written, all at once,
+    /// where it is mapped here.
+    pub fn prepare(self, offset: u64, len: usize) {
+        if let Some(Place::Near(at)) = self.0.wire.segments.whole_at(self.0.id(), offset, len) {
+            gasnet_sys::memory::populate(at, len);
+        }
+    }
+
     /// # Safety
     /// As [`Survival::release`].
     unsafe fn release_of(self, rank: RankId, offset: u64, len: usize) {
@@ -106,6 +114,13 @@ impl Survival {
                 unsafe { gasnet_sys::memory::clear_shared(at.wrapping_add(skipped), len) };
             }
         }
+    }
+
+    /// The file of the segments of this host, if this is the first world of ranks that may survive it: the
+    /// launcher gives it to those of later worlds, too.
+    pub fn first_segments(self) -> Option<BorrowedFd<'static>> {
+        let outlives = self.is_possible() && self.epoch() == 0 && self.launcher().is_some();
+        outlives.then(|| self.0.wire.boot.segments.as_fd())
     }
 
     /// The connection to the launcher, which starts the next world.
