@@ -364,6 +364,7 @@ pub fn run_tested<T>(
             // Tests run beside each other.
             bind: gasnet_launch::bind::Bind::None,
             label: false,
+            called: gasnet_launch::rank_name::RankName::default(),
             verbose: false,
             limit: None,
             on_death,

@@ -16,6 +16,7 @@ use crate::command::{Command, find};
 use crate::crew::{Crew, Happening};
 use crate::job::OnDeath;
 use crate::monitor;
+use crate::rank_name::RankName;
 use crate::spawn;
 use crate::start::Start;
 use crate::wire::{GREETING, Task, ToAgent, ToMonitor};
@@ -117,6 +118,7 @@ fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet
         bind: task.bind,
         verbose: false,
         label: false,
+        called: RankName::default(),
         limit: None,
         on_death: OnDeath::End,
         hosts: None,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, nearest, opt};
+use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, hidden, nearest, opt};
 
 use crate::allocation::{self, Allocation};
 use crate::bind::Bind;
@@ -13,6 +13,7 @@ use crate::command::Command;
 use crate::hosts;
 use crate::job::OnDeath;
 use crate::place::{self, Host};
+use crate::rank_name::RankName;
 use crate::replay::{Replay, summary};
 use crate::spawn::recording;
 use crate::{Error, MAX_RANKS};
@@ -33,6 +34,7 @@ pub enum LaunchOption {
     Conduit,
     Environment,
     Label,
+    Called,
     Timeout,
     OnDeath,
     MaxDeaths,
@@ -135,6 +137,8 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
     opt(LaunchOption::Rank, "--rank N", "with --replay: the rank"),
     opt(LaunchOption::Gdb, "--gdb", "with --replay: under gdb"),
     opt(LaunchOption::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
+    // By commands for programs whose language has another word for ranks.
+    hidden(LaunchOption::Called, "--called WORD"),
     opt(LaunchOption::Help, "-h, --help", "print this text"),
     opt(LaunchOption::Manual, "--manual", "print the manual page, in the language of man"),
     opt(LaunchOption::Version, "-V, --version", "print the version"),
@@ -186,6 +190,7 @@ pub fn parse(
     let mut words = Arguments::new(&COMMAND, arguments);
     let mut command = Command {
         ranks: 0,
+        called: RankName::default(),
         program: OsString::new(),
         arguments: Vec::new(),
         environment: Vec::new(),
@@ -229,6 +234,7 @@ pub fn parse(
             }
             LaunchOption::Nodes => nodes = Some(number_of_hosts(&found)?),
             LaunchOption::Label => command.label = true,
+            LaunchOption::Called => command.called = RankName::by(&found.text())?,
             LaunchOption::DryRun => dry_run = true,
             LaunchOption::Doctor => doctor = true,
             LaunchOption::Simulate => {

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::bind::Bind;
 use crate::job::OnDeath;
 use crate::place::Host;
+use crate::rank_name::RankName;
 use gasnet_sys::process::executable;
 
 /// A job to run.
@@ -29,6 +30,8 @@ pub struct Command {
     pub verbose: bool,
     /// Write each rank's number before its lines.
     pub label: bool,
+    /// The name of ranks in messages.
+    pub called: RankName,
     /// End the job with status 124 after this time.
     pub limit: Option<Duration>,
     /// The effect of a rank's death.

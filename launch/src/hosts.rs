@@ -111,6 +111,7 @@ pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
     }
     let monitor = Monitor::of_agents(agents, &signals, command.limit, command.verbose);
     let mut monitor = monitor.map_err(Error::system("watching the hosts"))?;
+    monitor.call_ranks(command.called);
     if command.label {
         monitor.label();
     }
@@ -164,7 +165,8 @@ pub fn describe(command: &Command, hosts: Option<&[Host]>) -> Result<String, Err
             for (host, ranks) in place(hosts, command.ranks)? {
                 let spawner: Vec<String> =
                     spawner(&host)?.iter().map(|w| if plain(w) { w.clone() } else { quoted(w) }).collect();
-                let _ = writeln!(text, "host {host}: ranks {}", crate::ranges::ranges(&ranks));
+                let (names, numbers) = (command.called.several(), command.called.numbers(&ranks));
+                let _ = writeln!(text, "host {host}: {names} {numbers}");
                 let _ = writeln!(text, "  by: {}", spawner.join(" "));
             }
         }
@@ -173,7 +175,7 @@ pub fn describe(command: &Command, hosts: Option<&[Host]>) -> Result<String, Err
             for rank in 0..command.ranks as usize {
                 let place = placement.as_ref().map(|p| crate::bind::describe(&p[rank]));
                 let place = place.map_or("not bound".to_string(), |cpus| format!("on processor {cpus}"));
-                let _ = writeln!(text, "rank {rank}: this host, {place}");
+                let _ = writeln!(text, "{}: this host, {place}", command.called.rank(rank));
             }
         }
     }

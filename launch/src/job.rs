@@ -33,6 +33,7 @@ mod packets;
 
 use std::time::{Duration, Instant};
 
+use crate::rank_name::RankName;
 use gasnet_wire::boot::{Blocked, ToMonitor};
 
 use gasnet_sys::process::{Ended, Pid};
@@ -226,6 +227,8 @@ pub struct Job {
     /// A rank that exited with 0 and without `Done` while no rank had joined yet.
     silent: Option<u32>,
     on_death: OnDeath,
+    /// The name of ranks in messages.
+    pub called: RankName,
     members: Membership,
     /// The status of the last rank that has died.
     last_death: i32,
@@ -247,6 +250,7 @@ impl Job {
         Job {
             members: Membership::new(ranks.len() as u32, false),
             on_death: OnDeath::End,
+            called: RankName::default(),
             last_death: 0,
             ranks,
             phase: Phase::Running,
@@ -284,7 +288,7 @@ impl Job {
     pub fn name(&self, rank: u32) -> String {
         let state = &self.ranks[rank as usize];
         let host = state.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
-        format!("rank {rank} (pid {}{host})", state.pid)
+        format!("{} (pid {}{host})", self.called.rank(rank), state.pid)
     }
 
     /// Ranks in the job.
@@ -448,12 +452,17 @@ impl Job {
             return;
         }
         if self.members.deaths() > most as usize {
-            self.say(actions, format!("more than {most} ranks have died (--max-deaths {most})"));
+            self.say(
+                actions,
+                format!("more than {most} {} have died (--max-deaths {most})", self.called.several()),
+            );
             return self.end(now, status, Some(rank), actions);
         }
         if failed_starts > MOST_FAILED_STARTS {
-            let text =
-                format!("rank {rank} has died {failed_starts} times without having been in a world between");
+            let text = format!(
+                "{} has died {failed_starts} times without having been in a world between",
+                self.called.rank(rank)
+            );
             self.say(actions, text);
             return self.end(now, status, Some(rank), actions);
         }

@@ -25,6 +25,7 @@ mod agent;
 mod allocation;
 pub mod bind;
 mod boot;
+
 mod cgroup;
 mod channel;
 pub mod cli;
@@ -48,6 +49,7 @@ pub mod plugin_folder;
 mod pmi;
 mod pmix;
 mod ranges;
+pub mod rank_name;
 mod regroup;
 mod remains;
 mod replay;

@@ -16,6 +16,7 @@ use crate::crew::{Crew, Happening, RankEnd};
 use crate::exchange::Gathering;
 use crate::job::membership::JobWorld;
 use crate::job::{Job, JobAction, JobEvent, OnDeath};
+use crate::rank_name::RankName;
 use crate::regroup::{DONE, NewWorld};
 use crate::report::Report;
 use crate::sinks::Sinks;
@@ -189,6 +190,11 @@ impl Monitor {
         self.heals = on_death.heals();
     }
 
+    /// Says how messages call ranks.
+    pub(crate) fn call_ranks(&mut self, called: RankName) {
+        self.job.called = called;
+    }
+
     /// Says how processes are started that replace the dead.
     pub(crate) fn recruit_by(&mut self, recruiter: Recruiter) {
         self.recruiter = Some(recruiter);
@@ -246,7 +252,7 @@ impl Monitor {
 
     /// Writes each rank's number before its lines.
     pub fn label(&mut self) {
-        self.sinks.label(self.job.size());
+        self.sinks.label(self.job.size(), self.job.called);
     }
 
     /// Prints a message of the monitor.
@@ -294,7 +300,7 @@ impl Monitor {
             self.handle(JobEvent::TimeLimit(limit));
         }
         if let Some(report) = self.report.take_if(|report| now >= report.due()) {
-            for line in report.lines(|rank| self.job.is_gone(rank)) {
+            for line in report.lines(self.job.called, |rank| self.job.is_gone(rank)) {
                 self.say(&line);
             }
         }
@@ -351,7 +357,8 @@ impl Monitor {
             }
             Some(packet) => self.handle(JobEvent::Packet(rank, packet)),
             None => {
-                self.say(&format!("rank {rank} sent a packet of {} bytes that is not valid", packet.len()))
+                let name = self.job.called.rank(rank);
+                self.say(&format!("{name} sent a packet of {} bytes that is not valid", packet.len()))
             }
         }
     }

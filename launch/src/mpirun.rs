@@ -160,6 +160,7 @@ mod tests {
     fn the_same_in_other_words() {
         let mut command = Command {
             label: false,
+            called: crate::rank_name::RankName::default(),
             ranks: 3,
             program: "prog".into(),
             arguments: vec!["-n".into()],

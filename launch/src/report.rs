@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use crate::rank_name::RankName;
 use gasnet_wire::boot::Blocked;
 
 /// How long ranks may take to answer.
@@ -51,22 +52,22 @@ impl Report {
         }
     }
 
-    /// The lines of the report; `gone` tells which ranks have left.
-    pub fn lines(&self, gone: impl Fn(u32) -> bool) -> Vec<String> {
-        let mut lines = vec!["what the ranks are blocked in:".to_string()];
+    /// The lines of the report, with this name for ranks; `gone` tells which ones have left.
+    pub fn lines(&self, called: RankName, gone: impl Fn(u32) -> bool) -> Vec<String> {
+        let mut lines = vec![format!("what the {} are blocked in:", called.several())];
         for (rank, waits) in (0..).zip(&self.waits) {
             if waits.is_empty() {
                 let state =
                     if gone(rank) { "has left" } else { "is not blocked in the runtime, or has just begun" };
-                lines.push(format!("  rank {rank} {state}"));
+                lines.push(format!("  {} {state}", called.rank(rank)));
             }
             for wait in waits {
-                let mut line = format!("  rank {rank} {}", wait.in_words());
+                let mut line = format!("  {} {}", called.rank(rank), called.wait(wait));
                 if wait.peer.is_none() && wait.barrier.is_some() {
                     let missing = self.targets(wait);
                     line += &match missing.len() {
-                        0 => "; all ranks are in it".to_string(),
-                        _ => format!("; not in it: {}", crate::ranges::ranges(&missing)),
+                        0 => format!("; all {} are in it", called.several()),
+                        _ => format!("; not in it: {}", called.numbers(&missing)),
                     };
                 }
                 lines.push(line);
@@ -80,14 +81,15 @@ impl Report {
                     .filter(|t| *t != rank)
                     .collect();
                 let to: Vec<u32> = to.into_iter().collect();
-                (!to.is_empty()).then(|| format!("{rank} -> {}", crate::ranges::ranges(&to)))
+                (!to.is_empty()).then(|| format!("{} -> {}", called.number(rank), called.numbers(&to)))
             })
             .collect();
         if !edges.is_empty() {
             lines.push(format!("who waits for whom: {}", edges.join("; ")));
         }
         if let Some(cycle) = self.cycle() {
-            let names: Vec<String> = cycle.iter().chain(cycle.first()).map(u32::to_string).collect();
+            let numbers = cycle.iter().chain(cycle.first()).map(|rank| called.number(*rank));
+            let names: Vec<String> = numbers.map(|number| number.to_string()).collect();
             lines.push(format!("they wait for each other: {}", names.join(" -> ")));
         }
         lines
@@ -137,7 +139,7 @@ mod tests {
         r.add(0, wait(Some(2), None));
         r.add(2, wait(Some(3), None));
         r.add(3, wait(Some(2), None));
-        let lines = r.lines(|_| false);
+        let lines = r.lines(RankName::default(), |_| false);
         assert_eq!(lines[1], "  rank 0 waits for rank 2: an operation, for 2 s, in main (a.c:7)");
         assert_eq!(lines[2], "  rank 1 is not blocked in the runtime, or has just begun");
         assert_eq!(lines[5], "who waits for whom: 0 -> 2; 2 -> 3; 3 -> 2");
@@ -151,7 +153,7 @@ mod tests {
             r.add(rank, wait(None, Some(7)));
         }
         r.add(3, wait(None, Some(6)));
-        let lines = r.lines(|rank| rank == 1);
+        let lines = r.lines(RankName::default(), |rank| rank == 1);
         assert!(
             lines[1].ends_with("waits in barrier 7, for 2 s, in main (a.c:7); not in it: 1,3"),
             "{}",

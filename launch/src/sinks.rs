@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::job::JobEvent;
 use crate::output::{JobOutput, SinkId};
+use crate::rank_name::RankName;
 use gasnet_sys::fd::{self, Access, FileKind, Standard};
 use gasnet_sys::poll::PollSet;
 use gasnet_sys::signals;
@@ -104,15 +105,15 @@ impl Sinks {
     }
 
     /// Writes each rank's number before its lines, in a colour of its own on a terminal.
-    pub fn label(&mut self, ranks: u32) {
+    pub fn label(&mut self, ranks: u32, called: RankName) {
         // The terminal's six colours that are readable on black and on white.
         const COLOURS: [u32; 6] = [36, 33, 35, 32, 34, 31];
-        let width = ranks.saturating_sub(1).to_string().len();
+        let width = called.number(ranks.saturating_sub(1)).to_string().len();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         for (sink, of_rank) in [(self.main, 0), (self.messages, 1)] {
             let coloured = self.output.is_terminal(sink) && !plain;
             for rank in 0..ranks {
-                let number = format!("[{rank:>width$}]");
+                let number = format!("[{:>width$}]", called.number(rank));
                 let label = if coloured {
                     format!("\x1b[{}m{number}\x1b[0m ", COLOURS[rank as usize % COLOURS.len()])
                 } else {

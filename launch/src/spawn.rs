@@ -11,6 +11,7 @@ use crate::hosts;
 use crate::monitor::Monitor;
 use crate::mpirun;
 use crate::plugin_folder::PluginFolder;
+use crate::rank_name::RankName;
 use crate::replay;
 use crate::start::{BootMemory, MESSAGE_VARIABLE, Message, MonitorSide, RankSide, Start};
 use crate::{Error, RECORD_VARIABLES};
@@ -46,10 +47,11 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
             return Err(error);
         }
     }
-    let placement = command.verbose.then(|| describe(&start));
+    let placement = command.verbose.then(|| describe(&start, command.called));
     let recruiter = Recruiter::of(command, &program, &start);
     let mut monitor: Monitor = start.watch(command.limit)?;
     monitor.recruit_by(Box::new(move |rank, epoch| recruiter.start(rank, epoch)));
+    monitor.call_ranks(command.called);
     if command.label {
         monitor.label();
     }
@@ -179,7 +181,10 @@ pub(crate) fn recording(command: &Command) -> Option<(OsString, Kept)> {
     })
 }
 
-fn describe(start: &Start) -> Vec<String> {
+fn describe(start: &Start, called: RankName) -> Vec<String> {
     let ranks = start.ranks.iter().enumerate();
-    ranks.map(|(i, end)| format!("rank {} (pid {}) {}", end.number, end.pid, start.place(i))).collect()
+    let line = |(i, end): (usize, &RankEnd)| {
+        format!("{} (pid {}) {}", called.rank(end.number), end.pid, start.place(i))
+    };
+    ranks.map(line).collect()
 }

@@ -11,6 +11,7 @@
 ! run: 2 3 | args one-error-stops | status 9 | never the others go on
 ! run: 2 3 | args one-fails-at-run-time | status 2 | never the others go on
 ! run: 2 3 | args one-exits | status 6 | never the others go on
+! run: 3 | args one-is-killed | status 137 | says image 3 (pid
 ! run: 1 2 | args end | says passed
 program ends
   use, intrinsic :: iso_c_binding, only: c_int
@@ -20,6 +21,10 @@ program ends
       import :: c_int
       integer(c_int), value :: status
     end subroutine
+    integer(c_int) function c_raise(signal) bind(c, name='raise')
+      import :: c_int
+      integer(c_int), value :: signal
+    end function
   end interface
   character(40) :: how
   integer, allocatable :: a(:)
@@ -54,6 +59,9 @@ program ends
     call wait_for_ever
   case ('one-exits')
     if (this_image() == last) call c_exit(6)
+    call wait_for_ever
+  case ('one-is-killed')
+    if (this_image() == last) last = c_raise(9)
     call wait_for_ever
   case ('end')
     if (this_image() == 1) print '(a)', 'passed'

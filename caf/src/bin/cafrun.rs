@@ -59,7 +59,13 @@ fn main() -> ExitCode {
         }
         Ok(Request::Run(words)) => {
             let launcher = launcher();
-            let error = Command::new(&launcher).args(words).exec();
+            // The simulator wants to be the first word, and its ranks are no processes.
+            let called = if words.first().is_some_and(|word| word == "--simulate") {
+                &[][..]
+            } else {
+                &["--called", "image"]
+            };
+            let error = Command::new(&launcher).args(called).args(words).exec();
             eprintln!("cafrun: {}: {error}", launcher.to_string_lossy());
             ExitCode::FAILURE
         }

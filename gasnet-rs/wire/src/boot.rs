@@ -229,8 +229,13 @@ impl Blocked {
 
     /// For people: `waits for rank 3: an operation to complete, for 12 s, in main`.
     pub fn in_words(&self) -> String {
+        self.in_words_with(|peer| format!("rank {peer}"))
+    }
+
+    /// The same with another name for the rank that is waited for.
+    pub fn in_words_with(&self, name: impl Fn(u32) -> String) -> String {
         let whom = match (self.peer, self.barrier) {
-            (Some(peer), _) => format!("waits for rank {peer}: {}", self.what),
+            (Some(peer), _) => format!("waits for {}: {}", name(peer), self.what),
             (None, Some(phase)) => format!("waits in barrier {phase}"),
             (None, None) => format!("waits for {}", self.what),
         };

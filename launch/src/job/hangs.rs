@@ -27,6 +27,7 @@ impl Job {
             let missed = |r: &RankState| r.barriers.wrapping_sub(phase) as i32 <= 0;
             self.ranks.iter().enumerate().position(|(rank, r)| left_this(rank, r) && missed(r))
         };
+        let called = self.called;
         let mut waits = Vec::new();
         let stays = |rank: usize, r: &RankState| r.done.is_none() && !self.members.is_dead(rank as u32);
         for (rank, state) in self.ranks.iter().enumerate().filter(|(rank, r)| stays(*rank, r)) {
@@ -37,11 +38,12 @@ impl Job {
             let gone = |peer: u32| self.ranks.get(peer as usize).is_some_and(|r| r.done.is_some());
             match wait.barrier.and_then(missing) {
                 Some(gone) => {
-                    waits.push(format!("rank {rank} {}, which rank {gone} did not join", wait.in_words()));
+                    let (rank, gone) = (called.rank(rank), called.rank(gone));
+                    waits.push(format!("{rank} {}, which {gone} did not join", called.wait(wait)));
                 }
                 // A large transfer to a rank that is still there may take long.
                 None if *times >= REPORTS_UNTIL_STUCK && wait.peer.is_none_or(gone) => {
-                    waits.push(format!("rank {rank} {}", wait.in_words()))
+                    waits.push(format!("{} {}", called.rank(rank), called.wait(wait)))
                 }
                 None => return,
             }
@@ -55,8 +57,9 @@ impl Job {
         let more =
             if all > waits.len() { format!("; and {} more", all - waits.len()) } else { String::new() };
         let text = format!(
-            "{left} of {} ranks have left in order, and nobody else can go on: {}{more}; GASNET_WAIT_REPORT=1 says where",
+            "{left} of {} {} have left in order, and nobody else can go on: {}{more}; GASNET_WAIT_REPORT=1 says where",
             self.ranks.len(),
+            called.several(),
             waits.join("; ")
         );
         self.say(actions, text);
@@ -71,7 +74,9 @@ impl Job {
         };
         let gone = |peer: &u32| self.ranks.get(*peer as usize).is_some_and(|r| r.done.is_some());
         if let Some(peer) = wait.peer.filter(gone) {
-            let text = format!("rank {rank} {}, and rank {peer} has left in order", wait.in_words());
+            let called = self.called;
+            let (name, other) = (called.rank(rank), called.rank(peer));
+            let text = format!("{name} {}, and {other} has left in order", called.wait(wait));
             self.say(actions, text);
             self.end(now, 1, None, actions);
         }
@@ -92,11 +97,15 @@ impl Job {
         else {
             return;
         };
+        let called = self.called;
+        let all = called.several();
         let text = format!(
-            "two ranks have made different collective calls, and neither call can end: rank {other} {}, and rank {rank} {}. \
-             All ranks must make the same collective calls in the same order; GASNET_WAIT_REPORT=1 says where they are",
-            there.wait.in_words(),
-            wait.in_words(),
+            "two {all} have made different collective calls, and neither call can end: {} {}, and {} {}. \
+             All {all} must make the same collective calls in the same order; GASNET_WAIT_REPORT=1 says where they are",
+            called.rank(other),
+            called.wait(&there.wait),
+            called.rank(rank),
+            called.wait(wait),
         );
         self.say(actions, text);
         self.end(now, 1, None, actions);
@@ -121,7 +130,8 @@ impl Job {
         let mut living = self.ranks.iter().filter(|state| state.done.is_none() && !state.gone);
         if self.phase == Phase::Running && living.all(waits) {
             let text = format!(
-                "every rank has waited for {REPORTS_UNTIL_STUCK} s, and nothing has happened: the job may hang"
+                "every {} has waited for {REPORTS_UNTIL_STUCK} s, and nothing has happened: the job may hang",
+                self.called.word()
             );
             self.say(actions, text);
             actions.push(JobAction::Ask);
