@@ -197,12 +197,14 @@ impl AccessorCall<'_> {
         }
     }
 
+    /// The bytes of a message, to which the data is to be added.
     fn write(&self, message: &mut Writer) {
         let AccessorCall { task, hash, image, bytes, lengths, left, reshape, right, values, data } = self;
         let numbers = [*task as u64, *hash as u64, *image as u64, *bytes as u64, u64::from(*reshape)];
         let lengths = lengths.map(|n| n as u64);
         numbers.into_iter().chain(lengths).for_each(|n| message.number(n));
-        [left, right, values, data].into_iter().for_each(|part| message.bytes(part));
+        [left, right, values].into_iter().for_each(|part| message.bytes(part));
+        message.number(data.len() as u64);
     }
 
     fn read<'a>(message: &mut Parser<'a>) -> Option<AccessorCall<'a>> {
@@ -277,7 +279,7 @@ impl Image {
         let mut message = Writer::default();
         message.number(coarray.offset);
         access.write(&mut message);
-        let answer = self.ask(rank, HANDLER, &message.0)?;
+        let answer = self.ask(rank, HANDLER, &message.0, access.data)?;
         AccessOutcome::read(&mut Parser(&answer)).ok_or_else(ends_early)
     }
 }

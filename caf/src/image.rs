@@ -110,9 +110,20 @@ pub struct Calls {
     pub asked: u64,
     /// Those whose replies are awaited.
     pub replies: HashMap<u64, Option<Vec<u8>>>,
-    /// Questions of others of which parts are missing, and parts of answers that were not fetched: by rank
-    /// and number, and by place.
-    pub parts: HashMap<(u32, u64), BTreeMap<usize, Vec<u8>>>,
+    /// Questions of others of which parts are missing, and answers of which parts were not fetched: by rank
+    /// and number.
+    pub kept: HashMap<(u32, u64), Kept>,
+}
+
+/// A question or an answer of several parts.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Its bytes from the first one on.
+    pub joined: Vec<u8>,
+    /// Parts of a question that came before others which belong in front of them, by place.
+    pub early: BTreeMap<usize, Vec<u8>>,
+    /// Bytes of an answer that were handed out.
+    pub done: usize,
 }
 
 /// Memory of a component.

@@ -49,13 +49,16 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn ask(self, image: &Image, question: u64, more: impl FnOnce(&mut Writer)) -> Result<Vec<u8>, Failure> {
+    fn ask(self, image: &Image, question: u64, written: Option<&Elements>) -> Result<Vec<u8>, Failure> {
         let mut message = Writer::default();
         message.number(self.offset);
         message.steps(self.steps);
         message.number(question);
-        more(&mut message);
-        image.ask(self.rank, HANDLER, &message.0)
+        if let Some(elements) = written {
+            message.number(elements.bytes as u64);
+            message.numbers(elements.extents.iter().map(|n| *n as u64));
+        }
+        image.ask(self.rank, HANDLER, &message.0, written.map_or(&[], |elements| &elements.data))
     }
 
     /// The elements.
@@ -63,7 +66,7 @@ impl Target<'_> {
     /// # Errors
     /// What the owner found wrong, as of all these.
     pub fn read(self, image: &Image) -> Result<Elements, Failure> {
-        elements(self.ask(image, question::READ, |_| ())?)
+        elements(self.ask(image, question::READ, None)?)
     }
 
     /// Their extents.
@@ -71,7 +74,7 @@ impl Target<'_> {
     /// # Errors
     /// See above.
     pub fn shape(self, image: &Image) -> Result<Vec<usize>, Failure> {
-        Ok(elements(self.ask(image, question::SHAPE, |_| ())?)?.extents)
+        Ok(elements(self.ask(image, question::SHAPE, None)?)?.extents)
     }
 
     /// Has them written: as many as the reference leads to, of the same extents.
@@ -79,12 +82,7 @@ impl Target<'_> {
     /// # Errors
     /// See above; or another shape there.
     pub fn write(self, image: &Image, elements: &Elements) -> Result<(), Failure> {
-        let answer = self.ask(image, question::WRITE, |message| {
-            message.number(elements.bytes as u64);
-            message.numbers(elements.extents.iter().map(|n| *n as u64));
-            message.0.extend(&elements.data);
-        });
-        answer.map(|_| ())
+        self.ask(image, question::WRITE, Some(elements)).map(|_| ())
     }
 
     /// Whether the component is allocated or associated.
@@ -92,7 +90,7 @@ impl Target<'_> {
     /// # Errors
     /// See above.
     pub fn is_present(self, image: &Image) -> Result<bool, Failure> {
-        Ok(Parser(&self.ask(image, question::PRESENT, |_| ())?).number() == Some(1))
+        Ok(Parser(&self.ask(image, question::PRESENT, None)?).number() == Some(1))
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! The owner keeps nothing of a question whose answer it has handed over.
 
-use crate::image::{self, Image, lock};
+use crate::image::{self, Image, Kept, lock};
 use crate::stat::Failure;
 use crate::walk::wire::{Parser, Writer};
 use gasnet::RankId;
@@ -44,37 +44,39 @@ pub fn handlers(kinds: &[(u8, Serve)]) -> Vec<(u8, Handler)> {
 }
 
 impl Image {
-    /// Asks another image; returns its answer.
+    /// Asks another image; returns its answer. The question is both slices, one after the other.
     ///
     /// # Errors
     /// What the other image found wrong.
-    pub fn ask(&self, rank: RankId, handler: u8, question: &[u8]) -> Result<Vec<u8>, Failure> {
-        let id = self.new_number();
-        let n = question.len();
-        let in_parts = |places: std::ops::Range<usize>| {
-            self.in_parts(places.step_by(PART_BYTES), rank, |place, message| {
-                [id, n as u64, place as u64].into_iter().for_each(|n| message.number(n));
-                let rest = question.get(place..).unwrap_or_default();
-                message.0.extend(&rest[..rest.len().min(PART_BYTES)]);
-                self.rank.request_medium(rank, handler, &[], &message.0)
-            })
+    pub fn ask(&self, rank: RankId, handler: u8, head: &[u8], data: &[u8]) -> Result<Vec<u8>, Failure> {
+        let (id, n) = (self.new_number(), head.len() + data.len());
+        let send = |place: usize, message: &mut Writer| {
+            [id, n as u64, place as u64].into_iter().for_each(|n| message.number(n));
+            let end = n.min(place.saturating_add(PART_BYTES));
+            if place < end {
+                message.0.extend(&head[place.min(head.len())..end.min(head.len())]);
+                message.0.extend(&data[place.saturating_sub(head.len())..end.saturating_sub(head.len())]);
+            }
+            self.rank.request_medium(rank, handler, &[], &message.0)
         };
-        let mut answer = in_parts(0..n)?;
+        let mut answer = Vec::new();
+        self.in_parts((0..n).step_by(PART_BYTES), rank, &mut answer, send)?;
         let length = answer.first_chunk().map(|length| u64::from_le_bytes(*length)).ok_or_else(ends_early)?;
         answer.drain(..size_of::<u64>());
         let end = n.saturating_add(length as usize);
-        answer.extend(in_parts(n + answer.len()..end)?);
+        self.in_parts((n + answer.len()..end).step_by(PART_BYTES), rank, &mut answer, send)?;
         if n + answer.len() == end { Ok(answer) } else { Err(ends_early()) }
     }
 
-    /// Has a message sent for each place, several at a time; returns the replies, one after the other.
+    /// Has a message sent for each place, several at a time; adds the replies to `all`, one after the other.
     fn in_parts(
         &self,
         mut places: impl Iterator<Item = usize>,
         rank: RankId,
+        all: &mut Vec<u8>,
         send: impl Fn(usize, &mut Writer) -> Result<(), gasnet::Error>,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut result: Result<Vec<u8>, Failure> = Ok(Vec::new());
+    ) -> Result<(), Failure> {
+        let mut result = Ok(());
         let mut under_way = VecDeque::new();
         loop {
             while under_way.len() < MAX_UNDER_WAY
@@ -90,11 +92,10 @@ impl Image {
             }
             // All replies are taken, whatever they say.
             let Some(call) = under_way.pop_front() else { return result };
-            match (self.await_reply(call, rank), &mut result) {
-                (Ok(part), Ok(all)) if all.is_empty() => *all = part,
-                (Ok(part), Ok(all)) => all.extend(part),
-                (Err(failure), Ok(_)) => result = Err(failure),
-                (_, Err(_)) => {}
+            match self.await_reply(call, rank) {
+                Ok(part) if all.is_empty() => *all = part,
+                Ok(part) => all.extend(part),
+                Err(failure) => result = result.and(Err(failure)),
             }
         }
     }
@@ -173,12 +174,15 @@ fn take_part(
     let mut number = || parser.number().ok_or_else(nonsense);
     let (id, length, place) = (number()?, number()? as usize, number()? as usize);
     let (key, part) = ((from.0, id), parser.rest());
+    let mut calls = lock(&image.calls);
     if let Some(place) = place.checked_sub(length) {
-        let mut calls = lock(&image.calls);
-        let parts = calls.parts.get_mut(&key).ok_or_else(nonsense)?;
-        reply.extend(parts.remove(&place).ok_or_else(nonsense)?);
-        if parts.is_empty() {
-            calls.parts.remove(&key);
+        let answer = calls.kept.get_mut(&key).ok_or_else(nonsense)?;
+        let part = answer.joined.get(place..).ok_or_else(nonsense)?;
+        let part = &part[..part.len().min(PART_BYTES)];
+        reply.extend(part);
+        answer.done += part.len();
+        if answer.done >= answer.joined.len() {
+            calls.kept.remove(&key);
         }
         return Ok(());
     }
@@ -186,28 +190,29 @@ fn take_part(
     let question = if part.len() == length {
         part
     } else {
-        let mut calls = lock(&image.calls);
-        let parts = calls.parts.entry(key).or_default();
-        parts.insert(place, part.to_vec());
-        if parts.len() < length.div_ceil(PART_BYTES) {
+        let question = calls.kept.entry(key).or_default();
+        question.early.insert(place, part.to_vec());
+        while let Some(next) = question.early.remove(&question.joined.len()) {
+            question.joined.extend(next);
+        }
+        if question.joined.len() < length {
             return Ok(());
         }
-        let parts: Vec<Vec<u8>> = calls.parts.remove(&key).unwrap_or_default().into_values().collect();
-        joined = parts.concat();
+        joined = calls.kept.remove(&key).map(|question| question.joined).unwrap_or_default();
         &joined[..]
     };
+    drop(calls);
     if question.len() != length {
         return Err(nonsense());
     }
     let mut answer = Vec::new();
     serve(image, question, &mut answer)?;
     reply.extend((answer.len() as u64).to_le_bytes());
-    let mut parts = answer.chunks(PART_BYTES);
-    reply.extend(parts.next().unwrap_or_default());
-    let rest: BTreeMap<_, _> =
-        parts.enumerate().map(|(i, part)| ((i + 1) * PART_BYTES, part.to_vec())).collect();
-    if !rest.is_empty() {
-        lock(&image.calls).parts.insert(key, rest);
+    let first = answer.len().min(PART_BYTES);
+    reply.extend(&answer[..first]);
+    if first < answer.len() {
+        let early = BTreeMap::new();
+        lock(&image.calls).kept.insert(key, Kept { joined: answer, done: first, early });
     }
     Ok(())
 }
