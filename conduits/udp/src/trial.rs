@@ -25,6 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Most addresses of a host that are tried.
@@ -437,13 +438,10 @@ pub(crate) fn hold(
         let thread = std::thread::Builder::new().name("gasnet-trial".into()).stack_size(256 << 10);
         let listener = gasnet_sys::thread::spawn_without_signals(thread, move || listener.listen())
             .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {e}")))?;
+        let _listening = Listening(leader.clone(), Some(listener));
         leader.ask(if patience.is_zero() { LONGEST } else { LONGEST.min(patience) });
         let found = lock(&leader.findings).clone();
-        let all = exchange.all_gather(&encode_findings(&found));
-        leader.over.store(true, Relaxed);
-        // A thread that panicked has reported it.
-        let _ = listener.join();
-        all?
+        exchange.all_gather(&encode_findings(&found))?
     } else {
         exchange.all_gather(&[])?
     };
@@ -452,6 +450,17 @@ pub(crate) fn hold(
     let outcome = Outcome { offers: &offers, findings: &findings, ranks: &ranks };
     let (picks, least) = outcome.choose().ok_or_else(|| Error::Conduit(outcome.problem()))?;
     Ok(Chosen { address: offers[host].addresses[picks[host]].ip(), least })
+}
+
+/// The thread that answers, which ends with this: also where the exchange unwinds, since a rank has died.
+struct Listening(Arc<Leader>, Option<JoinHandle<()>>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.over.store(true, Relaxed);
+        // A thread that panicked has reported it.
+        let _ = self.1.take().map(JoinHandle::join);
+    }
 }
 
 #[cfg(test)]
