@@ -12,8 +12,9 @@
 //! - *messages*: damaged and impossible messages, heads, packets and commands, for Firehose and for NetVM's
 //!   firmware.
 //! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
-//! - *deaths* (by `--deaths` alone): jobs that go on when their ranks are killed at any moment, which check
-//!   what they have computed; what is lost with a rank and its partner must be told.
+//! - *deaths* (by `--deaths` alone): jobs over shared memory, udp and on two hosts that go on when their
+//!   ranks are killed at any moment, which check what they have computed; what is lost with a rank and its
+//!   partner must be told.
 //! - *simulated ranks* (by `--simulate` alone): see [`explore`].
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared
 //!   csmith*: likewise with their global variables turned shared.
@@ -368,6 +369,9 @@ fn deaths(kills: u64, seed: u64) -> Result<String, String> {
     sh::pass(sh::cargo(&build), BUILD_LIMIT)?;
     let program = |name: &str| sh::target().join("debug").join(name);
     let mark = format!("soak-deaths-{}", std::process::id());
+    // All hosts are this one.
+    let no_ssh = std::env::temp_dir().join(&mark);
+    fs::write(&no_ssh, "shift; exec sh -c \"$*\"\n").map_err(|e| format!("{}: {e}", no_ssh.display()))?;
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut jobs, mut died, begun) = (0, 0, Instant::now());
     let mut reported = begun;
@@ -380,7 +384,17 @@ fn deaths(kills: u64, seed: u64) -> Result<String, String> {
         };
         let on_death = if heals { "heal" } else { "shrink" };
         let mut job = Command::new(program("gasnetrun-for-tests"));
-        job.args(["-n", &ranks.to_string(), "--on-death", on_death]).arg(program("mortal"));
+        job.args(["-n", &ranks.to_string(), "--on-death", on_death]);
+        match random.u32(..5) {
+            0 => _ = job.env("GASNET_CONDUIT", "udp").env("GASNET_NEIGHBORHOOD", "off"),
+            1 => _ = job.env("GASNET_CONDUIT", "udp").env("GASNET_NEIGHBORHOOD", "2"),
+            2 => {
+                job.args(["--hosts", "one,two"]).env("GASNET_SSH", format!("sh {}", no_ssh.display()));
+                job.env("GASNET_UDP_INTERFACE", "127.0.0.1");
+            }
+            _ => {}
+        }
+        job.arg(program("mortal"));
         job.args([role, &random.u64(..1 << 40).to_string(), &mark]);
         job.env("GASNET_MAX_SEGSIZE", "16M").env("RUST_BACKTRACE", "0");
         if random.u32(..8) == 0 {
@@ -405,6 +419,7 @@ fn deaths(kills: u64, seed: u64) -> Result<String, String> {
             say!("{died} deaths in {jobs} jobs");
         }
     }
+    let _ = fs::remove_file(&no_ssh);
     Ok(format!(
         "seed {seed}: {died} ranks were killed in {jobs} jobs that went on, {:.0} s: all results were right",
         begun.elapsed().as_secs_f64()
