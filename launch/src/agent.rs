@@ -2,6 +2,12 @@
 //!
 //! An agent starts the ranks of its host, reports everything that they do, and carries out the monitor's
 //! orders. It takes one decision itself: when it hears no more from the monitor, it ends its ranks.
+//!
+//! Where ranks survive deaths it has a *lease*. Its heartbeats carry its time, those of the monitor the
+//! newest that it has heard. When the lease is over since the time that came back last, it ends its ranks.
+//! The monitor takes them for dead when it has not heard the agent for the lease and a margin
+//! ([`crate::settings`]). What came back last was sent before it was heard, so the ranks have ended by then,
+//! whatever the network has lost or held back.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -14,10 +20,10 @@ use crate::Error;
 use crate::channel::Channel;
 use crate::command::{Command, find};
 use crate::crew::{Crew, Happening};
-use crate::job::OnDeath;
 use crate::monitor;
 use crate::rank_name::RankName;
-use crate::spawn;
+use crate::regroup::{LocalWorld, WorldOrder};
+use crate::spawn::{self, Recruiter};
 use crate::start::Start;
 use crate::wire::{GREETING, Task, ToAgent, ToMonitor};
 use gasnet_sys::fd::{self, Access, Standard};
@@ -65,7 +71,7 @@ fn wait(channel: &mut ToFront, until: Option<Instant>) {
     let now = Instant::now();
     let due = [until, channel.deadline()].into_iter().flatten().min();
     let _ = fds.wait(due.map(|at| at.saturating_duration_since(now)));
-    channel.tend(&ToMonitor::Beat, Instant::now());
+    channel.tend(&ToMonitor::Beat(0), Instant::now());
 }
 
 fn wait_for_task(channel: &mut ToFront) -> Option<Task> {
@@ -90,12 +96,18 @@ fn say_last(channel: &mut ToFront) {
 
 fn work(mut channel: ToFront, task: Task) -> i32 {
     match start(&mut channel, &task) {
-        Ok((crew, signals)) => {
+        Ok(((crew, world), signals)) => {
             let signals = match signals.descriptor() {
                 Ok(fd) => fd,
                 Err(_) => return 1,
             };
-            Agent { channel, crew, signals, unacknowledged: HashMap::new() }.run()
+            let begun = Instant::now();
+            let lease = task.on_death.most().map(|_| {
+                let length = Duration::from_millis(task.lease.into());
+                channel.bear_silence(length);
+                HostLease { length, since: begun }
+            });
+            Agent { channel, crew, world, signals, unacknowledged: HashMap::new(), begun, lease }.run()
         }
         Err(error) => {
             channel.send(&ToMonitor::Failed(error.status(), error.to_string().into_bytes()));
@@ -106,7 +118,7 @@ fn work(mut channel: ToFront, task: Task) -> i32 {
 }
 
 /// Starts the ranks.
-fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet), Error> {
+fn start(channel: &mut ToFront, task: &Task) -> Result<((Crew, LocalWorld), signals::SignalSet), Error> {
     let os = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let directory = os(&task.directory);
     std::env::set_current_dir(&directory).map_err(|e| Error::Directory(directory.into(), e))?;
@@ -120,12 +132,13 @@ fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet
         label: false,
         called: RankName::default(),
         limit: None,
-        on_death: OnDeath::End,
+        on_death: task.on_death,
         hosts: None,
     };
     let program = find(&command.program)?;
     let mut start = Start::prepare(task.size, task.ranks.clone(), true, task.bind)?;
     start.job_id = task.job_id;
+    start.on_death(task.on_death)?;
     for i in 0..task.ranks.len() {
         if let Err(error) = spawn::spawn_rank(&command, &program, &mut start, i) {
             start.give_up();
@@ -136,15 +149,29 @@ fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet
         channel.send(&ToMonitor::Started(end.number, end.pid, start.place(i).into_bytes()));
     }
     let signals = monitor::signals();
-    Ok((start.crew()?, signals))
+    let recruiter = Recruiter::of(&command, &program, &start);
+    let (crew, mut world) = start.crew()?;
+    world.recruit_by(Box::new(move |rank, epoch| recruiter.start(rank, epoch)));
+    Ok(((crew, world), signals))
+}
+
+/// How long the ranks of an agent may live without a word of the monitor.
+struct HostLease {
+    length: Duration,
+    /// The newest time of the agent that the monitor is known to have heard.
+    since: Instant,
 }
 
 struct Agent {
     channel: ToFront,
     crew: Crew,
+    world: LocalWorld,
     signals: std::os::fd::OwnedFd,
     /// Bytes of each stream that the monitor has not acknowledged.
     unacknowledged: HashMap<usize, usize>,
+    begun: Instant,
+    /// Where ranks survive deaths.
+    lease: Option<HostLease>,
 }
 
 /// Forwards the ranks' events to the monitor.
@@ -170,7 +197,8 @@ impl Agent {
     fn run(mut self) -> i32 {
         loop {
             self.step(None);
-            if self.channel.closed().is_some() {
+            let over = self.lease.as_ref().is_some_and(|lease| Instant::now() >= lease.since + lease.length);
+            if over || self.channel.closed().is_some() {
                 // Nobody is left to be told.
                 self.crew.clear(&mut |_| ());
                 return 1;
@@ -191,7 +219,8 @@ impl Agent {
         let polled =
             self.crew.poll_set(&mut fds, |s| waiting.get(&s).is_none_or(|n| *n < STREAM_WINDOW_BYTES));
         self.channel.poll_set(&mut fds);
-        let due = [until, self.channel.deadline()].into_iter().flatten().min();
+        let lease = self.lease.as_ref().map(|lease| lease.since + lease.length);
+        let due = [until, self.channel.deadline(), lease].into_iter().flatten().min();
         let now = Instant::now();
         let found = fds.wait(due.map(|at| at.saturating_duration_since(now))).unwrap_or_else(|_| {
             std::thread::sleep(Duration::from_millis(10));
@@ -210,7 +239,8 @@ impl Agent {
         let fed =
             self.crew.attend(&polled, &found, ended, &mut relay(&mut self.channel, &mut self.unacknowledged));
         self.fed(fed);
-        self.channel.tend(&ToMonitor::Beat, Instant::now());
+        let now = Instant::now();
+        self.channel.tend(&ToMonitor::Beat((now - self.begun).as_millis() as u32), now);
     }
 
     fn fed(&mut self, n: usize) {
@@ -236,10 +266,27 @@ impl Agent {
                 *left = left.saturating_sub(n as usize);
             }
             ToAgent::Answer(bytes) => self.crew.answer_all(&Rc::from(bytes)),
+            ToAgent::World(order) => self.obey_world(&order),
+            ToAgent::Beat(time) => {
+                if let Some(lease) = &mut self.lease {
+                    lease.since = lease.since.max(self.begun + Duration::from_millis(time.into()));
+                }
+            }
             ToAgent::Finish => return true,
-            ToAgent::Start(_) | ToAgent::Beat => {}
+            ToAgent::Start(_) => {}
         }
         false
+    }
+
+    fn obey_world(&mut self, order: &WorldOrder) {
+        let done = self.world.obey(&mut self.crew, order);
+        match (done, order) {
+            (Ok(Some(pid)), WorldOrder::Replace(rank, _)) => {
+                self.channel.send(&ToMonitor::Started(*rank, pid, b"takes its place".to_vec()));
+            }
+            (Ok(_), _) => {}
+            (Err(why), _) => self.channel.send(&ToMonitor::NoWorld(why.to_string().into_bytes())),
+        }
     }
 
     /// The job is over: ends what the ranks left behind, and sends the rest of the output.

@@ -37,6 +37,8 @@ pub struct Channel<In, Out> {
     greeting: bool,
     heard: Instant,
     beat: Instant,
+    /// Silence after which the other end is considered lost.
+    patience: Duration,
     closed: Option<String>,
     speaks: PhantomData<(In, Out)>,
 }
@@ -63,9 +65,20 @@ impl<In: Framed, Out: Framed> Channel<In, Out> {
             greeting,
             heard: now,
             beat: now,
+            patience: SILENCE_TIMEOUT,
             closed: None,
             speaks: PhantomData,
         })
+    }
+
+    /// Changes the silence after which the other end is considered lost.
+    pub fn bear_silence(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// When the other end is considered lost if nothing more is heard of it.
+    pub fn lost_at(&self) -> Instant {
+        self.heard + self.patience
     }
 
     /// Queues a frame.
@@ -118,14 +131,14 @@ impl<In: Framed, Out: Framed> Channel<In, Out> {
         }
         self.flush();
         // Before the greeting, the remote shell may take any time.
-        if !self.greeting && now >= self.heard + SILENCE_TIMEOUT {
-            self.close(format!("nothing was heard of it for {} s", SILENCE_TIMEOUT.as_secs_f64()));
+        if !self.greeting && now >= self.heard + self.patience {
+            self.close(format!("nothing was heard of it for {} s", self.patience.as_secs_f64()));
         }
     }
 
     /// When [`Channel::tend`] is due next.
     pub fn deadline(&self) -> Option<Instant> {
-        self.closed.is_none().then(|| (self.beat + HEARTBEAT_INTERVAL).min(self.heard + SILENCE_TIMEOUT))
+        self.closed.is_none().then(|| (self.beat + HEARTBEAT_INTERVAL).min(self.heard + self.patience))
     }
 
     /// The next frame that has arrived.

@@ -362,7 +362,7 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
             "heal"
         }
     };
-    let so_far = "so far ranks survive the death of others with --conduit smp or udp, on one host";
+    let so_far = "so far ranks survive the death of others with --conduit smp or udp";
     if recording(command).is_some() {
         return Err(format!(
             "--on-death {name}: not with --record (GASNET_RECORD, GASNET_RECORD_ORDER): what is recorded is a job whose first death ends it"
@@ -375,10 +375,7 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
         "" | "smp" | "udp" => {}
         other => return Err(format!("--on-death {name}: not with the network {other}: {so_far}")),
     }
-    match &command.hosts {
-        Some(_) => Err(format!("--on-death {name}: not on other hosts: {so_far}")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Refuses a network that no rank would find.
@@ -704,9 +701,7 @@ mod tests {
             ("--on-death shrink --max-deaths few -n 4 p", "'few' is not a number of ranks"),
             ("--on-death shrink --conduit mpi -n 4 p", "MPI ends the whole job"),
             ("--on-death shrink --conduit ofi -n 4 p", "not with the network ofi: so far"),
-            ("--on-death shrink -H a,b -n 4 p", "not on other hosts: so far"),
             ("--on-death heal --record d -n 4 p", "--on-death heal: not with --record"),
-            ("--on-death heal -H a,b -n 4 p", "--on-death heal: not on other hosts"),
             ("--nodes 0 -n 1 p", "not a number of hosts"),
             ("--nodes 2 -n 2 p", "1 host is named"),
             ("--nodes 3 -H a,b -n 2 p", "2 hosts are named"),

@@ -164,13 +164,25 @@ impl Crew {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn replace(&mut self, end: RankEnd) -> io::Result<()> {
+    pub fn replace(&mut self, mut end: RankEnd) -> io::Result<()> {
         let (number, pid) = (end.number, end.pid);
-        let rank = Rank::new(end)?;
-        if let Some(i) = self.ranks.iter().position(|r| r.number == number) {
-            self.ranks[i] = rank;
-            self.by_pid.insert(pid, i);
+        if let Some(input) = end.input.take() {
+            fd::set_nonblocking(input.as_fd())?;
+            self.input = Some(input);
         }
+        let rank = Rank::new(end)?;
+        let i = match self.ranks.iter().position(|r| r.number == number) {
+            Some(i) => {
+                self.ranks[i] = rank;
+                i
+            }
+            // The host of the process before it is lost.
+            None => {
+                self.ranks.push(rank);
+                self.ranks.len() - 1
+            }
+        };
+        self.by_pid.insert(pid, i);
         Ok(())
     }
 
@@ -312,7 +324,7 @@ impl Crew {
     /// Sends every rank the result of an exchange, in packets: a byte that is 1 in the last packet, then a
     /// part of the result.
     pub fn answer_all(&mut self, result: &Rc<[u8]>) {
-        for i in 0..self.ranks.len() {
+        for i in (0..self.ranks.len()).filter(|i| self.ranks[*i].link.is_some()).collect::<Vec<_>>() {
             let answer = Answer { bytes: result.clone(), done: 0, files: Rc::from([]) };
             self.ranks[i].answers.push_back(answer);
             self.answer(i);
@@ -324,6 +336,14 @@ impl Crew {
         if let Some(i) = self.ranks.iter().position(|r| r.number == number && !r.gone) {
             self.ranks[i].answers.push_back(Answer { bytes: bytes.into(), done: 0, files: files.clone() });
             self.answer(i);
+        }
+    }
+
+    /// Sends a rank this packet, which says that its exchange has no result. It waits for nothing else.
+    pub(crate) fn tell_broken(&mut self, number: u32, packet: &[u8]) {
+        if let Some(link) = self.alive(number).and_then(|rank| rank.link.as_ref()) {
+            // If the rank is leaving, that is noticed elsewhere.
+            let _ = fd::send(link.as_fd(), packet);
         }
     }
 

@@ -3,6 +3,9 @@
 //! A rank sends its contribution in packets ([`ToMonitor::Exchange`]); when the monitor has all
 //! contributions, each rank gets the result back on its link, in packets whose first byte is 1 in the last
 //! one. The result is every contribution in order of rank, each preceded by its length (u32, little endian).
+//!
+//! When a rank has died, no exchange of its world has a result any more. Each rank that has contributed gets
+//! [`BROKEN`] in its place, so that every contribution has one answer.
 
 use gasnet_sys::mutex::lock;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,6 +14,9 @@ use std::sync::Mutex;
 use gasnet_sys::fd;
 use gasnet_wire::Error;
 use gasnet_wire::boot::{Exchange, MAX_EXCHANGE, MAX_PACKET, ToMonitor};
+
+/// The answer to a contribution to an exchange that cannot end.
+pub(crate) const BROKEN: &[u8] = &[2];
 
 /// A rank's side of exchanges.
 pub struct LinkExchange {
@@ -43,6 +49,9 @@ impl Exchange for LinkExchange {
         let mut packet = [0; MAX_PACKET];
         loop {
             let n = fd::receive_waiting(link.as_fd(), &mut packet).map_err(failed)?;
+            if &packet[..n] == BROKEN {
+                return Err(Error::job("exchange with the other hosts: a rank has died"));
+            }
             let Some((last, part)) = packet[..n].split_first() else {
                 return Err(Error::job("exchange with the other hosts: the monitor is gone"));
             };
@@ -72,21 +81,45 @@ fn split(mut result: &[u8], size: u32) -> Option<Vec<Vec<u8>>> {
 pub struct Gathering {
     parts: Vec<Vec<u8>>,
     complete: Vec<bool>,
+    /// A rank has died.
+    broken: bool,
+}
+
+/// What follows from a part of a contribution.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Gathered {
+    /// Others are missing.
+    Waits,
+    /// All ranks get this.
+    Result(Vec<u8>),
+    /// This rank is to be told that there will be no result.
+    Broken,
 }
 
 impl Gathering {
     /// For a job of `size` ranks.
     pub fn new(size: u32) -> Gathering {
-        Gathering { parts: vec![Vec::new(); size as usize], complete: vec![false; size as usize] }
+        let n = size as usize;
+        Gathering { parts: vec![Vec::new(); n], complete: vec![false; n], broken: false }
     }
 
-    /// Adds a part of a rank's contribution. Returns the result if that was the last one missing.
-    pub fn add(&mut self, rank: u32, last: bool, part: &[u8]) -> Option<Vec<u8>> {
+    /// A rank has died. Returns those that have contributed and are to be told.
+    pub fn breaks(&mut self) -> Vec<u32> {
+        self.broken = true;
+        let all = (0..).zip(&mut self.complete);
+        all.filter_map(|(rank, complete)| std::mem::take(complete).then_some(rank)).collect()
+    }
+
+    /// Adds a part of a rank's contribution.
+    pub fn add(&mut self, rank: u32, last: bool, part: &[u8]) -> Gathered {
+        if self.broken {
+            return if last { Gathered::Broken } else { Gathered::Waits };
+        }
         let r = rank as usize;
         self.parts[r].extend_from_slice(part);
         self.complete[r] |= last;
         if !self.complete.iter().all(|c| *c) {
-            return None;
+            return Gathered::Waits;
         }
         self.complete.fill(false);
         let mut result = Vec::new();
@@ -94,7 +127,7 @@ impl Gathering {
             result.extend((part.len() as u32).to_le_bytes());
             result.append(part);
         }
-        Some(result)
+        Gathered::Result(result)
     }
 }
 
@@ -106,13 +139,23 @@ mod tests {
     fn contributions_come_out_by_rank() {
         let mut g = Gathering::new(3);
         for round in 0..3u8 {
-            assert_eq!(g.add(2, true, &[round; 5]), None);
-            assert_eq!(g.add(0, false, &[1]), None);
-            assert_eq!(g.add(1, true, &[]), None);
-            let result = g.add(0, true, &[2]).expect("complete");
+            assert_eq!(g.add(2, true, &[round; 5]), Gathered::Waits);
+            assert_eq!(g.add(0, false, &[1]), Gathered::Waits);
+            assert_eq!(g.add(1, true, &[]), Gathered::Waits);
+            let Gathered::Result(result) = g.add(0, true, &[2]) else { panic!("complete") };
             assert_eq!(split(&result, 3), Some(vec![vec![1, 2], vec![], vec![round; 5]]));
             assert_eq!(split(&result, 2), None);
             assert_eq!(split(&result[1..], 3), None);
         }
+    }
+    /// Every contribution has one answer, whether it comes before the death or after it.
+    #[test]
+    fn a_death_breaks_exchanges_once() {
+        let mut g = Gathering::new(3);
+        assert_eq!(g.add(2, true, &[1]), Gathered::Waits);
+        assert_eq!(g.add(0, false, &[1]), Gathered::Waits);
+        assert_eq!((g.breaks(), g.breaks()), (vec![2], vec![]));
+        assert_eq!(g.add(0, true, &[2]), Gathered::Broken);
+        assert_eq!((g.add(2, false, &[2]), g.add(2, true, &[2])), (Gathered::Waits, Gathered::Broken));
     }
 }

@@ -18,6 +18,7 @@ use crate::channel::Channel;
 use crate::command::{Command, find};
 use crate::monitor::{self, AgentEnd, Monitor};
 use crate::place::{Host, place};
+use crate::settings::{self, LEASE_MARGIN};
 use crate::wire::{Task, ToAgent};
 use gasnet_sys::process::{Pid, end_with_us};
 use gasnet_sys::{fd, signals};
@@ -81,11 +82,14 @@ fn directory() -> Result<OsString, Error> {
 pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
     let placed = place(hosts, command.ranks)?;
     let program = find(&command.program)?;
+    let lease = settings::lease()?;
     let task = Task {
         size: command.ranks,
         ranks: Vec::new(),
         job_id: gasnet_sys::random(),
         bind: command.bind,
+        on_death: command.on_death,
+        lease: lease.as_millis() as u32,
         program: whole_path(&program)?,
         arguments: command.arguments.iter().map(|a| a.as_bytes().to_vec()).collect(),
         directory: directory()?.as_bytes().to_vec(),
@@ -99,6 +103,9 @@ pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
         let agent = connect(host, ranks, mask).map(|mut agent| {
             let task = Task { ranks: agent.ranks.to_vec(), ..task.clone() };
             agent.channel.send(&ToAgent::Start(Box::new(task)));
+            if command.on_death.most().is_some() {
+                agent.channel.bear_silence(lease + LEASE_MARGIN);
+            }
             agent
         });
         match agent {
@@ -109,7 +116,7 @@ pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
             }
         }
     }
-    let monitor = Monitor::of_agents(agents, &signals, command.limit, command.verbose);
+    let monitor = Monitor::of_agents(agents, command.on_death, &signals, command.limit, command.verbose);
     let mut monitor = monitor.map_err(Error::system("watching the hosts"))?;
     monitor.call_ranks(command.called);
     if command.label {

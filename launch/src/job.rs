@@ -119,8 +119,11 @@ pub enum JobAction {
     Ask,
     /// Kill this rank; its wrapper goes on.
     KillProgram(u32),
-    /// Tell the ranks of the newest world that the one of this number there has died in this way.
-    TellDeath(u32, Ended),
+    /// Tell the ranks of the newest world that the one of this number there has died in this way; its host is
+    /// lost if there is none.
+    TellDeath(u32, Option<Ended>),
+    /// Tell the ranks of the newest world on other hosts that the one of this number there has given it up.
+    TellGaveUp(u32),
     /// Start this world.
     Start(JobWorld),
     /// Start another process in the place of this rank, to be in the world after the one of this epoch.
@@ -314,14 +317,21 @@ impl Job {
             JobEvent::LinkClosed(rank) => self.ranks[rank as usize].unlinked = Some(now),
             JobEvent::Ended(rank, how) => self.ended(now, rank, how, &mut actions),
             JobEvent::HostLost(host, why) => {
-                let done = |r: &RankState| r.gone || r.host.as_ref() != Some(&host);
-                if !self.ranks.iter().all(done) {
+                let lost: Vec<u32> = self.running().filter(|rank| self.is_on(*rank, &host)).collect();
+                if !lost.is_empty() {
                     self.say(&mut actions, format!("host {host} is lost: {why}"));
                 }
-                for state in self.ranks.iter_mut().filter(|r| r.host.as_ref() == Some(&host)) {
-                    state.gone = true;
+                let goes_on = self.on_death.most().is_some() && self.has_begun(&host);
+                lost.iter().for_each(|rank| self.ranks[*rank as usize].gone = true);
+                if !goes_on {
+                    self.end(now, 1, None, &mut actions);
                 }
-                self.end(now, 1, None, &mut actions);
+                for rank in lost.into_iter().filter(|_| goes_on) {
+                    let state = &self.ranks[rank as usize];
+                    if state.done.is_none() && !state.ending && !state.told {
+                        self.fails(now, rank, 1, None, &mut actions);
+                    }
+                }
             }
             JobEvent::HostFailed(host, status, why) => {
                 self.say(&mut actions, format!("host {host}: {why}"));
@@ -442,7 +452,14 @@ impl Job {
     }
 
     /// A rank has ended as none may: this ends the job with the status, or is a death.
-    fn fails(&mut self, now: Instant, rank: u32, status: i32, how: Ended, actions: &mut Vec<JobAction>) {
+    fn fails(
+        &mut self,
+        now: Instant,
+        rank: u32,
+        status: i32,
+        how: Option<Ended>,
+        actions: &mut Vec<JobAction>,
+    ) {
         let Some(most) = self.on_death.most() else { return self.end(now, status, Some(rank), actions) };
         let place = self.members.world().rank_of(rank).filter(|_| self.is_member(rank));
         let next = self.members.died(rank);
@@ -473,6 +490,27 @@ impl Job {
             actions.push(JobAction::Replace(rank, self.members.world().epoch));
         }
         self.goes_on(now, next, actions);
+    }
+
+    fn is_on(&self, rank: u32, host: &str) -> bool {
+        self.ranks[rank as usize].host.as_deref() == Some(host)
+    }
+
+    /// Whether the ranks of a host had started: what cannot start is no death.
+    fn has_begun(&self, host: &str) -> bool {
+        (0..self.size())
+            .filter(|rank| self.is_on(*rank, host))
+            .all(|rank| self.ranks[rank as usize].joined || self.members.incarnation(rank) > 0)
+    }
+
+    /// A rank's next process runs on this host.
+    pub fn moves(&mut self, rank: u32, host: &str) {
+        self.ranks[rank as usize].host = Some(host.to_string());
+    }
+
+    /// The number of a rank in the newest world.
+    pub fn number_in_world(&self, rank: u32) -> Option<u32> {
+        self.members.world().rank_of(rank)
     }
 
     /// Whether a rank is in the newest world, and has neither died nor left.

@@ -8,16 +8,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use gasnet_wire::boot::ToMonitor;
-use gasnet_wire::shm::deaths::DeathBoard;
 
-use crate::Error;
 use crate::channel::Channel;
-use crate::crew::{Crew, Happening, RankEnd};
-use crate::exchange::Gathering;
+use crate::crew::{Crew, Happening};
+use crate::exchange::{Gathered, Gathering};
 use crate::job::membership::JobWorld;
 use crate::job::{Job, JobAction, JobEvent, OnDeath};
 use crate::rank_name::RankName;
-use crate::regroup::{DONE, NewWorld};
+use crate::regroup::{LocalWorld, Recruiter, WorldOrder};
 use crate::report::Report;
 use crate::sinks::Sinks;
 use crate::wire::{self, ToAgent};
@@ -56,6 +54,8 @@ pub struct AgentEnd {
     spawner: Pid,
     /// The connection.
     pub channel: Channel<wire::ToMonitor, ToAgent>,
+    /// The time in its last heartbeat.
+    time: u32,
     /// It was told to finish, or is lost.
     over: bool,
 }
@@ -68,7 +68,7 @@ impl AgentEnd {
         spawner: Pid,
         channel: Channel<wire::ToMonitor, ToAgent>,
     ) -> AgentEnd {
-        AgentEnd { host, ranks: ranks.into(), spawner, channel, over: false }
+        AgentEnd { host, ranks: ranks.into(), spawner, channel, time: 0, over: false }
     }
 
     /// Ends the process that connects to the agent, and so the agent and its ranks.
@@ -80,9 +80,6 @@ impl AgentEnd {
     }
 }
 
-/// Starts a process in the place of this rank, to be in the world after the one of this epoch.
-pub(crate) type Recruiter = Box<dyn Fn(u32, u32) -> Result<RankEnd, Error>>;
-
 /// The state of the poll loop.
 pub struct Monitor {
     signals: OwnedFd,
@@ -92,13 +89,10 @@ pub struct Monitor {
     crew: Crew,
     agents: Vec<AgentEnd>,
     gathering: Gathering,
-    /// Where ranks are told of a death, if they may survive it.
-    board: Option<DeathBoard>,
-    /// The file of the first world's segments, if ranks may survive.
-    first_segments: Option<OwnedFd>,
-    heals: bool,
-    /// How the dead are replaced, if they are.
-    recruiter: Option<Recruiter>,
+    /// The newest world, as far as it is on this host.
+    world: LocalWorld,
+    /// Whether ranks survive deaths.
+    survives: bool,
     /// A report under way of what ranks are blocked in.
     report: Option<Report>,
     /// Bytes of other hosts' streams that arrived and were not acknowledged yet.
@@ -120,11 +114,19 @@ impl Monitor {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn here(size: u32, crew: Crew, signals: &SignalSet, limit: Option<Duration>) -> io::Result<Monitor> {
+    pub(crate) fn here(
+        size: u32,
+        (crew, world): (Crew, LocalWorld),
+        on_death: OnDeath,
+        signals: &SignalSet,
+        limit: Option<Duration>,
+    ) -> io::Result<Monitor> {
         let mut pids: Vec<_> = crew.pids().collect();
         pids.sort_unstable();
         let job = Job::new(&pids.iter().map(|(_, pid)| *pid).collect::<Vec<_>>());
-        Monitor::new(size, job, crew, signals, limit)
+        let mut monitor = Monitor::new(size, (job, on_death), crew, signals, limit)?;
+        monitor.world = world;
+        Ok(monitor)
     }
 
     /// Monitors ranks on other hosts; rank 0 reads the standard input of this process.
@@ -133,6 +135,7 @@ impl Monitor {
     /// The system refuses.
     pub fn of_agents(
         agents: Vec<AgentEnd>,
+        on_death: OnDeath,
         signals: &SignalSet,
         limit: Option<Duration>,
         verbose: bool,
@@ -143,7 +146,7 @@ impl Monitor {
         let job = Job::on_hosts(hosts.iter().map(|(_, host)| host.to_string()));
         let mut monitor = Monitor::new(
             hosts.len() as u32,
-            job,
+            (job, on_death),
             Crew::new(Vec::new(), process::children(), None)?,
             signals,
             limit,
@@ -156,11 +159,12 @@ impl Monitor {
 
     fn new(
         size: u32,
-        job: Job,
+        (mut job, on_death): (Job, OnDeath),
         crew: Crew,
         signals: &SignalSet,
         limit: Option<Duration>,
     ) -> io::Result<Monitor> {
+        job.on_death(on_death);
         Ok(Monitor {
             signals: signals.descriptor()?,
             job,
@@ -168,10 +172,8 @@ impl Monitor {
             crew,
             agents: Vec::new(),
             gathering: Gathering::new(size),
-            board: None,
-            first_segments: None,
-            heals: false,
-            recruiter: None,
+            world: LocalWorld::default(),
+            survives: on_death.most().is_some(),
             report: None,
             owed: HashMap::new(),
             input: None,
@@ -182,14 +184,6 @@ impl Monitor {
         })
     }
 
-    /// Says what the death of a rank does; and where ranks are told of one that they may survive, and the file
-    /// of their segments.
-    pub(crate) fn on_death(&mut self, on_death: OnDeath, told: Option<(DeathBoard, OwnedFd)>) {
-        self.job.on_death(on_death);
-        (self.board, self.first_segments) = told.unzip();
-        self.heals = on_death.heals();
-    }
-
     /// Says how messages call ranks.
     pub(crate) fn call_ranks(&mut self, called: RankName) {
         self.job.called = called;
@@ -197,45 +191,79 @@ impl Monitor {
 
     /// Says how processes are started that replace the dead.
     pub(crate) fn recruit_by(&mut self, recruiter: Recruiter) {
-        self.recruiter = Some(recruiter);
+        self.world.recruit_by(recruiter);
     }
 
-    /// Starts a process in the place of a rank that has died, to be in the world after the one of this epoch.
-    fn replace(&mut self, rank: u32, epoch: u32) {
-        let refused = || Error::Survival("ranks that a program starts by itself are not replaced".into());
-        let started = self.recruiter.as_ref().ok_or_else(refused).and_then(|start| start(rank, epoch));
-        let started = started.and_then(|end| {
-            let pid = end.pid;
-            self.crew.replace(end).map_err(Error::system("watching a rank"))?;
-            Ok(pid)
-        });
-        match started {
-            Ok(pid) => {
-                self.job.started(rank, pid);
-                let now = Instant::now();
-                [0, 1].iter().for_each(|which| self.sinks.output.reopen(2 * rank as usize + which, now));
-                if self.verbose {
-                    let text = format!("{} takes its place", self.job.name(rank));
-                    self.say(&text);
-                }
+    /// Has an order about the newest world carried out on all hosts, but for those on which `order` gives
+    /// none.
+    fn order(&mut self, order: impl Fn(&[u32]) -> Option<WorldOrder>) {
+        for agent in self.agents.iter_mut().filter(|agent| !agent.over) {
+            if let Some(order) = order(&agent.ranks) {
+                agent.channel.send(&ToAgent::World(order));
             }
-            Err(why) => self.handle(JobEvent::NoWorld(why.to_string())),
+        }
+        let here: Vec<u32> = self.crew.pids().map(|(rank, _)| rank).collect();
+        if let Some(order) = order(&here).filter(|_| !here.is_empty()) {
+            match self.world.obey(&mut self.crew, &order) {
+                Ok(Some(pid)) => {
+                    if let WorldOrder::Replace(rank, _) = order {
+                        self.replaced(rank, pid, "takes its place");
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => self.handle(JobEvent::NoWorld(why.to_string())),
+            }
+        }
+    }
+
+    /// An order that concerns these places only.
+    fn order_for(&mut self, places: &[u32], order: impl Fn(Vec<u32>) -> WorldOrder) {
+        self.order(|here| {
+            let there: Vec<u32> = places.iter().copied().filter(|place| here.contains(place)).collect();
+            (!there.is_empty()).then(|| order(there))
+        });
+    }
+
+    /// Starts a process in the place of a rank that has died, to be in the world after the one of this epoch:
+    /// where that was, or where the fewest ranks are if its host is lost.
+    fn replace(&mut self, rank: u32, epoch: u32) {
+        if let Some(from) = self.agents.iter().position(|a| a.over && a.ranks.contains(&rank)) {
+            let there = (0..self.agents.len()).filter(|at| !self.agents[*at].over);
+            let Some(to) = there.min_by_key(|at| self.agents[*at].ranks.len()) else {
+                return self.handle(JobEvent::NoWorld("no host is left".into()));
+            };
+            let without: Vec<u32> = self.agents[from].ranks.iter().copied().filter(|r| *r != rank).collect();
+            let mut with = self.agents[to].ranks.to_vec();
+            with.push(rank);
+            with.sort_unstable();
+            (self.agents[from].ranks, self.agents[to].ranks) = (without.into(), with.into());
+            self.job.moves(rank, &self.agents[to].host);
+        }
+        self.order(|here| here.contains(&rank).then_some(WorldOrder::Replace(rank, epoch)));
+    }
+
+    /// A rank runs as another process.
+    fn replaced(&mut self, rank: u32, pid: Pid, place: &str) {
+        self.job.started(rank, pid);
+        let now = Instant::now();
+        [0, 1].iter().for_each(|which| self.sinks.output.reopen(2 * rank as usize + which, now));
+        if self.verbose {
+            let text = format!("{} {place}", self.job.name(rank));
+            self.say(&text);
         }
     }
 
     /// Starts a world: its members get its memory, of which only they have descriptors.
     fn start_world(&mut self, world: &JobWorld) {
-        let nothing = || Error::Survival("this launcher keeps nothing of the first world".into());
-        let first = self.first_segments.as_ref().ok_or_else(nothing);
-        match first.and_then(|first| NewWorld::new(world, self.heals, first)) {
-            Ok(new) => {
-                for (rank, member) in (0..).zip(&world.members) {
-                    self.crew.hand(*member, &new.message(rank, world), &new.files);
-                }
-                self.board = Some(new.board);
-            }
-            Err(why) => self.handle(JobEvent::NoWorld(why.to_string())),
-        }
+        self.gathering = Gathering::new(world.members.len() as u32);
+        let name = gasnet_sys::random();
+        self.order_for(&world.members, |here| WorldOrder::Start(world.clone(), name, here));
+    }
+
+    /// The places of these ranks of the newest world.
+    fn places(&self, ranks: &[u32]) -> Vec<u32> {
+        let number = |place: &u32| self.job.number_in_world(*place).is_some_and(|n| ranks.contains(&n));
+        (0..self.job.size()).filter(number).collect()
     }
 
     /// Runs until the job is over and its output delivered. Returns the job's exit status.
@@ -276,7 +304,11 @@ impl Monitor {
         let report = self.report.as_ref().map(Report::due);
         let due =
             [until, report, self.job.deadline(), self.sinks.output.deadline(), self.limit.map(|(at, _)| at)];
-        let beats = self.agents.iter().map(|a| a.channel.deadline());
+        let beats = self
+            .agents
+            .iter()
+            .filter(|a| !a.over)
+            .map(|a| a.channel.deadline().or_else(|| self.survives.then(|| a.channel.lost_at())));
         let timeout =
             due.into_iter().chain(beats).flatten().min().map(|at| at.saturating_duration_since(now));
         let found = fds.wait(timeout).unwrap_or_else(|_| {
@@ -334,12 +366,20 @@ impl Monitor {
     fn hear(&mut self, rank: u32, packet: &[u8]) {
         match ToMonitor::decode(packet) {
             Some(ToMonitor::Exchange(last, part)) => {
-                let result = self.gathering.add(rank, last, &part);
+                // Only members of the newest world have exchanges.
+                let gathered = match self.job.number_in_world(rank) {
+                    Some(number) => self.gathering.add(number, last, &part),
+                    None => Gathered::Broken,
+                };
                 self.handle(JobEvent::Packet(rank, ToMonitor::Exchange(last, Vec::new())));
-                if let Some(result) = result {
-                    self.crew.answer_all(&Rc::from(&*result));
-                    let answer = ToAgent::Answer(result);
-                    self.agents.iter_mut().for_each(|a| a.channel.send(&answer));
+                match gathered {
+                    Gathered::Waits => {}
+                    Gathered::Broken => self.order_for(&[rank], WorldOrder::Broken),
+                    Gathered::Result(result) => {
+                        self.crew.answer_all(&Rc::from(&*result));
+                        let answer = ToAgent::Answer(result);
+                        self.agents.iter_mut().for_each(|a| a.channel.send(&answer));
+                    }
                 }
             }
             Some(ToMonitor::Blocked(unasked, wait)) => {
@@ -404,15 +444,15 @@ impl Monitor {
                     None => self.crew.kill_program(rank),
                 },
                 JobAction::TellDeath(rank, how) => {
-                    if let Some(board) = &self.board {
-                        board.died(rank, how);
-                    }
+                    self.order(|_| Some(WorldOrder::Died(rank, how)));
+                    let waiting = self.gathering.breaks();
+                    let places = self.places(&waiting);
+                    self.order_for(&places, WorldOrder::Broken);
                 }
+                JobAction::TellGaveUp(rank) => self.order(|_| Some(WorldOrder::GaveUp(rank))),
                 JobAction::Start(world) => self.start_world(&world),
                 JobAction::Replace(rank, epoch) => self.replace(rank, epoch),
-                JobAction::TellDone(ranks) => {
-                    ranks.iter().for_each(|rank| self.crew.hand(*rank, &DONE, &Rc::from([])));
-                }
+                JobAction::TellDone(ranks) => self.order_for(&ranks, WorldOrder::Done),
             }
         }
     }
@@ -466,7 +506,8 @@ impl Monitor {
     /// Handles all frames of agents, and lost agents.
     fn hear_agents(&mut self) {
         for i in 0..self.agents.len() {
-            self.agents[i].channel.tend(&ToAgent::Beat, Instant::now());
+            let time = self.agents[i].time;
+            self.agents[i].channel.tend(&ToAgent::Beat(time), Instant::now());
             while let Some(frame) = self.agents[i].channel.next() {
                 self.hear_agent(i, frame);
             }
@@ -474,6 +515,8 @@ impl Monitor {
             let greeted = agent.channel.greeted();
             let why = match agent.channel.closed() {
                 _ if agent.over => continue,
+                // Its ranks may live as long as their lease.
+                Some(_) if greeted && self.survives && Instant::now() < agent.channel.lost_at() => continue,
                 Some(why) if greeted => why.to_string(),
                 Some(_) => format!(
                     "gasnetrun could not be started there; see what ssh says above, and gasnetrun --doctor --hosts {}",
@@ -485,7 +528,10 @@ impl Monitor {
             };
             agent.over = true;
             agent.kill();
-            let host = agent.host.clone();
+            let (host, ranks, now) = (agent.host.clone(), agent.ranks.clone(), Instant::now());
+            ranks.iter().flat_map(|r| [2 * *r as usize, 2 * *r as usize + 1]).for_each(|stream| {
+                self.sinks.output.end(stream, now);
+            });
             self.handle(JobEvent::HostLost(host, why));
         }
         for (stream, owed) in &mut self.owed {
@@ -506,6 +552,11 @@ impl Monitor {
         let own = |rank: u32| ranks.contains(&rank);
         let now = Instant::now();
         match frame {
+            T::Started(rank, pid, place) if own(rank) && self.job.incarnation(rank) > 0 => {
+                self.replaced(rank, pid, &String::from_utf8_lossy(&place));
+            }
+            T::Beat(time) => self.agents[i].time = time,
+            T::NoWorld(why) => self.handle(JobEvent::NoWorld(String::from_utf8_lossy(&why).into_owned())),
             T::Started(rank, pid, place) if own(rank) => {
                 self.job.started(rank, pid);
                 if self.verbose {

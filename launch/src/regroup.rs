@@ -2,32 +2,124 @@
 //! their next world, over their links.
 //!
 //! A rank that has given up its world says so ([`ToMonitor::NextWorld`]), and waits; a replacement does
-//! nothing else at first. When all have ([`membership`](crate::job::membership)), the monitor makes two
-//! memory files, and sends each member a message in packets, like the result of an exchange: its rank, the
-//! world's epoch, its incarnation, a random name of the world, and the members as the job numbers ranks. The
-//! files go with the first packet. Nobody else ever has them, so no process that is not a member can reach
-//! the world's memory. A third file is that of the first world's segments, which all worlds of the host have
-//! in common: what ranks save lies there, behind the segments. A message without members and files says that
-//! there is no other world, since all work is done.
+//! nothing else at first. When all have ([`membership`](crate::job::membership)), the monitor or the agent of
+//! each host makes two memory files, and sends its members a message in packets, like the result of an
+//! exchange: its rank, the world's epoch, its incarnation, a random name of the world, the ranks of the host,
+//! and the members as the job numbers ranks. The files go with the first packet. Nobody else ever has them,
+//! so no process that is not a member can reach the world's memory. A third file is that of the first world's
+//! segments, which all worlds of the host have in common: what ranks save lies there, behind the segments. A
+//! message without members and files says that there is no other world, since all work is done.
+//!
+//! The monitor decides, and gives [`WorldOrder`]s. Who has the processes of a host, itself or an agent,
+//! carries them out ([`LocalWorld`]).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use gasnet_sys::fd;
+use gasnet_sys::process::{Ended, Pid};
 use gasnet_wire::Boot;
-use gasnet_wire::boot::{HostFile, MAX_PACKET, NextBoot, ToMonitor};
+use gasnet_wire::boot::{Exchange, HostFile, MAX_PACKET, NextBoot, ToMonitor};
 use gasnet_wire::shm::deaths::DeathBoard;
 
 use crate::Error;
+use crate::crew::{Crew, RankEnd};
+use crate::exchange::{BROKEN, LinkExchange};
+use crate::job::OnDeath;
 use crate::job::membership::JobWorld;
 
-/// The monitor's side: a world that is to start.
-pub(crate) struct NewWorld {
+/// What the processes of a host are told of the newest world, and what becomes of them. Ranks have their
+/// numbers in that world, and *places* those in the first one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorldOrder {
+    /// This rank has died in this way; its host is lost if there is none.
+    Died(u32, Option<Ended>),
+    /// This rank has given the world up.
+    GaveUp(u32),
+    /// The exchanges of these places have no result.
+    Broken(Vec<u32>),
+    /// This world starts, with this name. The last are the places on the host.
+    Start(JobWorld, u64, Vec<u32>),
+    /// Start another process at this place, to be in the world after the one of this epoch.
+    Replace(u32, u32),
+    /// All work is done, so these places get no other world.
+    Done(Vec<u32>),
+}
+
+/// Starts a process at this place, to be in the world after the one of this epoch.
+pub(crate) type Recruiter = Box<dyn Fn(u32, u32) -> Result<RankEnd, Error>>;
+
+/// What the launcher has of the newest world on one host.
+#[derive(Default)]
+pub(crate) struct LocalWorld {
+    /// Where ranks are told of a death, if they may survive it.
+    board: Option<DeathBoard>,
+    /// The file of the first world's segments, if ranks may survive.
+    first_segments: Option<OwnedFd>,
+    on_death: OnDeath,
+    /// How the dead are replaced, if they are.
+    recruiter: Option<Recruiter>,
+}
+
+impl LocalWorld {
+    /// The first one: what its deaths do, and where ranks are told of one that they may survive, with the file
+    /// of their segments.
+    pub(crate) fn new(on_death: OnDeath, told: Option<(DeathBoard, OwnedFd)>) -> LocalWorld {
+        let (board, first_segments) = told.unzip();
+        LocalWorld { board, first_segments, on_death, recruiter: None }
+    }
+
+    /// Says how processes are started that replace the dead.
+    pub(crate) fn recruit_by(&mut self, recruiter: Recruiter) {
+        self.recruiter = Some(recruiter);
+    }
+
+    /// Carries an order out. Returns the process that it has started.
+    ///
+    /// # Errors
+    /// The system refuses, and the job cannot go on.
+    pub(crate) fn obey(&mut self, crew: &mut Crew, order: &WorldOrder) -> Result<Option<Pid>, Error> {
+        match order {
+            WorldOrder::Died(rank, how) => self.board.iter().for_each(|board| board.died(*rank, *how)),
+            WorldOrder::GaveUp(rank) => self.board.iter().for_each(|board| board.gave_up(*rank)),
+            WorldOrder::Broken(places) => places.iter().for_each(|place| crew.tell_broken(*place, BROKEN)),
+            WorldOrder::Start(world, name, here) => {
+                let near: Vec<u32> = here.iter().filter_map(|place| world.rank_of(*place)).collect();
+                let nothing = || Error::Survival("this launcher keeps nothing of the first world".into());
+                let first = self.first_segments.as_ref().ok_or_else(nothing)?;
+                let new = NewWorld::new(world, *name, near, self.on_death.heals(), first)?;
+                for place in here {
+                    if let Some(rank) = world.rank_of(*place) {
+                        crew.hand(*place, &new.message(rank, world), &new.files);
+                    }
+                }
+                self.board = Some(new.board);
+            }
+            WorldOrder::Replace(place, epoch) => {
+                let refused =
+                    || Error::Survival("ranks that a program starts by itself are not replaced".into());
+                let end = self.recruiter.as_ref().ok_or_else(refused)?(*place, *epoch)?;
+                let pid = end.pid;
+                crew.replace(end).map_err(Error::system("watching a rank"))?;
+                return Ok(Some(pid));
+            }
+            WorldOrder::Done(places) => {
+                places.iter().for_each(|place| crew.hand(*place, &DONE, &Rc::from([])));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The launcher's side of a world that starts, on one host.
+struct NewWorld {
     /// Where its ranks are told of deaths.
-    pub(crate) board: DeathBoard,
+    board: DeathBoard,
     /// Memory file of the host, that of the segments, and that of the first world's segments.
-    pub(crate) files: Rc<[OwnedFd]>,
+    files: Rc<[OwnedFd]>,
     name: u64,
+    /// Its ranks on the host.
+    near: Vec<u32>,
 }
 
 impl NewWorld {
@@ -35,26 +127,35 @@ impl NewWorld {
     ///
     /// # Errors
     /// The system gives none.
-    pub(crate) fn new(world: &JobWorld, heals: bool, first: &OwnedFd) -> Result<NewWorld, Error> {
+    fn new(
+        world: &JobWorld,
+        name: u64,
+        near: Vec<u32>,
+        heals: bool,
+        first: &OwnedFd,
+    ) -> Result<NewWorld, Error> {
         let shm = fd::memory_file("gasnet-shm").map_err(Error::MemoryFile)?;
         let segments = fd::memory_file("gasnet-segments").map_err(Error::MemoryFile)?;
         let file = HostFile::from(fd::duplicate(shm.as_fd()).map_err(Error::system("dup"))?);
-        let board = DeathBoard::new(&file, world.members.len() as u32, world.epoch, heals);
+        let (on_host, size) = (near.len() as u32, world.members.len() as u32);
+        let board = DeathBoard::new(&file, on_host, size, world.epoch, heals);
         let board = board.map_err(|e| Error::Survival(e.to_string()))?;
         let first = fd::duplicate(first.as_fd()).map_err(Error::system("dup"))?;
-        Ok(NewWorld { board, files: Rc::from([shm, segments, first]), name: gasnet_sys::random() })
+        Ok(NewWorld { board, files: Rc::from([shm, segments, first]), name, near })
     }
 
     /// The message for this rank of it.
-    pub(crate) fn message(&self, rank: u32, world: &JobWorld) -> Vec<u8> {
+    fn message(&self, rank: u32, world: &JobWorld) -> Vec<u8> {
         let incarnation = world.incarnations.get(rank as usize).copied().unwrap_or_default();
-        let head = [rank, world.epoch, incarnation, self.name as u32, (self.name >> 32) as u32];
-        head.iter().chain(&world.members).flat_map(|word| word.to_le_bytes()).collect()
+        let (low, high) = (self.name as u32, (self.name >> 32) as u32);
+        let head = [rank, world.epoch, incarnation, low, high, self.near.len() as u32];
+        let words = head.iter().chain(&self.near).chain(&world.members);
+        words.flat_map(|word| word.to_le_bytes()).collect()
     }
 }
 
 /// The message that says that there is no other world.
-pub(crate) const DONE: [u8; 20] = [0; 20];
+const DONE: [u8; 24] = [0; 24];
 
 /// Waits for the world after the one of this epoch, which this rank has given up, or in which the process was
 /// that it replaces. `None`: there is none, since all ranks have done their work.
@@ -88,26 +189,29 @@ pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextBoot>, 
 fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot> {
     let (words, rest) = message.as_chunks::<4>();
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let [rank, epoch, incarnation, low, high, ref members @ ..] = words[..] else { return None };
+    let [rank, epoch, incarnation, low, high, on_host, ref lists @ ..] = words[..] else { return None };
+    let (near, members) = lists.split_at_checked(on_host as usize)?;
     let (size, [shm, segments, first]) = (members.len() as u32, <[OwnedFd; 3]>::try_from(files).ok()?);
+    let sound = near.is_sorted_by(|a, b| a < b) && near.last().is_some_and(|last| *last < size);
+    if !rest.is_empty() || !sound || near.binary_search(&rank).is_err() {
+        return None;
+    }
+    let exchange: Option<Box<dyn Exchange>> = match on_host < size {
+        true => Some(Box::new(LinkExchange::new(link.try_clone().ok()?, size))),
+        false => None,
+    };
     let boot = Boot {
         rank,
         size,
-        host_ranks: (0..size).collect(),
-        exchange: None,
+        host_ranks: near.to_vec(),
+        exchange,
         shm: shm.into(),
         segments: segments.into(),
         link: Some(link),
         overseer: None,
         job_id: u64::from(high) << 32 | u64::from(low),
     };
-    (rest.is_empty() && rank < size).then_some(NextBoot {
-        boot,
-        epoch,
-        incarnation,
-        members: members.to_vec(),
-        first_segments: Some(first),
-    })
+    Some(NextBoot { boot, epoch, incarnation, members: members.to_vec(), first_segments: Some(first) })
 }
 
 #[cfg(test)]
@@ -121,14 +225,21 @@ mod tests {
     #[test]
     fn a_world_survives_the_link() {
         let world = JobWorld { epoch: 3, members: vec![0, 2, 7], incarnations: vec![0, 1, 4] };
-        let new = NewWorld::new(&world, true, &file()).unwrap();
-        let next = decode(&new.message(2, &world), vec![file(), file(), file()], file()).unwrap();
-        assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
-        assert_eq!(next.incarnation, 4);
-        assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, vec![0, 1, 2]));
-        for (message, files) in
-            [(new.message(3, &world), 3), (new.message(2, &world), 2), (vec![0; 19], 3), (vec![0; 21], 3)]
-        {
+        for near in [vec![0, 1, 2], vec![1, 2]] {
+            let new = NewWorld::new(&world, 77 << 32, near.clone(), true, &file()).unwrap();
+            let next = decode(&new.message(2, &world), vec![file(), file(), file()], file()).unwrap();
+            assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
+            assert_eq!((next.incarnation, next.boot.exchange.is_some()), (4, near.len() < 3));
+            assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, near));
+        }
+        let new = NewWorld::new(&world, 1, vec![1, 2], true, &file()).unwrap();
+        for (message, files) in [
+            (new.message(0, &world), 3),
+            (new.message(3, &world), 3),
+            (new.message(2, &world), 2),
+            (vec![0; 23], 3),
+            (vec![0; 25], 3),
+        ] {
             assert!(decode(&message, (0..files).map(|_| file()).collect(), file()).is_none());
         }
     }
@@ -137,7 +248,7 @@ mod tests {
     #[test]
     fn many_members_get_their_world() {
         let world = JobWorld { epoch: 1, members: (0..3000).collect(), incarnations: vec![0; 3000] };
-        let new = NewWorld::new(&world, false, &file()).unwrap();
+        let new = NewWorld::new(&world, 5, (0..3000).collect(), false, &file()).unwrap();
         let (ours, theirs) = fd::packet_pair().unwrap();
         let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0).unwrap().unwrap());
         let message = new.message(17, &world);
@@ -152,7 +263,7 @@ mod tests {
         let next = rank.join().unwrap();
         assert_eq!((next.boot.rank, next.members.len()), (17, 3000));
         // It is the same file: the board of the new world is in it.
-        new.board.died(5, gasnet_sys::process::Ended::Code(1));
+        new.board.died(5, Some(Ended::Code(1)));
         let mut bytes = vec![0; 1 << 16];
         let n = fd::read(next.boot.shm.as_fd(), &mut bytes).unwrap();
         assert!(bytes[..n].iter().any(|byte| *byte != 0));

@@ -1,6 +1,8 @@
 //! Settings of starting ranks. They are read where they are needed, by `gasnetrun` and by ranks.
 
-use gasnet_wire::config::{Setting, setting};
+use crate::Error;
+use gasnet_wire::config::{Reader, Setting, setting};
+use std::time::Duration;
 
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[
@@ -34,6 +36,12 @@ pub const SETTINGS: &[Setting] = &[
          command to run there.",
     ),
     setting(
+        "GASNET_LEASE",
+        "time, 2s to 20s: 5s (default)",
+        "With `--on-death shrink` or `heal` on several hosts: time after which a host that cannot be reached is lost. Its ranks end \
+         themselves then, and half a second later the others go on without them.",
+    ),
+    setting(
         "GASNET_MPIRUN",
         "words; default `mpirun`",
         "Command that starts programs under the mpi conduit.",
@@ -55,3 +63,25 @@ pub const SETTINGS: &[Setting] = &[
         "No effect. GASNet reads it; the launchers of this project find their addresses without it.",
     ),
 ];
+
+/// How much longer than a lease the monitor waits before it takes the ranks of a silent host for dead: the
+/// time in which an agent ends them.
+pub(crate) const LEASE_MARGIN: Duration = Duration::from_millis(500);
+
+/// How long the ranks of a host live without the monitor, where ranks survive deaths.
+///
+/// # Errors
+/// The setting is not understood, or out of range.
+pub(crate) fn lease() -> Result<Duration, Error> {
+    let given = Reader::environment(SETTINGS).time("GASNET_LEASE");
+    let nanoseconds = given.map_err(|e| Error::Hosts(e.to_string()))?.unwrap_or(5_000_000_000);
+    let lease = Duration::from_nanos(nanoseconds);
+    // Heartbeats come twice a second, and the time in them goes both ways.
+    if !(Duration::from_secs(2)..=Duration::from_secs(20)).contains(&lease) {
+        return Err(Error::Hosts(format!(
+            "GASNET_LEASE: {} s is not between 2s and 20s",
+            lease.as_secs_f64()
+        )));
+    }
+    Ok(lease)
+}

@@ -121,10 +121,13 @@ fn spawn_process(
 
 /// Starts processes that take the places of ranks that have died, as these were started.
 #[derive(Debug)]
-struct Recruiter {
+pub(crate) struct Recruiter {
     command: Command,
     program: PathBuf,
     size: u32,
+    /// The ranks that were started here, and whether the monitor is elsewhere.
+    numbers: Vec<u32>,
+    remote: bool,
     merge: bool,
     job_id: u64,
     monitor: Pid,
@@ -135,12 +138,15 @@ struct Recruiter {
 }
 
 impl Recruiter {
-    fn of(command: &Command, program: &Path, start: &Start) -> Recruiter {
+    /// For the ranks of this start.
+    pub(crate) fn of(command: &Command, program: &Path, start: &Start) -> Recruiter {
         let (mark, number) = start.keeper.variable();
         Recruiter {
             command: command.clone(),
             program: program.into(),
             size: start.size,
+            numbers: start.numbers.clone(),
+            remote: start.remote,
             merge: start.merge,
             job_id: start.job_id,
             monitor: start.monitor,
@@ -152,8 +158,8 @@ impl Recruiter {
     }
 
     /// Starts a process that asks for the place of this rank in the world after the one of this epoch.
-    fn start(&self, rank: u32, epoch: u32) -> Result<RankEnd, Error> {
-        let (ours, theirs) = MonitorSide::connect(rank, self.merge, false)?;
+    pub(crate) fn start(&self, rank: u32, epoch: u32) -> Result<RankEnd, Error> {
+        let (ours, theirs) = MonitorSide::connect(rank, self.merge, self.remote)?;
         let message = Message {
             rank,
             size: self.size,
@@ -163,7 +169,9 @@ impl Recruiter {
             job_id: self.job_id,
             host_ranks: (0..self.size).collect(),
         };
-        let cpus = self.placement.as_ref().map(|all| all[rank as usize].clone());
+        // One whose host is lost goes where there is room.
+        let at = self.numbers.binary_search(&rank).ok();
+        let cpus = self.placement.as_ref().and_then(|all| all.get(at?)).cloned();
         let setup = BeforeExec { parent: self.monitor, mask: self.mask, files: self.files, cpus };
         let (command, variables) = (&self.command, vec![self.mark.clone()]);
         let pid =

@@ -14,6 +14,7 @@ use crate::job::OnDeath;
 use crate::keeper::Keeper;
 use crate::monitor::{self, Monitor};
 use crate::ranges::{parse_ranges, ranges};
+use crate::regroup::LocalWorld;
 use gasnet_sys::fd::{self, Access, Standard};
 use gasnet_sys::limits::{self, FileLimit};
 use gasnet_sys::process::{self, Pid};
@@ -23,7 +24,7 @@ use gasnet_sys::signals::{SignalAction, SignalSet};
 pub const MESSAGE_VARIABLE: &str = "GASNETI_BOOT";
 
 /// Version of the message and of the packets to the monitor. It is incremented with every change of either.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// The first packet in a rank's link, which makes a program the rank.
 const PLACE: &[u8] = b"place";
@@ -35,7 +36,7 @@ pub struct Start {
     /// The ranks of this host, ascending.
     pub numbers: Vec<u32>,
     /// The monitor is on another host, and this process is its agent.
-    remote: bool,
+    pub remote: bool,
     /// The output of a single rank passes through this process, too.
     pub merge: bool,
     /// Memory file of the host.
@@ -122,11 +123,12 @@ impl Start {
         })
     }
 
-    /// Says what the death of a rank does, before the first one is started. The ranks are all on this host.
+    /// Says what the death of a rank does, before the first one is started.
     pub fn on_death(&mut self, on_death: OnDeath) -> Result<(), Error> {
         if on_death.most().is_some() {
             let shm = fd::duplicate(self.shm.as_fd()).map_err(Error::system("dup"))?;
-            let board = DeathBoard::new(&shm.into(), self.size, 0, on_death.heals());
+            let here = self.numbers.len() as u32;
+            let board = DeathBoard::new(&shm.into(), here, self.size, 0, on_death.heals());
             let board = board.map_err(|e| Error::Survival(e.to_string()))?;
             let segments = fd::duplicate(self.segments.as_fd()).map_err(Error::system("dup"))?;
             self.survival = (on_death, Some((board, segments)));
@@ -160,18 +162,18 @@ impl Start {
     /// All ranks are running: becomes their monitor. Only the ranks keep the memory files, and where ranks may
     /// survive each other, the monitor keeps that of the segments, for those that come later.
     pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
-        let (mut start, no_board) = (self, (OnDeath::End, None));
-        let (on_death, board) = std::mem::replace(&mut start.survival, no_board);
-        let (size, signals) = (start.size, start.signals);
-        let mut monitor = Monitor::here(size, start.crew()?, &signals, limit)
-            .map_err(Error::system("watching the ranks"))?;
-        monitor.on_death(on_death, board);
-        Ok(monitor)
+        let (size, signals, on_death) = (self.size, self.signals, self.survival.0);
+        let (crew, world) = self.crew()?;
+        let monitor = Monitor::here(size, (crew, world), on_death, &signals, limit);
+        monitor.map_err(Error::system("watching the ranks"))
     }
 
-    /// All ranks are running: hands them over. Only the ranks keep the memory files.
-    pub fn crew(self) -> Result<Crew, Error> {
-        Crew::new(self.ranks, self.spared, Some(self.keeper)).map_err(Error::system("watching the ranks"))
+    /// All ranks are running: hands them over, with what they need to survive deaths. Only the ranks keep the
+    /// memory files.
+    pub fn crew(self) -> Result<(Crew, LocalWorld), Error> {
+        let crew = Crew::new(self.ranks, self.spared, Some(self.keeper));
+        let (on_death, told) = self.survival;
+        Ok((crew.map_err(Error::system("watching the ranks"))?, LocalWorld::new(on_death, told)))
     }
 
     /// A start failed: ends the ranks started so far.

@@ -5,10 +5,13 @@
 //! have printed anything.
 
 use crate::bind::Bind;
+use crate::job::OnDeath;
+use crate::job::membership::JobWorld;
+use crate::regroup::WorldOrder;
 use gasnet_sys::process::Ended;
 
 /// Precedes an agent's first frame; the number is the version of this protocol.
-pub const GREETING: &[u8] = b"\ngasnet agent 2\n";
+pub const GREETING: &[u8] = b"\ngasnet agent 3\n";
 /// Longest body; a longer one is not from this program.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
@@ -23,6 +26,11 @@ pub struct Task {
     pub job_id: u64,
     /// Placement.
     pub bind: Bind,
+    /// What the death of a rank does.
+    pub on_death: OnDeath,
+    /// Milliseconds after which the agent ends its ranks if it hears nothing of the monitor, where ranks
+    /// survive deaths.
+    pub lease: u32,
     /// The program, its arguments, the directory to run it in.
     pub program: Vec<u8>,
     /// Arguments of the program.
@@ -54,8 +62,10 @@ pub enum ToAgent {
     Taken(u32, u32),
     /// The result of an exchange.
     Answer(Vec<u8>),
-    /// Heartbeat of the monitor.
-    Beat,
+    /// Heartbeat of the monitor, with the time in the last one of the agent.
+    Beat(u32),
+    /// About the newest world of a job whose ranks survive deaths.
+    World(WorldOrder),
     /// The job is over: end what is left, send the rest, and exit.
     Finish,
 }
@@ -79,8 +89,10 @@ pub enum ToMonitor {
     OutputEnd(u32),
     /// This many bytes of the standard input of rank 0 were taken.
     InputTaken(u32),
-    /// Heartbeat of the agent.
-    Beat,
+    /// Heartbeat of the agent, with its time in milliseconds.
+    Beat(u32),
+    /// It could not carry out an order about the newest world, so there is none.
+    NoWorld(Vec<u8>),
 }
 
 /// Values that are sent in frames.
@@ -141,6 +153,11 @@ impl Writer {
         self.0.extend(v);
         self
     }
+    fn numbers(&mut self, v: &[u32]) -> &mut Writer {
+        self.u32(v.len() as u32);
+        v.iter().for_each(|v| _ = self.u32(*v));
+        self
+    }
     fn list(&mut self, v: &[Vec<u8>]) -> &mut Writer {
         self.u32(v.len() as u32);
         v.iter().for_each(|v| _ = self.bytes(v));
@@ -167,9 +184,61 @@ impl Reader<'_> {
         self.0 = rest;
         Some(head.to_vec())
     }
+    fn numbers(&mut self) -> Option<Vec<u32>> {
+        (0..self.u32()?).map(|_| self.u32()).collect()
+    }
     fn list(&mut self) -> Option<Vec<Vec<u8>>> {
         (0..self.u32()?).map(|_| self.bytes()).collect()
     }
+}
+
+/// How a rank ended, or that its host is lost.
+fn emit_end(w: &mut Writer, how: Option<Ended>) {
+    let (kind, number) = match how {
+        None => (0, 0),
+        Some(Ended::Code(code)) => (1, code),
+        Some(Ended::Signal(signal)) => (2, signal),
+    };
+    w.u32(kind).u32(number as u32);
+}
+
+fn parse_end(r: &mut Reader<'_>) -> Option<Option<Ended>> {
+    match (r.u32()?, r.i32()?) {
+        (0, 0) => Some(None),
+        (1, code) => Some(Some(Ended::Code(code))),
+        (2, signal) => Some(Some(Ended::Signal(signal))),
+        _ => None,
+    }
+}
+
+fn emit_order(w: &mut Writer, order: &WorldOrder) {
+    match order {
+        WorldOrder::Died(rank, how) => emit_end(w.u32(1).u32(*rank), *how),
+        WorldOrder::GaveUp(rank) => _ = w.u32(2).u32(*rank),
+        WorldOrder::Broken(places) => _ = w.u32(3).numbers(places),
+        WorldOrder::Start(world, name, here) => {
+            w.u32(4).u32(world.epoch).numbers(&world.members).numbers(&world.incarnations);
+            w.u32(*name as u32).u32((*name >> 32) as u32).numbers(here);
+        }
+        WorldOrder::Replace(place, epoch) => _ = w.u32(5).u32(*place).u32(*epoch),
+        WorldOrder::Done(places) => _ = w.u32(6).numbers(places),
+    }
+}
+
+fn parse_order(r: &mut Reader<'_>) -> Option<WorldOrder> {
+    Some(match r.u32()? {
+        1 => WorldOrder::Died(r.u32()?, parse_end(r)?),
+        2 => WorldOrder::GaveUp(r.u32()?),
+        3 => WorldOrder::Broken(r.numbers()?),
+        4 => {
+            let world = JobWorld { epoch: r.u32()?, members: r.numbers()?, incarnations: r.numbers()? };
+            let name = u64::from(r.u32()?) | u64::from(r.u32()?) << 32;
+            WorldOrder::Start(world, name, r.numbers()?)
+        }
+        5 => WorldOrder::Replace(r.u32()?, r.u32()?),
+        6 => WorldOrder::Done(r.numbers()?),
+        _ => return None,
+    })
 }
 
 impl Framed for ToAgent {
@@ -177,9 +246,17 @@ impl Framed for ToAgent {
         match self {
             ToAgent::Start(task) => {
                 w.kind(1).u32(task.size).u32(task.job_id as u32).u32((task.job_id >> 32) as u32);
-                w.u32(u32::from(task.bind == Bind::Core)).u32(task.ranks.len() as u32);
-                task.ranks.iter().for_each(|r| _ = w.u32(*r));
-                w.bytes(&task.program).list(&task.arguments).bytes(&task.directory).list(&task.environment)
+                let (policy, most) = match task.on_death {
+                    OnDeath::End => (0, 0),
+                    OnDeath::Shrink(most) => (1, most),
+                    OnDeath::Heal(most) => (2, most),
+                };
+                w.u32(u32::from(task.bind == Bind::Core)).u32(policy).u32(most).u32(task.lease);
+                w.numbers(&task.ranks)
+                    .bytes(&task.program)
+                    .list(&task.arguments)
+                    .bytes(&task.directory)
+                    .list(&task.environment)
             }
             ToAgent::Tell(rank) => w.kind(2).u32(*rank),
             ToAgent::Kill(rank) => w.kind(3).u32(*rank),
@@ -188,9 +265,13 @@ impl Framed for ToAgent {
             ToAgent::InputEnd => w.kind(6),
             ToAgent::Taken(stream, n) => w.kind(7).u32(*stream).u32(*n),
             ToAgent::Answer(bytes) => w.kind(8).bytes(bytes),
-            ToAgent::Beat => w.kind(9),
+            ToAgent::Beat(time) => w.kind(9).u32(*time),
             ToAgent::Finish => w.kind(10),
             ToAgent::KillProgram(rank) => w.kind(11).u32(*rank),
+            ToAgent::World(order) => {
+                emit_order(w.kind(12), order);
+                w
+            }
         };
     }
 
@@ -200,7 +281,14 @@ impl Framed for ToAgent {
                 let size = r.u32()?;
                 let job_id = u64::from(r.u32()?) | u64::from(r.u32()?) << 32;
                 let bind = if r.u32()? == 1 { Bind::Core } else { Bind::None };
-                let ranks = (0..r.u32()?).map(|_| r.u32()).collect::<Option<Vec<u32>>>()?;
+                let on_death = match (r.u32()?, r.u32()?) {
+                    (0, 0) => OnDeath::End,
+                    (1, most) => OnDeath::Shrink(most),
+                    (2, most) => OnDeath::Heal(most),
+                    _ => return None,
+                };
+                let lease = r.u32()?;
+                let ranks = r.numbers()?;
                 let (program, arguments) = (r.bytes()?, r.list()?);
                 let (directory, environment) = (r.bytes()?, r.list()?);
                 let sound = !ranks.is_empty()
@@ -215,6 +303,8 @@ impl Framed for ToAgent {
                     ranks,
                     job_id,
                     bind,
+                    on_death,
+                    lease,
                     program,
                     arguments,
                     directory,
@@ -228,9 +318,10 @@ impl Framed for ToAgent {
             6 => ToAgent::InputEnd,
             7 => ToAgent::Taken(r.u32()?, r.u32()?),
             8 => ToAgent::Answer(r.bytes()?),
-            9 => ToAgent::Beat,
+            9 => ToAgent::Beat(r.u32()?),
             10 => ToAgent::Finish,
             11 => ToAgent::KillProgram(r.u32()?),
+            12 => ToAgent::World(parse_order(r)?),
             _ => return None,
         })
     }
@@ -248,7 +339,8 @@ impl Framed for ToMonitor {
             ToMonitor::Output(stream, bytes) => w.kind(7).u32(*stream).bytes(bytes),
             ToMonitor::OutputEnd(stream) => w.kind(8).u32(*stream),
             ToMonitor::InputTaken(n) => w.kind(9).u32(*n),
-            ToMonitor::Beat => w.kind(10),
+            ToMonitor::Beat(time) => w.kind(10).u32(*time),
+            ToMonitor::NoWorld(why) => w.kind(11).bytes(why),
         };
     }
 
@@ -263,7 +355,8 @@ impl Framed for ToMonitor {
             7 => ToMonitor::Output(r.u32()?, r.bytes()?),
             8 => ToMonitor::OutputEnd(r.u32()?),
             9 => ToMonitor::InputTaken(r.u32()?),
-            10 => ToMonitor::Beat,
+            10 => ToMonitor::Beat(r.u32()?),
+            11 => ToMonitor::NoWorld(r.bytes()?),
             _ => return None,
         })
     }
@@ -279,6 +372,8 @@ mod tests {
             ranks: vec![1, 3],
             job_id: u64::MAX - 1,
             bind: Bind::Core,
+            on_death: OnDeath::Heal(7),
+            lease: 5000,
             program: b"/bin/\xff".to_vec(),
             arguments: vec![b"a".to_vec(), Vec::new()],
             directory: b"/".to_vec(),
@@ -297,7 +392,19 @@ mod tests {
             ToAgent::InputEnd,
             ToAgent::Taken(7, 1 << 20),
             ToAgent::Answer(vec![0; 300]),
-            ToAgent::Beat,
+            ToAgent::Beat(7),
+            ToAgent::World(WorldOrder::Died(1, None)),
+            ToAgent::World(WorldOrder::Died(2, Some(Ended::Signal(9)))),
+            ToAgent::World(WorldOrder::Died(3, Some(Ended::Code(-1)))),
+            ToAgent::World(WorldOrder::GaveUp(4)),
+            ToAgent::World(WorldOrder::Broken(vec![4, 7])),
+            ToAgent::World(WorldOrder::Start(
+                JobWorld { epoch: 3, members: vec![0, 2, 5], incarnations: vec![0, 1, 0] },
+                u64::MAX - 3,
+                vec![2, 5],
+            )),
+            ToAgent::World(WorldOrder::Replace(2, 3)),
+            ToAgent::World(WorldOrder::Done(vec![])),
             ToAgent::Finish,
         ]
     }
@@ -313,7 +420,8 @@ mod tests {
             ToMonitor::Output(3, b"line\n".to_vec()),
             ToMonitor::OutputEnd(3),
             ToMonitor::InputTaken(5),
-            ToMonitor::Beat,
+            ToMonitor::Beat(70_000),
+            ToMonitor::NoWorld(b"no memory".to_vec()),
         ]
     }
 

@@ -47,7 +47,7 @@ impl Simulation {
         let next = {
             let mut newest = survivors.newest();
             if let Some(rank) = newest.job.world().rank_of(process) {
-                newest.board.died(rank, Ended::Signal(KILLED));
+                newest.board.died(rank, Some(Ended::Signal(KILLED)));
             }
             newest.job.died(process)
         };

@@ -30,7 +30,8 @@ impl Newest {
         let no = |e: std::io::Error| Error::job(e.to_string());
         let files = [memory_file("netvm").map_err(no)?, memory_file("netvm").map_err(no)?];
         let control = HostFile::from(files[0].try_clone().map_err(no)?);
-        Ok((DeathBoard::new(&control, world.members.len() as u32, world.epoch, false)?, files))
+        let size = world.members.len() as u32;
+        Ok((DeathBoard::new(&control, size, size, world.epoch, false)?, files))
     }
 }
 

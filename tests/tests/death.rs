@@ -49,7 +49,11 @@ fn says(outcome: &Outcome, status: i32, parts: &[&str]) {
 
 /// One job whose ranks are killed in the middle of whatever they do. The survivors have checked their sums.
 fn random(ranks: u32, seed: u64, settings: &[(&str, &str)]) {
-    let outcome = job(ranks, SHRINK, settings, &format!("random {seed}"));
+    random_with(ranks, seed, &[], settings);
+}
+
+fn random_with(ranks: u32, seed: u64, options: &[&str], settings: &[(&str, &str)]) {
+    let outcome = job(ranks, &[SHRINK, options].concat(), settings, &format!("random {seed}"));
     let why = || format!("seed {seed} on {ranks} ranks: {}", outcome.report());
     assert_eq!(outcome.status, Some(0), "{}", why());
     let mut worlds: BTreeMap<&str, &str> = BTreeMap::new();
@@ -72,6 +76,14 @@ macro_rules! random {
             $seeds.for_each(|seed| random($ranks, seed, &$settings));
         }
     )*};
+}
+
+/// [`random`] on two hosts.
+#[test]
+fn of_four_on_two_hosts() {
+    let settings = on_hosts();
+    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    (140..144).for_each(|seed| random_with(4, seed, &["--hosts", "one,two"], &settings));
 }
 
 random! {
@@ -116,6 +128,41 @@ fn work_goes_on_over_udp() {
 #[test]
 fn work_goes_on_with_those_that_are_left() {
     (2..6).for_each(|ranks| (0..2).for_each(|seed| survives(ranks, 80 + seed, SHRINK, &[])));
+}
+
+/// Settings with which "other hosts" are this one: processes of an agent each, which reach each other by udp.
+fn on_hosts() -> Vec<(&'static str, String)> {
+    let ssh = std::env::temp_dir().join(format!("gasnet-no-ssh-{}", std::process::id()));
+    std::fs::write(&ssh, "shift; exec sh -c \"$*\"\n").expect("a script");
+    let settings =
+        [("GASNET_SSH", format!("sh {}", ssh.display())), ("GASNET_UDP_INTERFACE", "127.0.0.1".into())];
+    settings.into_iter().chain([("GASNET_LEASE", "2s".to_string())]).collect()
+}
+
+/// A job on two hosts.
+fn job_on_hosts(ranks: u32, on_death: &[&str], role: &str) -> Outcome {
+    let settings = on_hosts();
+    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    job(ranks, &[on_death, &["--hosts", "one,two"]].concat(), &settings, role)
+}
+
+#[test]
+fn work_goes_on_between_hosts() {
+    let outcome = job_on_hosts(4, SHRINK, "keeps");
+    says(&outcome, 0, &["rank 1 (pid ", " on one) terminated with signal 9 (SIGKILL)"]);
+    assert_eq!(outcome.stdout, "kept\n".repeat(3), "{}", outcome.report());
+    let outcome = job_on_hosts(3, HEAL, "heals");
+    says(&outcome, 0, &["rank 1 (pid "]);
+    assert_eq!(outcome.stdout, "healed\n".repeat(3), "{}", outcome.report());
+}
+
+#[test]
+fn ranks_of_a_lost_host_have_died() {
+    for (on_death, left) in [(SHRINK, 2), (HEAL, 4)] {
+        let outcome = job_on_hosts(4, on_death, "host-dies");
+        says(&outcome, 0, &["host two is lost: its connection is closed"]);
+        assert_eq!(outcome.stdout, format!("{left} are left\n").repeat(left), "{}", outcome.report());
+    }
 }
 
 #[test]

@@ -560,6 +560,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "GASNET_HOSTS",
             "GASNET_HOSTFILE",
             "GASNET_SSH",
+            "GASNET_LEASE",
             "GASNET_MPIRUN",
             "GASNET_SPAWNFN",
             "GASNET_SSH_SERVERS",

@@ -168,6 +168,9 @@ pub enum ToMonitor {
     NextWorld(u32),
     /// All ranks of the world of this epoch have done their work: nobody needs another world.
     Finished(u32),
+    /// This rank has given up the world of this epoch, and answers nobody in it any more: said where the
+    /// world has ranks on other hosts, which do not see it.
+    GaveUp(u32),
     /// How many barriers this rank has joined, said before `Done`.
     Barriers(u32),
     /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes;
@@ -312,6 +315,7 @@ impl ToMonitor {
             ToMonitor::Barriers(joined) => (10, *joined as i32, ""),
             ToMonitor::NextWorld(epoch) => (12, *epoch as i32, ""),
             ToMonitor::Finished(epoch) => (13, *epoch as i32, ""),
+            ToMonitor::GaveUp(epoch) => (14, *epoch as i32, ""),
             ToMonitor::Exchange(last, part) => {
                 let mut packet = [6u32.to_le_bytes(), u32::from(*last).to_le_bytes()].concat();
                 packet.extend_from_slice(&part[..part.len().min(MAX_EXCHANGE)]);
@@ -360,6 +364,7 @@ impl ToMonitor {
             11 => Some(ToMonitor::Leaves(code)),
             12 => Some(ToMonitor::NextWorld(code as u32)),
             13 => Some(ToMonitor::Finished(code as u32)),
+            14 => Some(ToMonitor::GaveUp(code as u32)),
             _ => None,
         }
     }
@@ -390,6 +395,7 @@ mod tests {
             ToMonitor::Barriers(u32::MAX),
             ToMonitor::NextWorld(3),
             ToMonitor::Finished(u32::MAX),
+            ToMonitor::GaveUp(4),
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
         }
@@ -410,7 +416,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
             let mut packet: Vec<u8> = (0..random.u32(..16)).map(|_| random.u8(..)).collect();
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&random.u32(..15).to_le_bytes());
+                packet[..4].copy_from_slice(&random.u32(..16).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));
@@ -422,6 +428,6 @@ mod tests {
     fn nonsense_is_refused() {
         assert_eq!(ToMonitor::decode(&[]), None);
         assert_eq!(ToMonitor::decode(&[1, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(ToMonitor::decode(&[14, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(ToMonitor::decode(&[15, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

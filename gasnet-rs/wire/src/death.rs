@@ -5,8 +5,8 @@
 //! why. So what remains to be done here is that no call waits for ever, and that nobody touches memory which
 //! a caller has taken back.
 //!
-//! **Who knows.** The launcher writes it into the host's control file ([`crate::shm::deaths`]). Where ranks
-//! may not die all words there are 0, and none of this happens.
+//! **Who knows.** The launcher writes it into the control file of each host ([`crate::shm::deaths`]). Where
+//! ranks may not die all words there are 0, and none of this happens.
 //!
 //! **Waits** look when they have given up the processor (`waiting.rs`), so a wait that ends while it spins
 //! has no load more. A wait for a known rank ends with [`Died`] if that rank is *lost*: it has died, or has
@@ -22,11 +22,11 @@
 //! **Unwinding.** A wait ends by a panic with a private payload and without a message, which [`attempt`]
 //! turns into an error. A thread that is in no attempt ends the job. An attempt belongs to its thread.
 
-use crate::boot::ToMonitor;
+use crate::boot::{Exchange, ToMonitor};
 use crate::meeting::LOOK_FOR_DEATHS;
 use crate::prim::Ordering;
-use crate::shm::deaths::{self, HEALS};
-use crate::shm::{HostHeader, RankBlock};
+use crate::shm::HostHeader;
+use crate::shm::deaths::{self, Fate, HEALS};
 use crate::{Error, RankId, Wire, context};
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -92,10 +92,10 @@ pub fn attempt_for<T>(attempting: bool, f: impl FnOnce() -> T) -> T {
 }
 
 /// Who has died in the world with this control file.
-fn died(header: &HostHeader, blocks: &[RankBlock]) -> Died {
+fn died(header: &HostHeader, fates: &[Fate]) -> Died {
     // ORDER: Acquire; pairs with Release in `mark` of deaths.rs: how each of them has died.
     let _ = header.left.deaths.load(Ordering::Acquire);
-    let words = (0..).zip(blocks).map(|(rank, block)| (rank, block.died.load(Ordering::Relaxed)));
+    let words = (0..).zip(fates).map(|(rank, fate)| (rank, fate.died.load(Ordering::Relaxed)));
     let (ranks, how) =
         words.filter(|(_, word)| *word != 0).map(|(rank, word)| (rank, deaths::in_words(word))).unzip();
     Died { ranks, epoch: epoch(header), how }
@@ -116,15 +116,32 @@ fn any(header: &HostHeader) -> bool {
 
 /// Called while ranks meet at a start: unwinds to the attempt if one of them has died. Without an attempt it
 /// returns who.
-pub(crate) fn look_at_start(header: &HostHeader, blocks: &[RankBlock]) -> Option<Died> {
+pub(crate) fn look_at_start(header: &HostHeader, fates: &[Fate]) -> Option<Died> {
     if !any(header) {
         return None;
     }
-    let died = died(header, blocks);
+    let died = died(header, fates);
     if context::attempting() {
         resume_unwind(Box::new(Unwinds(died)));
     }
     Some(died)
+}
+
+/// The launcher's exchange between hosts, in a world whose ranks may die: what one cannot end since a rank
+/// has died unwinds to the attempt, as meetings on one host do.
+pub(crate) struct MortalExchange {
+    pub(crate) inner: Box<dyn Exchange>,
+    pub(crate) header: &'static HostHeader,
+    pub(crate) fates: &'static [Fate],
+}
+
+impl Exchange for MortalExchange {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        self.inner.all_gather(mine).map_err(|other| match look_at_start(self.header, self.fates) {
+            Some(died) => Error::job(format!("{died}, before all ranks had started")),
+            None => other,
+        })
+    }
 }
 
 /// Whether ranks may die in the world with this control file.
@@ -162,7 +179,7 @@ impl Wire {
 
     /// Who has died in this world, so far; nobody, in a job that ends with its first death.
     pub fn dead(&self) -> Died {
-        died(self.header, self.blocks)
+        died(self.header, self.fates)
     }
 
     /// Whether a rank has died, or lives and has given up this world: it answers nothing any more. If this
@@ -172,12 +189,11 @@ impl Wire {
         if !any(self.header) || rank == self.id() {
             return false;
         }
-        let Ok(index) = self.boot.host_ranks.binary_search(&rank.0) else { return self.has_given_up() };
-        let block = &self.blocks[index];
-        // ORDER: Acquire; pairs with Release in `give_up`: what the rank has sent before is there.
-        let gave_up = block.gave_up.load(Ordering::Acquire) != 0;
+        let Some(fate) = self.fates.get(rank.0 as usize) else { return self.has_given_up() };
+        // ORDER: Acquire; pairs with Release in `give_up`: what a rank of this host has sent before is there.
+        let gave_up = fate.gave_up.load(Ordering::Acquire) != 0;
         // Relaxed: a hint, which is looked at again and again.
-        gave_up || self.has_given_up() || block.died.load(Ordering::Relaxed) != 0
+        gave_up || self.has_given_up() || fate.died.load(Ordering::Relaxed) != 0
     }
 
     /// Whether a wait for this rank, or for none in particular, is in vain: it is for a rank that is lost, or
@@ -224,9 +240,12 @@ impl Wire {
             if let Some(progress) = &self.progress {
                 progress.stop();
             }
-            if let Ok(own) = self.boot.host_ranks.binary_search(&self.id().0) {
+            if let Some(fate) = self.fates.get(self.id().0 as usize) {
                 // ORDER: Release; pairs with Acquire in `is_lost`: what this rank has sent is there.
-                self.blocks[own].gave_up.store(1, Ordering::Release);
+                fate.gave_up.store(1, Ordering::Release);
+            }
+            if self.boot.host_ranks.len() < self.size as usize {
+                self.tell(&ToMonitor::GaveUp(self.epoch()));
             }
             let survival = self.conduit.as_ref().and_then(|conduit| conduit.survival());
             let handled = survival.is_none_or(|survival| survival.give_up(LONGEST_HANDLER))
@@ -237,8 +256,8 @@ impl Wire {
         });
     }
 
-    /// The conduit has failed. Returns if that is because a peer is lost, which the conduit then forgets; else
-    /// the job ends. A peer may be found silent a moment before the launcher has said why.
+    /// The conduit has failed. Returns if that is because a peer is lost, which the conduit then forgets;
+    /// else the job ends. A peer may be found silent a moment before the launcher has said why.
     #[cold]
     pub(crate) fn conduit_failed(&self, error: &Error) {
         let survival = self.conduit.as_ref().and_then(|conduit| conduit.survival());

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// Longest sleep of a wait that only the conduit can end.
 const MAX_SLEEP_ON_CONDUIT: Duration = Duration::from_millis(50);
+/// The same where a rank may die, which wakes nobody.
+const SLEEP_BETWEEN_LOOKS_FOR_DEATHS: Duration = Duration::from_millis(5);
 
 /// Waits of special kinds, and loops of the program's own that wait. It comes from `Rank::waits`.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +73,9 @@ impl Wire {
         let mut woken = false;
         waiter.step_or(|sleep| match conduit.descriptor() {
             // Only the network can end the wait.
+            Some(fd) if self.alone && self.may_survive() => {
+                woken = map::wait_readable(fd, SLEEP_BETWEEN_LOOKS_FOR_DEATHS);
+            }
             Some(fd) if self.alone => woken = map::wait_readable(fd, MAX_SLEEP_ON_CONDUIT),
             Some(fd) => woken = map::wait_readable(fd, sleep),
             None => self.nap(sleep),

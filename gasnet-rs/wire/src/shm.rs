@@ -1,10 +1,10 @@
 //! The neighbourhood: the ranks of one host and the memory they share.
 //!
 //! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with the barrier of
-//! start-up, a [block](RankBlock) and a [station](Station) per rank, the board of the
-//! [meeting](crate::meeting), the links of every neighbourhood's [grid](grid::Grid), and from there on what
-//! the conduit wants. The *segment* file holds the segment of the host's i-th rank at `i * stride`; it is
-//! sparse, so only touched pages cost.
+//! start-up, a [block](RankBlock) and a [station](Station) per rank, the [fates](deaths::Fate) of all ranks
+//! of the job if they may die, the board of the [meeting](crate::meeting), the links of every neighbourhood's
+//! [grid](grid::Grid), and from there on what the conduit wants. The *segment* file holds the segment of the
+//! host's i-th rank at `i * stride`; it is sparse, so only touched pages cost.
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
 pub(crate) mod bell;
@@ -66,10 +66,6 @@ pub(crate) struct RankBlock {
     pub(crate) gathered: AtomicU64,
     /// When it left, in milliseconds of the host's clock; 0 while it is there.
     pub(crate) left_at: AtomicU64,
-    /// How it died, as the launcher writes it; 0 while it has not.
-    pub(crate) died: AtomicU64,
-    /// Whether it lives and has given this world up, since another rank has died: 1, or 0.
-    pub(crate) gave_up: AtomicU64,
 }
 
 /// The control file, mapped.

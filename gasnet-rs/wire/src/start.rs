@@ -7,6 +7,7 @@ use crate::barrier::rounds;
 use crate::boot::Exchange;
 use crate::conduit::{Conduit, MIN_FRAME, Meanwhile, OpenContext};
 use crate::config::Config;
+use crate::death::MortalExchange;
 use crate::error::Error;
 use crate::event::Ops;
 use crate::lock::{Threading, Turns};
@@ -16,6 +17,7 @@ use crate::prim::{AtomicU32, AtomicU64};
 use crate::report::Beside;
 use crate::segment::SegmentTable;
 use crate::shm::Host;
+use crate::shm::deaths::Fate;
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::transfer::Transfers;
@@ -135,7 +137,7 @@ impl Wire {
     /// Shared memory cannot be created or mapped.
     #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
     pub unsafe fn start(
-        boot: Boot,
+        mut boot: Boot,
         config: Config,
         threading: Threading,
         open: OpenConduit<'_>,
@@ -152,14 +154,23 @@ impl Wire {
         // The monitor prints the message once.
         let no_memory = |why| crate::job::refuse_early(&boot, why);
         let host = Host::map(&boot.shm, on_host).map_err(no_memory)?;
+        let (header, mortal) = (host.header, crate::death::possible(host.header));
+        let fates = if mortal { Fate::map(&boot.shm, on_host, size).map_err(no_memory)? } else { &[] };
+        let exchange = boot.exchange.take();
+        boot.exchange = exchange.map(|inner| match mortal {
+            true => Box::new(MortalExchange { inner, header, fates }),
+            false => inner,
+        });
+        let no_memory = |why| crate::job::refuse_early(&boot, why);
         host.tell_processors();
         let mut shm_offset = boot.shm.at + Host::bytes(on_host);
-        let longest = if crate::death::possible(host.header) { LOOK_FOR_DEATHS } else { MAX_SLEEP };
+        let longest = if mortal { LOOK_FOR_DEATHS } else { MAX_SLEEP };
+        shm_offset += if mortal { Fate::bytes(size) } else { 0 };
         let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host, longest);
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE_BYTES as u64);
         let waits = |first| {
             let what = "the other ranks of this host to start";
-            if let Some(died) = crate::death::look_at_start(host.header, host.ranks) {
+            if let Some(died) = crate::death::look_at_start(host.header, fates) {
                 let why = Error::job(format!("{died}, before all ranks had started"));
                 crate::job::refuse(&boot, host.header, &why);
             }
@@ -193,7 +204,7 @@ impl Wire {
             .unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
         let lasts =
             conduit.as_ref().map_or(neighbourhood.is_whole_job(), |conduit| conduit.survival().is_some());
-        if crate::death::possible(host.header) && !lasts {
+        if mortal && !lasts {
             let network = conduit.as_ref().map_or("none", |conduit| conduit.name());
             let why = format!(
                 "--on-death: not with the network that connects ranks here ({network}): jobs survive their ranks over shared memory and \
@@ -227,6 +238,7 @@ impl Wire {
             leader,
             header: host.header,
             blocks: host.ranks,
+            fates,
             meeting,
             grid,
             polls_both: conduit.as_deref().is_some_and(Conduit::polls_both),

@@ -15,6 +15,7 @@ use crate::neighbourhood::Neighbourhood;
 use crate::prim::{AtomicU32, AtomicU64};
 use crate::report::Beside;
 use crate::segment::SegmentTable;
+use crate::shm::deaths::Fate;
 use crate::shm::grid::Grid;
 use crate::shm::{HostHeader, RankBlock};
 use crate::transfer::Transfers;
@@ -58,6 +59,8 @@ pub struct Wire {
     pub(crate) header: &'static HostHeader,
     /// Blocks of the ranks of this host, in ascending order.
     pub(crate) blocks: &'static [RankBlock],
+    /// What has become of each rank of the job; empty where ranks may not die.
+    pub(crate) fates: &'static [Fate],
     pub(crate) meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     /// The network, if there are ranks that are not neighbours.

@@ -37,7 +37,7 @@ impl Job {
                     let text = format!("{} terminated with signal {signal} ({name}){hint}", self.name(rank));
                     self.say(actions, text);
                 }
-                self.fails(now, rank, 128 + signal, how, actions);
+                self.fails(now, rank, 128 + signal, Some(how), actions);
             }
             Ended::Code(code) if excused => self.record(code),
             // It leaves with the others, without a word.
@@ -53,7 +53,7 @@ impl Job {
                 let when =
                     if state.joined { "without leaving the job in order" } else { "before joining the job" };
                 self.say(actions, format!("{} exited with code {code} {when}", self.name(rank)));
-                self.fails(now, rank, code, how, actions);
+                self.fails(now, rank, code, Some(how), actions);
             }
         }
     }
@@ -64,6 +64,6 @@ impl Job {
         let when = if state.joined { "without leaving the job in order" } else { "before joining the job" };
         let text = format!("{} exited with code 0 {when}", self.name(rank));
         self.say(actions, text);
-        self.fails(now, rank, 1, Ended::Code(0), actions);
+        self.fails(now, rank, 1, Some(Ended::Code(0)), actions);
     }
 }

@@ -36,6 +36,11 @@ impl Job {
                 self.leaves(now, rank, actions);
             }
             ToMonitor::Finished(epoch) => self.finishes(now, epoch, actions),
+            ToMonitor::GaveUp(epoch) => {
+                let world = self.members.world();
+                let number = world.rank_of(rank).filter(|_| world.epoch == epoch);
+                actions.extend(number.map(JobAction::TellGaveUp));
+            }
             ToMonitor::NextWorld(epoch) => {
                 state.wait = None;
                 match (self.on_death.most(), self.members.asks(rank, epoch)) {

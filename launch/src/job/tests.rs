@@ -415,7 +415,9 @@ const KILLED: Ended = Ended::Signal(libc::SIGKILL);
 fn survivors_of_a_death_go_on() {
     let (mut job, now) = survivors(3, u32::MAX);
     let actions = job.handle(now, JobEvent::Ended(1, KILLED));
-    let [JobAction::Say(text), JobAction::TellDeath(1, KILLED)] = &actions[..] else { panic!("{actions:?}") };
+    let [JobAction::Say(text), JobAction::TellDeath(1, Some(KILLED))] = &actions[..] else {
+        panic!("{actions:?}")
+    };
     assert!(text.starts_with("rank 1 (pid 101) terminated with signal 9 (SIGKILL)"), "{text}");
     assert_eq!(asks(&mut job, now, 2, 0), []);
     let world = JobWorld { epoch: 1, members: vec![0, 2], incarnations: vec![0, 0] };
@@ -424,7 +426,7 @@ fn survivors_of_a_death_go_on() {
     let wait = Blocked { peer: Some(1), ..Blocked::default() };
     assert_eq!(job.in_first_numbers(wait).peer, Some(2));
     let actions = job.handle(now, JobEvent::Ended(2, Ended::Code(3)));
-    assert_eq!(actions[1..], [JobAction::TellDeath(1, Ended::Code(3))]);
+    assert_eq!(actions[1..], [JobAction::TellDeath(1, Some(Ended::Code(3)))]);
     assert_eq!(
         asks(&mut job, now, 0, 1),
         [JobAction::Start(JobWorld { epoch: 2, members: vec![0], incarnations: vec![0] })]
@@ -482,7 +484,7 @@ fn a_rank_without_a_link_is_killed() {
     assert!(matches!(&actions[..], [JobAction::Say(_), JobAction::Kill(1)]), "{actions:?}");
     assert_eq!(job.deadline(), None);
     let actions = job.handle(now, JobEvent::Ended(1, KILLED));
-    assert_eq!(actions[1..], [JobAction::TellDeath(1, KILLED)]);
+    assert_eq!(actions[1..], [JobAction::TellDeath(1, Some(KILLED))]);
 }
 
 #[test]
@@ -505,7 +507,7 @@ fn heals(ranks: u32, most: u32) -> (Job, Instant) {
 fn another_process_takes_the_place_of_the_dead() {
     let (mut job, now) = heals(3, u32::MAX);
     let actions = job.handle(now, JobEvent::Ended(1, KILLED));
-    assert_eq!(actions[1..], [JobAction::TellDeath(1, KILLED), JobAction::Replace(1, 0)]);
+    assert_eq!(actions[1..], [JobAction::TellDeath(1, Some(KILLED)), JobAction::Replace(1, 0)]);
     job.started(1, 777);
     assert_eq!((job.name(1).as_str(), job.incarnation(1), job.over(now)), ("rank 1 (pid 777)", 1, false));
     assert_eq!((asks(&mut job, now, 0, 0), asks(&mut job, now, 2, 0)), (vec![], vec![]));
@@ -529,7 +531,7 @@ fn who_dies_when_all_is_done_is_not_replaced() {
     assert_eq!(job.handle(now, finished), [JobAction::TellDone(vec![2])]);
     assert_eq!(asks(&mut job, now, 1, 0), [JobAction::TellDone(vec![1])]);
     let actions = job.handle(now, JobEvent::Ended(2, KILLED));
-    assert_eq!(actions[1..], [JobAction::TellDeath(2, KILLED)]);
+    assert_eq!(actions[1..], [JobAction::TellDeath(2, Some(KILLED))]);
 }
 
 #[test]
@@ -557,4 +559,55 @@ fn a_world_without_all_its_ranks_does_not_start() {
         matches!(&actions[0], JobAction::Say(text) if text.contains("rank 0 has ended its program already"))
     );
     assert!(job.ending());
+}
+
+/// The ranks of a lost host have died; but not those of one that could not be reached at first.
+#[test]
+fn ranks_of_a_lost_host_have_died() {
+    for (on_death, joined) in
+        [(OnDeath::Shrink(9), true), (OnDeath::Heal(9), true), (OnDeath::Heal(9), false)]
+    {
+        let mut job = Job::on_hosts(["a", "b", "b", "b"].map(String::from).into_iter());
+        job.on_death(on_death);
+        let now = Instant::now();
+        (0..4).filter(|rank| joined || *rank == 0).for_each(|rank| {
+            job.started(rank, 100 + rank as i32);
+            job.handle(now, JobEvent::Packet(rank, ToMonitor::Joined));
+        });
+        if joined {
+            job.handle(now, JobEvent::Packet(3, ToMonitor::Done(0)));
+        }
+        let actions = job.handle(now, JobEvent::HostLost("b".into(), "silence".into()));
+        assert_eq!(actions[0], JobAction::Say("host b is lost: silence".into()));
+        let expected = match on_death {
+            _ if !joined => tells([0]),
+            OnDeath::Heal(_) => vec![
+                JobAction::TellDeath(1, None),
+                JobAction::Replace(1, 0),
+                JobAction::TellDeath(2, None),
+                JobAction::Replace(2, 0),
+            ],
+            _ => vec![JobAction::TellDeath(1, None), JobAction::TellDeath(2, None)],
+        };
+        assert_eq!(actions[1..], expected);
+        assert_eq!(job.ending(), !joined);
+        job.moves(1, "a");
+        job.started(1, 7);
+        assert_eq!(job.name(1), "rank 1 (pid 7 on a)");
+    }
+}
+
+#[test]
+fn who_gives_a_world_up_is_made_known_in_it() {
+    let (mut job, now) = survivors(3, u32::MAX);
+    job.handle(now, JobEvent::Ended(0, KILLED));
+    let gives_up = |epoch| JobEvent::Packet(2, ToMonitor::GaveUp(epoch));
+    assert_eq!(job.handle(now, gives_up(0)), [JobAction::TellGaveUp(2)]);
+    asks(&mut job, now, 1, 0);
+    asks(&mut job, now, 2, 0);
+    assert_eq!((job.number_in_world(2), job.number_in_world(0)), (Some(1), None));
+    assert_eq!(
+        (job.handle(now, gives_up(0)), job.handle(now, gives_up(1))),
+        (vec![], vec![JobAction::TellGaveUp(1)])
+    );
 }

@@ -1,7 +1,7 @@
 //! Jobs whose ranks die: `gasnetrun --on-death shrink mortal ROLE [SEED]`, or `heal`. Survivors of the roles
 //! `random` and `survives` print what they have computed, and in which world.
 
-use gasnet_sys::process::{exit_now, kill, pid};
+use gasnet_sys::process::{exit_now, kill, parent_pid, pid};
 use pgas::{Layout, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -263,6 +263,27 @@ fn keeps(world: World) {
     println!("kept");
 }
 
+/// The agent of the last rank's host is killed, and so its ranks are.
+fn host_dies(first: World) {
+    let left = first.survive(|world| {
+        world.barrier();
+        if world.epoch() == 0 {
+            if world.rank() + 1 == world.size() {
+                kill(parent_pid(), libc::SIGKILL);
+            }
+            // In vain.
+            world.barrier();
+            world.barrier();
+        }
+        let mut array = world.array::<u64>(ITEMS as usize, Layout::Block);
+        array.exchange(|all| (0..ITEMS as usize).for_each(|i| all.put(i, i as u64)));
+        let sum = array.local(|part| part.iter().sum::<u64>());
+        assert_eq!(world.reduce(sum, |a, b| a + b), (0..ITEMS).sum::<u64>());
+        world.reduce(1, |a, b| a + b)
+    });
+    println!("{left} are left");
+}
+
 /// Ranks that can do without each other go on in a world in which somebody has died.
 fn some_go_on(world: World) {
     world.barrier();
@@ -356,6 +377,7 @@ fn main() {
             keep.restore(|_| ());
         }
         "some-go-on" => some_go_on(world),
+        "host-dies" => host_dies(world),
         "all-die" => die(),
         "outside" => {
             world.barrier();

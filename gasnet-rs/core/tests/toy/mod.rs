@@ -134,7 +134,7 @@ unsafe impl Conduit for Toy {
     fn rma(&self) -> Option<&dyn Rma> {
         self.native.then_some(self)
     }
-    fn idle(&self, _what: &'static str, _changed: bool) -> bool {
+    fn idle(&self, _what: &'static str, _: Meanwhile) -> bool {
         self.net.time.fetch_add(1, Relaxed);
         std::thread::yield_now();
         true
