@@ -1,7 +1,9 @@
 //! Conduits in shared objects: each is built if its library is found, and left out with a message if not.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -47,31 +49,34 @@ fn kind(mpicc: &Path) -> Option<&'static str> {
 
 /// Builds the plugin of an MPI and puts it into `PREFIX/lib`.
 pub fn stage_mpi(prefix: &Path, mpi: &Mpi) -> Result<PathBuf, String> {
-    let compiler = [("MPICC", mpi.mpicc.as_path())];
-    // The crate of MPI's declarations does not notice another `MPICC`, so two of them need two folders.
-    let folder =
-        if mpi.name == "openmpi" { sh::target() } else { sh::target().join("plugin").join(mpi.name) };
-    stage_one(prefix, "mpi", &folder, &compiler, &format!("libgasnet_mpi-{}.so", mpi.name))
+    // Two plugins of this conduit would be made at one place, and cargo sees only whether one is there.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().map_err(|e| e.to_string())?;
+    let _ = fs::remove_file(sh::target().join("release/deps/libgasnet_mpi.so"));
+    let mut build = build("mpi");
+    build.env("MPICC", &mpi.mpicc);
+    if mpi.name != "openmpi" {
+        // The crate of MPI's declarations does not notice another `MPICC`. With another level of optimisation
+        // it is another crate to cargo; there is nothing to optimise in declarations.
+        build.args(["--config", "profile.release.package.mpi-sys.opt-level=2"]);
+    }
+    stage_one(prefix, "mpi", build, &format!("libgasnet_mpi-{}.so", mpi.name))
 }
 
-/// Builds the plugin of a conduit in a folder of build output, where it finds what other plugins and the
-/// stage have built, and puts it into `PREFIX/lib` as `file`.
-fn stage_one(
-    prefix: &Path,
-    conduit: &str,
-    target: &Path,
-    env: &[(&str, &Path)],
-    file: &str,
-) -> Result<PathBuf, String> {
-    let package = format!("gasnet-{conduit}");
-    let mut build = sh::cargo(&["build", "--release", "--quiet", "-p", &package, "--features", "link"]);
-    build.envs(env.iter().copied()).env("CARGO_TARGET_DIR", target);
+/// The command that builds the plugin of a conduit upon what other plugins and the stage have built.
+fn build(conduit: &str) -> Command {
+    sh::cargo(&["build", "--release", "--quiet", "-p", &format!("gasnet-{conduit}"), "--features", "link"])
+}
+
+/// Builds the plugin of a conduit and puts it into `PREFIX/lib` as `file`.
+fn stage_one(prefix: &Path, conduit: &str, build: Command, file: &str) -> Result<PathBuf, String> {
     let outcome = sh::capture(build, BUILD_LIMIT)?;
     if outcome.status != Some(0) {
         return Err(outcome.report());
     }
     let plugin = prefix.join("lib").join(file);
-    files::copy(&target.join(format!("release/libgasnet_{conduit}.so")), &plugin)?;
+    let built = sh::target().join(format!("release/libgasnet_{conduit}.so"));
+    files::copy(&built, &plugin)?;
     Ok(plugin)
 }
 
@@ -84,7 +89,7 @@ pub fn has_libfabric() -> bool {
 
 /// Builds the plugin over libfabric and puts it into `PREFIX/lib`.
 pub fn stage_ofi(prefix: &Path) -> Result<PathBuf, String> {
-    stage_one(prefix, "ofi", &sh::target(), &[], "libgasnet_ofi.so")
+    stage_one(prefix, "ofi", build("ofi"), "libgasnet_ofi.so")
 }
 
 /// Builds every plugin that can be built; prints which, and why others cannot.
