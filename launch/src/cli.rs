@@ -1,6 +1,6 @@
 //! The command line of `gasnetrun`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -509,14 +509,25 @@ pub fn main(unknown_settings: fn() -> Vec<String>, conduits: &[&str]) -> i32 {
         }
         Ok(CommandLine::Doctor(hosts)) => return crate::doctor::main(hosts.as_deref(), &unknown_settings()),
         Err(message) => {
-            eprintln!("gasnetrun: {message}");
+            eprintln!("{}: {message}", called());
             return 2;
         }
     };
     outcome.unwrap_or_else(|error: Error| {
-        eprintln!("gasnetrun: {error}");
+        eprintln!("{}: {error}", called());
         error.status()
     })
+}
+
+/// The command that the user has typed: `upcrun` and `cafrun` become this program.
+fn called() -> &'static str {
+    command_of(&std::env::args_os().next().unwrap_or_default())
+}
+
+/// The command whose first word this is.
+fn command_of(first: &OsStr) -> &'static str {
+    let name = Path::new(first).file_name().unwrap_or_default();
+    ["upcrun", "cafrun"].into_iter().find(|known| name == *known).unwrap_or("gasnetrun")
 }
 
 #[cfg(test)]
@@ -676,6 +687,13 @@ mod tests {
         assert_eq!(of("-n 2 --on-death shrink p"), OnDeath::Shrink(u32::MAX));
         assert_eq!(of("-n 2 --on-death heal p"), OnDeath::Heal(1000));
         assert_eq!(of("-n 2 --max-deaths 1 --on-death shrink --conduit smp p"), OnDeath::Shrink(1));
+    }
+
+    #[test]
+    fn mistakes_are_those_of_the_command_that_was_typed() {
+        let of = |word: &str| command_of(word.as_ref());
+        assert_eq!((of("upcrun"), of("/usr/bin/cafrun")), ("upcrun", "cafrun"));
+        assert_eq!((of("gasnetrun_mpi"), of("")), ("gasnetrun", "gasnetrun"));
     }
 
     #[test]

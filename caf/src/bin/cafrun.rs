@@ -65,7 +65,7 @@ fn main() -> ExitCode {
             } else {
                 &["--called", "image"]
             };
-            let error = Command::new(&launcher).args(called).args(words).exec();
+            let error = Command::new(&launcher).arg0("cafrun").args(called).args(words).exec();
             eprintln!("cafrun: {}: {error}", launcher.to_string_lossy());
             ExitCode::FAILURE
         }

@@ -353,6 +353,10 @@ fn go(r: Run) -> Result<(), String> {
         return Ok(());
     }
     let name = cmd.get_program().to_string_lossy().into_owned();
+    if Path::new(&name).file_name().is_some_and(|name| name == "gasnetrun") {
+        // Its messages about mistakes begin with the command that the user has typed.
+        cmd.arg0("upcrun");
+    }
     Err(format!("cannot run '{name}': {}", cmd.exec()))
 }
 
