@@ -81,7 +81,13 @@ pub(crate) fn read_block<T: Plain>(world: World, parts: &[BlockPart<T>], columns
         // SAFETY: as in `read`. All parts are inside the values, which stay borrowed until the last event is
         // done: `under_way` sees to that.
         let event = unsafe {
-            under_way.rank.kept().start_read_rows(part.from, part.step, size, to.add(part.first), columns)
+            under_way.rank.shapes().start_read_kept_rows(
+                part.from,
+                part.step,
+                size,
+                to.add(part.first),
+                columns,
+            )
         };
         if event != Event::DONE {
             under_way.events.push(event);

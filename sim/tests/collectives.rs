@@ -226,9 +226,9 @@ fn counted(count: usize) -> Report<u64> {
                 Box::new(move || assert!(pending.wait().into_iter().eq(0..size)))
             });
             check(&mut || {
-                again.barrier_notify(i as i32, 0);
+                again.split_barrier().notify(i as i32, 0);
                 let again = again.clone();
-                Box::new(move || assert_eq!(again.barrier_wait(i as i32, 0), Outcome::Agreed))
+                Box::new(move || assert_eq!(again.split_barrier().wait(i as i32, 0), Outcome::Agreed))
             });
             // The job's own, by names that agree or do not.
             let differ = i % 3 == 2;

@@ -582,7 +582,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Chosen, id: c
     let (team, f) = (&chosen.team, flags as u32);
     match chosen.images(CALL, flags & FOR_IMAGES == 0) {
         Some((images, local)) => images.barrier_notify(team, local, id, f),
-        None => team.barrier_notify(id, f),
+        None => team.split_barrier().notify(id, f),
     }
 }
 
@@ -598,7 +598,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Chosen, id: c_i
     let (team, f) = (&chosen.team, flags as u32);
     outcome(match chosen.images(CALL, flags & FOR_IMAGES == 0) {
         Some((images, local)) => images.barrier_wait(team, local, id, f),
-        None => team.barrier_wait(id, f),
+        None => team.split_barrier().wait(id, f),
     })
 }
 
@@ -616,7 +616,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Chosen, id: c_in
     let (team, f) = (&chosen.team, flags as u32);
     match chosen.images(CALL, flags & FOR_IMAGES == 0) {
         Some((images, local)) => images.barrier_test(team, local, id, f),
-        None => team.barrier_test(id, f),
+        None => team.split_barrier().test(id, f),
     }
     .map_or(NOT_READY, outcome)
 }
@@ -629,7 +629,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Chosen, id: c_in
 pub unsafe extern "C" fn gasnet_coll_barrier_result(handle: *const Chosen, id: *mut c_int) -> c_int {
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter("gasnet_coll_barrier_result"), handle) };
-    match team.barrier_result() {
+    match team.split_barrier().result() {
         None => die("gasnet_coll_barrier_result: no barrier of the team is complete"),
         Some(Consensus::Named(name)) => {
             if !id.is_null() {

@@ -598,9 +598,9 @@ impl Images {
             barrier.count = 0;
             barrier.begun += 1;
             match barrier.said.take() {
-                Some(Consensus::Named(name)) => team.barrier_notify(name, 0),
-                Some(Consensus::Mismatch) => team.barrier_notify(0, barrier::MISMATCH),
-                _ => team.barrier_notify(0, barrier::ANONYMOUS),
+                Some(Consensus::Named(name)) => team.split_barrier().notify(name, 0),
+                Some(Consensus::Mismatch) => team.split_barrier().notify(0, barrier::MISMATCH),
+                _ => team.split_barrier().notify(0, barrier::ANONYMOUS),
             }
         }
     }
@@ -615,9 +615,9 @@ impl Images {
             if barrier.begun == barrier.over {
                 return None;
             }
-            team.barrier_test(0, barrier::ANONYMOUS)?;
+            team.split_barrier().test(0, barrier::ANONYMOUS)?;
             barrier.over += 1;
-            barrier.result = team.barrier_result();
+            barrier.result = team.split_barrier().result();
         }
         barrier.left[local] += 1;
         let result = barrier.result.unwrap_or(Consensus::Mismatch);

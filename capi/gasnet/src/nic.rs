@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 
-use gasnet::sync::{Atomics, McsLock, Monitor, Semaphore, WaitQueue};
+use gasnet::sync::{McsLock, Monitor, NicAtomics, Semaphore, WaitQueue};
 use gasnet::{Error, GlobalPtr, Rank, RankId};
 use gasnet_clan::{
     Access, Channel, EventQueue, EventSource, Notification, Receiver, Sender, Trips, Tripwire, Watch,
@@ -269,7 +269,7 @@ macro_rules! atomics {
         #[doc = concat!("`", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(to: u32, word: *mut u32 $(, $arg: u32)*) -> $out {
-            let $this = Atomics::new(rank(stringify!($name)));
+            let $this = NicAtomics::new(rank(stringify!($name)));
             let $word = at(stringify!($name), to, word).cast::<u32>();
             $body
         }

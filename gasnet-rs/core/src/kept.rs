@@ -150,25 +150,4 @@ impl<'a> KeptCalls<'a> {
             Place::Far => self.rank.atomic_far(rank, offset, op, [a, b]),
         }
     }
-
-    /// Starts [`ShapeCalls::read_rows`](crate::ShapeCalls::read_rows) from kept memory: `rows` of `columns`
-    /// elements, that begin `step` elements behind each other there and `tight` elements here.
-    ///
-    /// # Safety
-    /// 1. As [`KeptCalls::read`], until the event is done. 2. `to` is valid for writes of the rows until the
-    ///    event is done (owed by the caller).
-    ///
-    /// # Panics
-    /// Ends the job when a row is not in the segment or its kept memory.
-    pub unsafe fn start_read_rows<T: Shared>(
-        self,
-        from: GlobalPtr<T>,
-        step: usize,
-        (rows, columns): (usize, usize),
-        to: *mut T,
-        tight: usize,
-    ) -> Event {
-        // SAFETY: (1), (2).
-        unsafe { self.rank.start_read_kept_rows(from, step, (rows, columns), to, tight) }
-    }
 }

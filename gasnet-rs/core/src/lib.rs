@@ -94,5 +94,5 @@ pub use kept::KeptCalls;
 pub use rank::{Rank, SegmentCalls, Survival};
 pub use region::{KeyedRegion, Modes, Region, RegionCalls, RegionError, RegionKey};
 pub use rma::{EventCalls, ImplicitCalls, Pending};
-pub use team::Team;
+pub use team::{Team, TeamBarrierCalls};
 pub use vis::ShapeCalls;

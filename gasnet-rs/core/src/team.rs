@@ -98,12 +98,12 @@ impl Rank {
 
 impl BarrierByNics for Team {
     fn notify(&self, id: i32, flags: u32) {
-        self.barrier_notify(id, flags);
+        self.split_barrier().notify(id, flags);
     }
 
     fn test(&self, id: i32, flags: u32) -> Option<Consensus> {
-        self.barrier_test(id, flags)?;
-        self.barrier_result()
+        self.split_barrier().test(id, flags)?;
+        self.split_barrier().result()
     }
 }
 
@@ -282,39 +282,66 @@ impl Team {
         self.start(async move { algorithms::barrier(&op, 0).await })
     }
 
-    /// Enters the team's split-phase barrier, by name or with [`gasnet_wire::barrier::ANONYMOUS`]:
-    /// [`BarrierCalls::notify`](crate::BarrierCalls::notify) for teams.
+    /// The team's barrier in two phases, between which a program may compute.
+    pub fn split_barrier(&self) -> TeamBarrierCalls<'_> {
+        TeamBarrierCalls { team: self }
+    }
+
+    /// Gives the team up. Its number is not used again.
+    ///
+    /// # Errors
+    /// It is the team of all ranks.
+    pub fn free(self) -> Result<(), Error> {
+        if self.members.id == 0 {
+            return Err(Error::op("the team of all ranks cannot be given up"));
+        }
+        Ok(())
+    }
+}
+
+/// The barrier of a team in two phases: [`Team::split_barrier`].
+#[derive(Debug, Clone, Copy)]
+pub struct TeamBarrierCalls<'a> {
+    team: &'a Team,
+}
+
+impl TeamBarrierCalls<'_> {
+    /// As [`BarrierCalls::notify`](crate::BarrierCalls::notify), by name or with
+    /// [`gasnet_wire::barrier::ANONYMOUS`], once per member and phase.
+    ///
+    /// # Collective
     ///
     /// # Panics
     /// Ends the job on a second notify in one phase.
-    pub fn barrier_notify(&self, id: i32, flags: u32) {
-        if self.members.id == 0 {
-            return self.members.rank.split_barrier().notify(id, flags);
+    pub fn notify(self, id: i32, flags: u32) {
+        if self.team.members.id == 0 {
+            return self.team.members.rank.split_barrier().notify(id, flags);
         }
         let words = Words::new(Consensus::of(id, flags).bounds());
         let at = words.at();
         let how = Reduction::known(Function::Max, WordType::U64);
         // SAFETY: the words stay in the barrier's state until the event is done.
-        let event =
-            unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 16, how, SyncMode::MY) };
-        let mut barrier = lock(&self.members.barrier);
+        let event = unsafe {
+            self.team.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 16, how, SyncMode::MY)
+        };
+        let mut barrier = lock(&self.team.members.barrier);
         if barrier.open.is_some() {
-            self.members.rank.wire.unwind_if_over("the barrier of a team");
-            self.members.rank.fatal("barrier of a team: two notifies without a wait between them");
+            self.team.members.rank.wire.unwind_if_over("the barrier of a team");
+            self.team.members.rank.fatal("barrier of a team: two notifies without a wait between them");
         }
         barrier.open = Some((event, words));
     }
 
-    /// [`BarrierCalls::test`](crate::BarrierCalls::test) for teams: does not poll.
+    /// As [`BarrierCalls::test`](crate::BarrierCalls::test): does not poll.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
-    pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
-        let rank = self.members.rank;
-        if self.members.id == 0 {
+    pub fn test(self, id: i32, flags: u32) -> Option<Outcome> {
+        let rank = self.team.members.rank;
+        if self.team.members.id == 0 {
             return rank.split_barrier().test(id, flags);
         }
-        let mut barrier = lock(&self.members.barrier);
+        let mut barrier = lock(&self.team.members.barrier);
         let Some((event, words)) = barrier.open.take() else {
             rank.fatal("barrier of a team: a wait without a notify");
         };
@@ -328,37 +355,26 @@ impl Team {
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }
 
-    /// [`BarrierCalls::wait`](crate::BarrierCalls::wait) for teams.
+    /// As [`BarrierCalls::wait`](crate::BarrierCalls::wait).
     ///
     /// # Panics
     /// Ends the job without a notify before it.
-    pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
+    pub fn wait(self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        self.members.rank.waits().poll_until("the barrier of a team", || {
-            outcome = self.barrier_test(id, flags);
+        self.team.members.rank.waits().poll_until("the barrier of a team", || {
+            outcome = self.test(id, flags);
             outcome.is_some()
         });
         outcome.unwrap_or(Outcome::Mismatched)
     }
 
-    /// [`BarrierCalls::result`](crate::BarrierCalls::result) for teams.
-    pub fn barrier_result(&self) -> Option<Consensus> {
-        if self.members.id == 0 {
-            return self.members.rank.split_barrier().result();
+    /// As [`BarrierCalls::result`](crate::BarrierCalls::result).
+    pub fn result(self) -> Option<Consensus> {
+        if self.team.members.id == 0 {
+            return self.team.members.rank.split_barrier().result();
         }
-        let barrier = lock(&self.members.barrier);
+        let barrier = lock(&self.team.members.barrier);
         if barrier.open.is_some() { None } else { barrier.result }
-    }
-
-    /// Gives the team up. Its number is not used again.
-    ///
-    /// # Errors
-    /// It is the team of all ranks.
-    pub fn free(self) -> Result<(), Error> {
-        if self.members.id == 0 {
-            return Err(Error::op("the team of all ranks cannot be given up"));
-        }
-        Ok(())
     }
 }
 

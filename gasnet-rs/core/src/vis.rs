@@ -330,31 +330,6 @@ impl Rank {
         unsafe { self.wire.send(Channel::Request, to, out) }
     }
 
-    /// Starts [`ShapeCalls::read_rows`] from kept memory. The rows begin `tight` elements behind each other
-    /// here.
-    ///
-    /// # Safety
-    /// 1. As [`KeptCalls::read`](crate::KeptCalls::read), until the event is done. 2. `to` is valid for
-    ///    writes of the rows until the event is done (owed by the caller).
-    ///
-    /// # Panics
-    /// Ends the job when a row is not in the segment or its kept memory.
-    pub(crate) unsafe fn start_read_kept_rows<T: Shared>(
-        &self,
-        from: GlobalPtr<T>,
-        step: usize,
-        (rows, columns): (usize, usize),
-        to: *mut T,
-        tight: usize,
-    ) -> Event {
-        let there = Rows::new(self, "get", from, step, columns, rows.saturating_mul(columns));
-        let steps = [tight.wrapping_mul(size_of::<T>())];
-        let local = Shape::Strided { at: to.expose_provenance(), strides: &steps, count: &there.count };
-        let (rank, remote) = (from.rank(), there.remote());
-        // SAFETY: owed by the caller.
-        unsafe { self.explicit_shapes(&Shapes { way: Way::Get, rank, remote, origin: 0, local, kept: true }) }
-    }
-
     /// # Safety
     /// As [`ShapeCalls::put_nb`] or [`ShapeCalls::get_nb`].
     unsafe fn explicit_shapes(&self, all: &Shapes<'_>) -> Event {
@@ -558,6 +533,37 @@ impl ShapeCalls<'_> {
         let to = values.as_mut_ptr().expose_provenance();
         // SAFETY: a slice is valid for its size; any bytes are a T.
         unsafe { self.get(rows.tight(to), from.rank(), rows.remote(), 0) }
+    }
+
+    /// Starts [`ShapeCalls::read_rows`] from kept memory: `rows` of `columns` elements, which begin `step`
+    /// elements behind each other there and `tight` elements here.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// When the event is done, the rows are there.
+    ///
+    /// # Safety
+    /// 1. As [`KeptCalls::read`](crate::KeptCalls::read), until the event is done. 2. `to` is valid for
+    ///    writes of the rows until the event is done (owed by the caller).
+    ///
+    /// # Panics
+    /// Ends the job when a row is not in the segment or its kept memory.
+    pub unsafe fn start_read_kept_rows<T: Shared>(
+        self,
+        from: GlobalPtr<T>,
+        step: usize,
+        (rows, columns): (usize, usize),
+        to: *mut T,
+        tight: usize,
+    ) -> Event {
+        let there = Rows::new(self.rank, "get", from, step, columns, rows.saturating_mul(columns));
+        let steps = [tight.wrapping_mul(size_of::<T>())];
+        let local = Shape::Strided { at: to.expose_provenance(), strides: &steps, count: &there.count };
+        let (rank, remote) = (from.rank(), there.remote());
+        // SAFETY: owed by the caller.
+        unsafe {
+            self.rank.explicit_shapes(&Shapes { way: Way::Get, rank, remote, origin: 0, local, kept: true })
+        }
     }
 }
 

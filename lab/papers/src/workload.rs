@@ -3,7 +3,7 @@
 //! rank 0 count.
 
 use gasnet::atomics::Function;
-use gasnet::sync::{Atomics, McsLock, Semaphore, WaitQueue};
+use gasnet::sync::{McsLock, NicAtomics, Semaphore, WaitQueue};
 use gasnet::{GlobalPtr, Rank, RankId};
 use gasnet_clan::Notification;
 use gasnet_sim::{Rng, Zipf};
@@ -144,7 +144,7 @@ fn in_turn(rank: &Rank, count: usize, mut give: impl FnMut(), mut take: impl FnM
 pub const SYNC: &[Operation] = &[
     ("atomic", |rank, count| {
         let at = GlobalPtr::<u32>::new(RankId(1), sure(rank, rank.allocate(64, 64)));
-        alone(rank, count, |_| _ = Atomics::new(rank).incr(at))
+        alone(rank, count, |_| _ = NicAtomics::new(rank).incr(at))
     }),
     ("lock_alone", |rank, count| {
         let mut lock = sure(rank, McsLock::new(rank, RankId(1)));

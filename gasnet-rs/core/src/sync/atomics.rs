@@ -3,16 +3,17 @@
 use crate::atomics::{Function, Operation, WordType};
 use crate::{GlobalPtr, Rank};
 
-/// Atomic operations on words of any rank. The owner, too, must use these (or its processor's own atomics).
+/// The atomics that a NIC has, by their names there, on words of any rank. [`Rank::atomics`] has all
+/// operations, on words of all types. The owner, too, must use either (or its processor's own atomics).
 #[derive(Debug, Clone, Copy)]
-pub struct Atomics<'r> {
+pub struct NicAtomics<'r> {
     rank: &'r Rank,
 }
 
-impl<'r> Atomics<'r> {
+impl<'r> NicAtomics<'r> {
     /// Those of this rank.
-    pub fn new(rank: &'r Rank) -> Atomics<'r> {
-        Atomics { rank }
+    pub fn new(rank: &'r Rank) -> NicAtomics<'r> {
+        NicAtomics { rank }
     }
 
     fn run(&self, at: GlobalPtr<u32>, function: Function, a: u32, b: u32) -> u32 {

@@ -34,7 +34,7 @@ mod placed;
 pub use gasnet_wire::port;
 mod queue;
 
-pub use atomics::Atomics;
+pub use atomics::NicAtomics;
 pub use cells::Cells;
 pub use lock::McsLock;
 pub use nic::Nic;

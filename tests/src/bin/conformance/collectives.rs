@@ -467,9 +467,9 @@ pub fn several_teams(cx: &Cx) {
         if rng.below(4) == 0 {
             // Each enters, or leaves, its own at the same step.
             if entered[which] {
-                assert_eq!(team.barrier_wait(which as i32, 0), Outcome::Agreed);
+                assert_eq!(team.split_barrier().wait(which as i32, 0), Outcome::Agreed);
             } else {
-                team.barrier_notify(which as i32, 0);
+                team.split_barrier().notify(which as i32, 0);
             }
             entered[which] = !entered[which];
         } else {
@@ -489,7 +489,7 @@ pub fn several_teams(cx: &Cx) {
         }
     }
     for (i, (_, team)) in teams.iter().enumerate().filter(|(i, _)| entered[*i]) {
-        assert_eq!(team.barrier_wait(i as i32, 0), Outcome::Agreed);
+        assert_eq!(team.split_barrier().wait(i as i32, 0), Outcome::Agreed);
     }
     all.barrier();
 }
@@ -645,12 +645,12 @@ pub fn team_barriers(cx: &Cx) {
             _ if size > 1 => (if me == odd { -1 } else { phase }, 0, Consensus::Mismatch),
             _ => (phase, 0, Consensus::Named(phase)),
         };
-        team.barrier_notify(id, flags);
-        assert_eq!(team.barrier_result(), None);
+        team.split_barrier().notify(id, flags);
+        assert_eq!(team.split_barrier().result(), None);
         // Operations of the team go on in between.
         assert_eq!(team.reduce_all(&[1u32], |a, b| a + b), [size as u32]);
-        let outcome = team.barrier_wait(id, flags);
-        assert_eq!(team.barrier_result(), Some(expected));
+        let outcome = team.split_barrier().wait(id, flags);
+        assert_eq!(team.split_barrier().result(), Some(expected));
         assert_eq!(outcome == Outcome::Agreed, expected != Consensus::Mismatch);
     }
 }

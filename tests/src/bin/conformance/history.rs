@@ -4,7 +4,7 @@
 
 use crate::support::{Cx, Rng};
 use gasnet::RankId;
-use gasnet::sync::{Atomics, McsLock, Semaphore};
+use gasnet::sync::{McsLock, NicAtomics, Semaphore};
 use std::collections::HashSet;
 
 /// Began, ended (nanoseconds), what, two arguments, result.
@@ -94,7 +94,7 @@ pub fn histories(cx: &Cx) {
     }
     let word = cx.rank.allocate(64, 64).expect("room");
     let word = gasnet::GlobalPtr::<u32>::new(RankId(cx.size() - 1), word);
-    let atomics = Atomics::new(cx.rank);
+    let atomics = NicAtomics::new(cx.rank);
     let mut rng = cx.rng("history");
     for round in 0..if cx.quick { 10 } else { 60 } {
         if word.rank() == cx.rank.id() {

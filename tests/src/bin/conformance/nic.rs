@@ -1,6 +1,6 @@
 //! `gasnet::sync` and `gasnet_clan`: locks, queues, semaphores, monitors; channels, notifications.
 
-use gasnet::sync::{Atomics, Cells, McsLock, Monitor, PlacedLock, PlacedSemaphore, Semaphore, WaitQueue};
+use gasnet::sync::{Cells, McsLock, Monitor, NicAtomics, PlacedLock, PlacedSemaphore, Semaphore, WaitQueue};
 use gasnet::{GlobalPtr, RankId};
 use gasnet_clan::{Channel, FIRST_ONE_SHOT, Notification};
 
@@ -150,7 +150,7 @@ fn placed_bells(cx: &Cx, bell: PlacedSemaphore<'_>, answer: PlacedSemaphore<'_>)
 
 fn atomics(cx: &Cx) {
     let word = words(cx, 4).cast::<u32>();
-    let atomics = Atomics::new(cx.rank);
+    let atomics = NicAtomics::new(cx.rank);
     let mut last = None;
     for _ in 0..rounds(cx) {
         let old = atomics.incr(word);
