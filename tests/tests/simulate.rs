@@ -62,6 +62,14 @@ fn commands_of_the_page() {
     assert!(commands >= 5, "{commands} commands");
 }
 
+/// The page's test is one that runs.
+#[test]
+fn the_test_of_the_page() {
+    let page = include_str!("../../docs/simulate.md");
+    let code = page.split_once("\n#[test]\n").and_then(|(_, rest)| rest.split_once("```")).expect("code").0;
+    assert!(include_str!("../../sim/simulate/tests/seeds.rs").contains(code), "{code}");
+}
+
 #[test]
 fn a_seed_prints_the_same_every_time() {
     let folder = folder("a_seed_prints_the_same_every_time");

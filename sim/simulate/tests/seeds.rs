@@ -1,6 +1,18 @@
-//! The environment's variables for seeds apply to simulations in tests.
+//! Simulations in tests: the one that `docs/simulate.md` shows, and the environment's variables for seeds.
 
+use gasnet::{GlobalPtr, RankId};
 use std::process::Command;
+
+#[test]
+fn queue_loses_nothing() {
+    let word = |index: u64| GlobalPtr::<u64>::new(RankId(0), 8 * index);
+    gasnet_simulate::ranks(6).runs(200).run(|rank| {
+        let end = rank.atomics().fetch_add(word(0), 1);
+        rank.write(word(1 + end), 1 + u64::from(rank.id().0));
+        rank.barrier();
+        assert_eq!((0..6).map(|i| rank.read(word(1 + i))).sum::<u64>(), 21);
+    });
+}
 
 /// A program that is right.
 #[test]
