@@ -14,6 +14,10 @@
 void (*gasneti_clock_hook)(void *context, int clock, struct timespec *now);
 void *gasneti_clock_context;
 
+/* For debuggers (see.py), kept by the runtime: the event that comes next, the one before which to stop, and the
+ * sender of the last message plus one with its handler. */
+uint64_t gasneti_replay[4];
+
 static uint64_t seed;
 static uint64_t drawn;
 static int (*real_clock)(clockid_t, struct timespec *);

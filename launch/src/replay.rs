@@ -1,4 +1,5 @@
-//! `gasnetrun --replay`: becomes a rank that was recorded, or starts all ranks of a recording of the order again.
+//! `gasnetrun --replay`: becomes a rank that was recorded, or starts all ranks of a recording of the order
+//! again.
 //!
 //! What the rank does follows from its recording if its memory lies where it lay: programs send addresses to
 //! each other. So it gets the arguments and the environment that it had, at the same length to the byte,
@@ -32,15 +33,19 @@ pub(crate) const PADDING: char = ':';
 const INPUTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inputs.so"));
 /// Its name in the folder of a recording.
 const INPUTS_FILE: &str = "inputs.so";
+/// Commands for gdb, and the name of their file.
+const SEE: &str = include_str!("see.py");
+const SEE_FILE: &str = "see.py";
 /// The variable that has libraries loaded before all others.
 const PRELOAD: &str = "LD_PRELOAD";
 /// The variable with the seed of a rank's random numbers.
 const SEED: &str = "GASNETI_SEED";
-/// The variable that says whether a rank whose order is recorded writes its recording, or follows it. The words
-/// have the same length, as the whole environment should.
+/// The variable that says whether a rank whose order is recorded writes its recording, or follows it. To a
+/// rank under gdb it says at which event to stop. The words have the same length, as the whole environment
+/// should.
 const TAPE: &str = "GASNETI_TAPE";
-const WRITE: &str = "write";
-const AGAIN: &str = "again";
+const WRITE: &str = "write...............";
+const AGAIN: &str = "again...............";
 
 /// Whether the ranks follow the recording in their environment.
 pub fn is_again() -> bool {
@@ -224,7 +229,7 @@ impl Replay {
         let (label, facts) = Facts::of(open()?).map_err(|why| failed(&why))?;
         let tape = open()?;
         let (program, arguments) = self.program(&facts)?;
-        let mut command = if self.gdb { under_gdb(&program) } else { Command::new(&program) };
+        let mut command = if self.gdb { under_gdb(&program, &self.folder)? } else { Command::new(&program) };
         command.args(arguments).env_clear().envs(environment(&facts, tape.as_raw_fd()));
         let directory = Path::new(OsStr::from_bytes(&facts.directory));
         if directory.is_dir() {
@@ -242,9 +247,11 @@ impl Replay {
 }
 
 /// gdb, which adds nothing to the program's environment.
-fn under_gdb(program: &Path) -> Command {
+fn under_gdb(program: &Path, folder: &Path) -> Result<Command, String> {
+    let script = std::path::absolute(folder.join(SEE_FILE)).map_err(|e| e.to_string())?;
+    std::fs::write(&script, SEE).map_err(|e| format!("--gdb: {}: {e}", script.display()))?;
     let mut gdb = Command::new("gdb");
-    gdb.args(["-q", "-ex", "set startup-with-shell off"]);
+    gdb.args(["-q", "-ex", "set startup-with-shell off", "-x"]).arg(script);
     gdb.args(["-ex", "unset environment LINES", "-ex", "unset environment COLUMNS", "--args"]).arg(program);
-    gdb
+    Ok(gdb)
 }

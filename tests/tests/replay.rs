@@ -129,11 +129,18 @@ fn another_program_leaves_the_recording() {
     says(&replay(&folder, 2, "other"), 0, &[]);
 }
 
+fn has_gdb() -> bool {
+    let gdb = run(Command::new("sh"), "command -v gdb", Duration::from_secs(10));
+    let has = gdb.is_ok_and(|outcome| outcome.status == Some(0));
+    if !has {
+        eprintln!("not tested: there is no gdb");
+    }
+    has
+}
+
 #[test]
 fn a_debugger_stops_in_the_replayed_rank() {
-    if !run(Command::new("sh"), "command -v gdb", Duration::from_secs(10)).is_ok_and(|o| o.status == Some(0))
-    {
-        eprintln!("not tested: there is no gdb");
+    if !has_gdb() {
         return;
     }
     let (folder, job) = record("gdb", &[], "well");
@@ -142,6 +149,28 @@ fn a_debugger_stops_in_the_replayed_rank() {
     let words = ["--replay", "run", "--rank", "2", "--gdb", "./relay", "20", "well"];
     let outcome = gasnetrun(&folder, &words, commands);
     says(&outcome, 0, &["relay.rs:49", "exited normally"]);
+    printed(&job, 2).lines().for_each(|line| says(&outcome, 0, &[line]));
+}
+
+/// Under gdb a replay goes to any event, and back.
+#[test]
+fn a_debugger_goes_back() {
+    if !has_gdb() {
+        return;
+    }
+    let (folder, job) = record("back", &[], "well");
+    says(&job, 0, &[]);
+    let commands = "see goto 90\nprint round\nsee goto 100\nprint round\nsee back 10\nprint round\nsee goto 40\nsee back\n\
+                    see goto 100\nprint round\ncontinue\n";
+    let words = ["--replay", "run", "--rank", "2", "--gdb", "./relay", "20", "well"];
+    let outcome = gasnetrun(&folder, &words, commands);
+    says(&outcome, 0, &["event 90; last message: from rank", "event 40;", "event 39;", "exited normally"]);
+    // What the program has in memory goes back, too.
+    let rounds: Vec<&str> = (1..=4)
+        .map(|n| outcome.stdout.split(&format!("${n} = ")).nth(1).and_then(|rest| rest.lines().next()))
+        .map(|round| round.unwrap_or_else(|| panic!("{}", outcome.report())))
+        .collect();
+    assert!(rounds[0] == rounds[2] && rounds[1] == rounds[3] && rounds[0] != rounds[1], "{rounds:?}");
     printed(&job, 2).lines().for_each(|line| says(&outcome, 0, &[line]));
 }
 

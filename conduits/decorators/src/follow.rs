@@ -1,9 +1,9 @@
 //! Lets the ranks of a job meet their messages in the order of a recording.
 //!
-//! A recording of the order ([`Kept::Order`]) has no messages, so the ranks run again together, over a network,
-//! and send them again. Each rank is told what it was told then, and [`Followed`] wraps its network: a poll that
-//! delivered a message then waits until that message is here, messages that are early are held, and a poll that
-//! found nothing finds nothing. So every rank does what it did, whatever the times are now.
+//! A recording of the order ([`Kept::Order`]) has no messages, so the ranks run again together, over a
+//! network, and send them again. Each rank is told what it was told then, and [`Followed`] wraps its network:
+//! a poll that delivered a message then waits until that message is here, messages that are early are held,
+//! and a poll that found nothing finds nothing. So every rank does what it did, whatever the times are now.
 //!
 //! No two ranks can wait for each other: the recorded order is one in which every message was sent before it
 //! came, and there is always room to send, since whoever waits takes messages out of the network.
@@ -46,8 +46,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Begins to follow the recording in a folder. `exchange` is between all ranks. Returns what the rank is to
-    /// be told in place of `boot` and `config`.
+    /// Begins to follow the recording in a folder. `exchange` is between all ranks. Returns what the rank is
+    /// to be told in place of `boot` and `config`.
     ///
     /// # Errors
     /// The folder has no recording of this job, or the launcher gives no exchange.
@@ -219,8 +219,8 @@ impl Followed {
 }
 
 #[deny(clippy::missing_trait_methods)]
-// SAFETY: slots are those of the inner conduit; frames are memory of the pool, taken out of it until they come
-// back.
+// SAFETY: slots are those of the inner conduit; frames are memory of the pool, taken out of it until they
+// come back.
 unsafe impl Conduit for Followed {
     fn name(&self) -> &'static str {
         self.conduit

@@ -2,14 +2,14 @@
 //!
 //! `gasnetrun` loads a small library into ranks that it records or replays (`launch/src/inputs.c`), through
 //! which their looks at the C library's clocks pass. It calls [`listen`]'s listener for each that the program
-//! makes. Looks of the runtime are no part of a recording: their number depends on the time. So the network and
-//! the waits of the runtime say when it is they who look ([`clock::unseen`]). Random numbers need no listener:
-//! the library draws them from a seed.
+//! makes. Looks of the runtime are no part of a recording: their number depends on the time. So the network
+//! and the waits of the runtime say when it is they who look ([`clock::unseen`]). Random numbers need no
+//! listener: the library draws them from a seed.
 #![expect(unsafe_code, reason = "variables of a library that may have been loaded")]
 
 use gasnet_sys::clock;
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
@@ -49,12 +49,14 @@ extern "C" fn looked(context: *mut c_void, clock: c_int, now: *mut libc::timespe
     (now.tv_sec, now.tv_nsec) = ((seen / SECOND) as libc::time_t, (seen % SECOND) as libc::c_long);
 }
 
+/// A variable of the library; null if the library is not there.
+pub(crate) fn find(name: &CStr) -> *mut c_void {
+    // SAFETY: looks for a name.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
 /// Has a listener hear of the looks of this thread for the rest of the process, if the library is there.
 pub(crate) fn listen(looks: Box<dyn Looks>) {
-    let find = |name: &std::ffi::CStr| {
-        // SAFETY: looks for a name.
-        unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
-    };
     let (hook, context) = (find(c"gasneti_clock_hook"), find(c"gasneti_clock_context"));
     if hook.is_null() || context.is_null() {
         return;

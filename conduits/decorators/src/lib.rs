@@ -26,7 +26,7 @@
 //! faulty     a conduit whose frames vanish, double, change or come late       settings   reads them
 //! faults     plans and fates, which udp uses too       traced     writes a line for each operation
 //! replay     a rank runs again, alone                  record     what it gets is kept
-//! follow     all run again, in the recorded order
+//! follow     all run again, in the recorded order      view       what a debugger sees of a replay
 //! tape       the file of a recording                   inputs     clocks that the program reads
 //! ```
 //!
@@ -122,6 +122,7 @@ pub mod replay;
 mod settings;
 pub mod tape;
 mod traced;
+mod view;
 
 pub use faults::{Fate, FaultRates, Faults, Late, UnknownFault};
 pub use faulty::Faulty;

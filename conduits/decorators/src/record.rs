@@ -7,13 +7,13 @@
 //! goes through the launcher. Only the network below knows the true host. It is wrapped in a [`Recorded`],
 //! which hides the network's one-sided operations: puts, gets and atomic operations then arrive as frames.
 //!
-//! What depends on the time is switched off above ([`Config::repeatable`]). The steps of waits decide nothing,
-//! and their looks at clocks are no part of the recording: in a replay they do not happen
+//! What depends on the time is switched off above ([`Config::repeatable`]). The steps of waits decide
+//! nothing, and their looks at clocks are no part of the recording: in a replay they do not happen
 //! ([`Conduit::idle`]).
 //!
-//! A recording keeps the bytes that a rank gets ([`Kept::Frames`]), or only who came when ([`Kept::Order`]): then
-//! the ranks of the job have to run again together, and [`crate::follow`] lets each of them meet its messages in
-//! the recorded order.
+//! A recording keeps the bytes that a rank gets ([`Kept::Frames`]), or only who came when ([`Kept::Order`]):
+//! then the ranks of the job have to run again together, and [`crate::follow`] lets each of them meet its
+//! messages in the recorded order.
 //!
 //! # Invariants
 //! 1. What the rank learns is on the tape before the rank learns it.
@@ -142,8 +142,8 @@ impl core::fmt::Debug for TrueHost {
     }
 }
 
-/// Changes what a rank is told, so that it takes itself for alone on its host. `exchange` is between all ranks,
-/// if `boot` has none. `max_segment` is in bytes.
+/// Changes what a rank is told, so that it takes itself for alone on its host. `exchange` is between all
+/// ranks, if `boot` has none. `max_segment` is in bytes.
 pub(crate) fn tell_alone(
     boot: &mut Boot,
     exchange: Option<Box<dyn Exchange>>,

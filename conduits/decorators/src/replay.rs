@@ -12,6 +12,7 @@
 use crate::inputs;
 use crate::record::{ARGUMENT_COUNTS, Kept, Nobody, alone_in, fact, file_of};
 use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
+use crate::view::View;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
@@ -130,6 +131,7 @@ pub(crate) struct Play {
     other_program: bool,
     /// Frames for which there was room since the last event or idle poll.
     sends: u64,
+    view: View,
     /// Memory for frames.
     pool: Vec<Vec<FrameLine>>,
 }
@@ -174,6 +176,7 @@ impl Play {
     /// A frame is delivered.
     pub(crate) fn came(&mut self, from: u32, handler: u8) {
         self.last_frame = Some((from, handler));
+        self.view.came(from, handler);
         self.advance();
     }
 
@@ -196,6 +199,7 @@ impl Play {
         if self.next.is_none() {
             self.idle_at_end = self.reader.idle_at_end();
         }
+        self.view.comes(self.reader.events());
     }
 
     /// The event that comes next, without that a rank has left, which may be noticed at any time.
@@ -372,6 +376,7 @@ pub(crate) fn begin_play(file: File) -> Result<(Shared, Facts), String> {
         last_frame: None,
         other_program,
         sends: 0,
+        view: View::new(),
         pool: Vec::new(),
     };
     Ok((Arc::new(Mutex::new(play)), facts))
@@ -409,8 +414,10 @@ impl Replayer {
         let label = lock(&play).label();
         inputs::listen(Box::new(Clock(play.clone())));
         let alone = |name| {
-            let file = gasnet_sys::fd::memory_file(name);
-            file.map(HostFile::from).map_err(|e| Error::job(format!("--replay: {name}: {e}")))
+            let file = gasnet_sys::fd::memory_file(name).map(HostFile::from);
+            let file = file.map_err(|e| Error::job(format!("--replay: {name}: {e}")))?;
+            lock(&play).view.has_memory(name, &file);
+            Ok::<_, Error>(file)
         };
         let boot = Boot {
             rank: label.rank,

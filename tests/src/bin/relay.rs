@@ -2,7 +2,7 @@
 //! depends on the order in which messages come, on the clock, and on the seeds of hash tables.
 //!
 //! `relay [ROUNDS] [how it ends]`: `well`, `status` (rank 1 ends the job with status 7), `waits` (rank 1
-//! waits for what never comes), `leaves` (rank 1 leaves the job before the others), `killed` (rank 1 kills itself), `other` (rank 1 adds something else).
+//! waits in vain), `leaves` (rank 1 exits), `killed` (rank 1 kills itself), `other` (it adds something else).
 
 use gasnet::{GlobalPtr, Handler, RankId};
 use std::collections::HashMap;
