@@ -3,6 +3,7 @@
 # The rank stops by itself before the event whose number is in the second word of gasneti_replay, which inputs.c
 # defines. Where a part of the way takes long, the rank is forked behind it (gdb's checkpoints), so that going
 # back needs only the events since the nearest fork. A fork costs as much as many thousand events.
+import struct
 import time
 
 import gdb
@@ -26,8 +27,17 @@ class See(gdb.Command):
         gdb.execute("set confirm off")
         gdb.execute("set pagination off")
 
+    def address(self):
+        # In the program's own language it would be another expression.
+        gdb.execute("set language c")
+        try:
+            return int(gdb.parse_and_eval("(long)&gasneti_replay"))
+        finally:
+            gdb.execute("set language auto")
+
     def word(self, i):
-        return int(gdb.parse_and_eval("((unsigned long *)&gasneti_replay)[%d]" % i))
+        memory = gdb.selected_inferior().read_memory(self.address(), 32)
+        return struct.unpack("4Q", bytes(memory))[i]
 
     def runs(self):
         return gdb.selected_inferior().pid != 0
@@ -36,7 +46,7 @@ class See(gdb.Command):
         return self.word(0) if self.runs() else 0
 
     def stop_at(self, event):
-        gdb.execute("set var ((unsigned long *)&gasneti_replay)[1] = %d" % event)
+        gdb.selected_inferior().write_memory(self.address() + 8, struct.pack("Q", event))
         gdb.execute("continue", to_string=True)
 
     def fork(self):
@@ -46,20 +56,26 @@ class See(gdb.Command):
             self.forks[self.event()] = int(number[0])
         if len(self.forks) > MOST:
             for event in sorted(self.forks)[1::2]:
-                gdb.execute("delete checkpoint %d" % self.forks.pop(event), to_string=True)
+                self.delete(self.forks.pop(event))
 
     def restart(self, event):
         """Continues from a fork, of which another one is kept."""
         number = self.forks.pop(event)
         gdb.execute("restart %d" % number, to_string=True)
-        gdb.execute("delete checkpoint %d" % self.active, to_string=True)
+        self.delete(self.active)
         self.active = number
         self.fork()
+
+    def delete(self, number):
+        try:
+            gdb.execute("delete checkpoint %d" % number, to_string=True)
+        except gdb.error:
+            pass  # it has ended
 
     def begin(self, event):
         """Runs from the start to an event."""
         for number in self.forks.values():
-            gdb.execute("delete checkpoint %d" % number, to_string=True)
+            self.delete(number)
         self.forks, self.active = {}, 0
         gdb.execute("set environment GASNETI_TAPE %020d" % event)
         gdb.execute("run", to_string=True)
