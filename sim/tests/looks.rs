@@ -14,7 +14,7 @@ fn word(rank: u32, index: u64) -> GlobalPtr<u64> {
 fn orders() -> impl Iterator<Item = Option<Chooser>> {
     let explored = ["random", "pos", "pct:2", "pctcp:2", "delay:2"].into_iter().flat_map(|explore| {
         let explore = Explore::named(explore).unwrap();
-        (1..=10).map(move |seed| Chooser::new(explore, seed, 40))
+        (1..=4).map(move |seed| Chooser::new(explore, seed, 40))
     });
     std::iter::once(None).chain(explored)
 }
