@@ -10,8 +10,9 @@ mod settings;
 
 pub use settings::{SETTINGS, delay_ns};
 
-use gasnet_wire::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, RawSlot};
+use gasnet_wire::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, RawSlot, Survival};
 use gasnet_wire::{Error, FrameGrid, RankId};
+use std::time::Duration;
 
 /// Opens the conduit if this host's ranks need one.
 ///
@@ -72,8 +73,19 @@ unsafe impl Conduit for Loopback {
         Ok(self.frames.poll(channel, budget, now, deliver))
     }
 
-    fn doze(&self, longest: std::time::Duration) -> bool {
+    fn doze(&self, longest: Duration) -> bool {
         // Nobody rings when a frame's delay has passed.
         self.delay_ns == 0 && self.frames.doze(longest)
+    }
+
+    fn survival(&self) -> Option<&dyn Survival> {
+        Some(self)
+    }
+}
+
+/// The next world has rings of its own.
+impl Survival for Loopback {
+    fn give_up(&self, patience: Duration) -> bool {
+        self.frames.close(patience)
     }
 }

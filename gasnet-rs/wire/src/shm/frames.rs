@@ -38,6 +38,12 @@ impl FrameGrid {
         Ok(FrameGrid { grid, bells })
     }
 
+    /// Closes the inboxes of this rank: no frame is delivered any more. Waits for those that are being handled,
+    /// so long; returns whether all have been.
+    pub fn close(&self, patience: Duration) -> bool {
+        self.grid.close(patience)
+    }
+
     /// Offset of the first byte behind the grid that [`FrameGrid::open`] maps with the same arguments.
     pub fn end(cx: &OpenContext<'_>, max_frame: usize) -> u64 {
         GridLayout::new(cx.size, max_frame, cx.shm_offset).end() + Bells::bytes(cx.size) as u64
