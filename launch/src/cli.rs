@@ -99,8 +99,8 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
         LaunchOption::OnDeath,
         "--on-death end|shrink|heal",
         "what the death of a rank does: 'end' (default) ends the job; with 'shrink' the other ranks go on without it, with \
-         'heal' they go on with another process in its place, if the program is made for that (World::survive, of pgas); on \
-         one host, network smp",
+         'heal' they go on with another process in its place, if the program is made for that (World::survive, of pgas); over \
+         shared memory and udp",
     ),
     opt(
         LaunchOption::MaxDeaths,

@@ -81,9 +81,7 @@ macro_rules! random {
 /// [`random`] on two hosts.
 #[test]
 fn of_four_on_two_hosts() {
-    let settings = on_hosts();
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    (140..144).for_each(|seed| random_with(4, seed, &["--hosts", "one,two"], &settings));
+    (140..144).for_each(|seed| random_with(4, seed, HOSTS, &ON_HOSTS));
 }
 
 random! {
@@ -94,6 +92,7 @@ random! {
     of_eight: 8, 40..44, [];
     of_three_with_progress_threads: 3, 50..53, [("GASNET_PROGRESS", "thread")];
     of_four_that_are_checked: 4, 60..63, [("GASNET_CHECK", "1")];
+    of_three_by_frames: 3, 90..93, [("GASNET_NEIGHBORHOOD", "off")];
     of_three_over_udp: 3, 100..104, OVER_UDP;
     of_five_over_udp: 5, 110..113, OVER_UDP;
     of_four_in_two_neighbourhoods: 4, 120..123, [OVER_UDP[0], ("GASNET_NEIGHBORHOOD", "2")];
@@ -131,19 +130,15 @@ fn work_goes_on_with_those_that_are_left() {
 }
 
 /// Settings with which "other hosts" are this one: processes of an agent each, which reach each other by udp.
-fn on_hosts() -> Vec<(&'static str, String)> {
-    let ssh = std::env::temp_dir().join(format!("gasnet-no-ssh-{}", std::process::id()));
-    std::fs::write(&ssh, "shift; exec sh -c \"$*\"\n").expect("a script");
-    let settings =
-        [("GASNET_SSH", format!("sh {}", ssh.display())), ("GASNET_UDP_INTERFACE", "127.0.0.1".into())];
-    settings.into_iter().chain([("GASNET_LEASE", "2s".to_string())]).collect()
-}
+/// The shell takes the host for its own name.
+const ON_HOSTS: [(&str, &str); 3] =
+    [("GASNET_SSH", "sh -c eval${IFS}\"$1\""), ("GASNET_UDP_INTERFACE", "127.0.0.1"), ("GASNET_LEASE", "2s")];
+
+const HOSTS: &[&str] = &["--hosts", "one,two"];
 
 /// A job on two hosts.
 fn job_on_hosts(ranks: u32, on_death: &[&str], role: &str) -> Outcome {
-    let settings = on_hosts();
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    job(ranks, &[on_death, &["--hosts", "one,two"]].concat(), &settings, role)
+    job(ranks, &[on_death, HOSTS].concat(), &ON_HOSTS, role)
 }
 
 #[test]
@@ -309,8 +304,8 @@ fn mistakes_are_named() {
 
 #[test]
 fn jobs_that_could_not_survive_are_refused() {
-    let off = [("GASNET_NEIGHBORHOOD", "off")];
-    let outcome = job(2, SHRINK, &off, "keeps");
+    let faulty = [("GASNET_NEIGHBORHOOD", "off"), ("GASNET_FAULTY", "delay=1%")];
+    let outcome = job(2, SHRINK, &faulty, "keeps");
     says(&outcome, 1, &["--on-death: not with the network that connects ranks here (smp)"]);
     let outcome = job(2, SHRINK, &[("GASNET_CONDUIT", "ofi")], "keeps");
     says(&outcome, 2, &["--on-death shrink: not with the network ofi"]);

@@ -29,6 +29,7 @@ const TESTS: &[Test] = &[
     ("doctor", doctor),
     ("cut-link", cut_link),
     ("dead-host", dead_host),
+    ("deaths", deaths),
     ("attacker", attacker),
     ("netvm", netvm),
     ("netvm-loss", netvm_loss),
@@ -249,6 +250,20 @@ fn cut_link(net: &Net) -> Result<String, String> {
 
 fn dead_host(net: &Net) -> Result<String, String> {
     ends(net, &[], "", || drop(net.hosts.kill_all(1)))
+}
+
+/// Jobs that go on when a rank dies, or a host with all of its ranks.
+fn deaths(net: &Net) -> Result<String, String> {
+    for (on_death, role) in
+        [("shrink", "random"), ("heal", "heals"), ("shrink", "host-dies"), ("heal", "host-dies")]
+    {
+        let mut job = Command::new(net.prefix.join("bin/gasnetrun"));
+        job.args(["--hosts", &net.hosts.names()[..3].join(","), "-n", "6", "--on-death", on_death]);
+        job.arg(beside("mortal")).args([role, "7"]).env("GASNET_LEASE", "2s");
+        job.env("GASNET_SSH", &net.ssh).env("GASNET_MAX_SEGSIZE", "16M");
+        passes(job, 100)?;
+    }
+    Ok(String::new())
 }
 
 /// Whatever two hosts send is seen by somebody who sends it again, sends it changed, and sends rubbish in its
