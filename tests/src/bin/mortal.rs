@@ -286,15 +286,21 @@ fn host_dies(first: World) {
 
 /// Ranks that can do without each other go on in a world in which somebody has died.
 fn some_go_on(world: World) {
+    static HAS_LEFT: AtomicBool = AtomicBool::new(false);
     world.barrier();
     if world.rank() == 2 {
-        die();
+        // It dies in this.
+        world.barrier();
     }
+    let other = 1 - world.rank();
+    HAS_LEFT.store(true, Ordering::Relaxed);
+    // Who is still in the barrier would notice the death there.
+    while !world.call(other, |_, ()| HAS_LEFT.load(Ordering::Relaxed), ()).wait() {}
+    world.send(2, |_, ()| die(), ());
     while world.dead().is_empty() {
-        std::thread::yield_now();
+        world.call(other, |_, ()| (), ()).wait();
     }
     // Waits for living ranks end as ever.
-    let other = 1 - world.rank();
     for n in 0..1000u32 {
         assert_eq!(world.call(other, |_, n: u32| n + 1, n).wait(), n + 1);
     }
