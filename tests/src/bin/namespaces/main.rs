@@ -259,7 +259,7 @@ fn deaths(net: &Net) -> Result<String, String> {
     {
         let mut job = Command::new(net.prefix.join("bin/gasnetrun"));
         job.args(["--hosts", &net.hosts.names()[..3].join(","), "-n", "6", "--on-death", on_death]);
-        job.arg(beside("mortal")).args([role, "7"]).env("GASNET_LEASE", "2s");
+        job.arg(beside("mortal")).args([role, "7"]).env("GASNET_LEASE", "5s");
         job.env("GASNET_SSH", &net.ssh).env("GASNET_MAX_SEGSIZE", "16M");
         passes(job, 100)?;
     }
