@@ -389,7 +389,7 @@ fn deaths(kills: u64, seed: u64) -> Result<String, String> {
             2 => {
                 // Both are this one: the shell takes the host for its own name.
                 job.args(["--hosts", "one,two"]).env("GASNET_SSH", "sh -c eval${IFS}\"$1\"");
-                job.env("GASNET_UDP_INTERFACE", "127.0.0.1");
+                job.env("GASNET_UDP_INTERFACE", "127.0.0.1").env("GASNET_LEASE", "20s");
             }
             _ => {}
         }
