@@ -159,8 +159,8 @@ impl Start {
         }
     }
 
-    /// All ranks are running: becomes their monitor. Only the ranks keep the memory files, and where ranks may
-    /// survive each other, the monitor keeps that of the segments, for those that come later.
+    /// All ranks are running: becomes their monitor. Only the ranks keep the memory files, and where
+    /// they may survive each other, the monitor keeps that of the segments, for those that come later.
     pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
         let (size, signals, on_death) = (self.size, self.signals, self.survival.0);
         let (crew, world) = self.crew()?;

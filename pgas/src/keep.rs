@@ -121,13 +121,8 @@ fn partners(hosts: &[u32]) -> Vec<u32> {
     let mut ranks: Vec<u32> = (0..hosts.len() as u32).collect();
     ranks.sort_by_key(|rank| (hosts[*rank as usize], *rank));
     let on_host = ranks.chunk_by(|a, b| hosts[*a as usize] == hosts[*b as usize]).map(<[u32]>::len);
-    // In a circle of all ranks, host by host, as many steps as the largest host has ranks lead to another one.
-    let steps = if ranks.first().map(|rank| hosts[*rank as usize]) == ranks.last().map(|r| hosts[*r as usize])
-    {
-        1
-    } else {
-        on_host.max().unwrap_or(1)
-    };
+    // In a circle of all ranks, host by host, as many steps as the largest host has ranks lead to another.
+    let steps = on_host.max().filter(|most| *most < ranks.len()).unwrap_or(1);
     let mut partners = vec![0; ranks.len()];
     for (i, rank) in ranks.iter().enumerate() {
         partners[*rank as usize] = ranks[(i + steps) % ranks.len()];
@@ -158,8 +153,8 @@ pub struct Keep {
 
 impl World {
     /// Makes a place for what the ranks save of their work: in memory of each rank's host that outlives its
-    /// process, and if the job has several hosts, with a rank on another one. A program makes the same ones in
-    /// each world, in the same order; in a world that follows another one they have what was saved there.
+    /// process, and if the job has several hosts, with a rank on another one. A program makes the same ones
+    /// in each world, in the same order; in a world that follows another one they have what was saved there.
     ///
     /// # Collective
     ///
@@ -215,8 +210,8 @@ impl Keep {
     }
 
     /// Saves what `f` gives to the [`Saver`], under this number, which grows from save to save: as a rule,
-    /// that of the step that comes next. Costs a copy of it here, and if the job has several hosts, a put of it
-    /// to another one.
+    /// that of the step that comes next. Costs a copy of it here, and if the job has several hosts, a put of
+    /// it to another one.
     ///
     /// Until it has returned somewhere, the version before is what [`Keep::restore`] gives. A rank has two
     /// versions: the memory of two states, or of four where there are copies.

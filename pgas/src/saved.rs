@@ -111,7 +111,7 @@ enum Place {
     /// Here, and in the state that it holds, and with those that read that.
     Here(Arc<Area>),
     /// With a save that writes it.
-    Away,
+    Lent,
 }
 
 /// Memory that a save writes to.
@@ -164,7 +164,7 @@ impl Held {
             return Some(Room::Private(private));
         }
         for (which, place) in (0..).zip(&mut self.areas) {
-            match std::mem::replace(place, Place::Away) {
+            match std::mem::replace(place, Place::Lent) {
                 Place::Here(area) => match Arc::try_unwrap(area) {
                     Ok(mut area) => {
                         area.begin();

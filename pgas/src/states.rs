@@ -58,7 +58,7 @@ const HEADER_WORDS: usize = size_of::<Header>() / 8;
 
 /// What an area holds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct AreaState {
     pub(crate) stamp: Stamp,
     pub(crate) owner: u32,
     pub(crate) size: u32,
@@ -113,14 +113,14 @@ impl Area {
     }
 
     /// What it holds. For the process at its place, or any if that has died.
-    pub(crate) fn found(&mut self) -> Option<Found> {
+    pub(crate) fn found(&mut self) -> Option<AreaState> {
         // ORDER: Acquire; pairs with Release in `complete` and `know_whole`: the words before the mark.
         let (header, holds) = (self.header(), self.header().holds.load(Ordering::Acquire));
         if holds == 0 {
             return None;
         }
         let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
-        let found = Found {
+        let found = AreaState {
             stamp: (word(&header.epoch) as u32, word(&header.version)),
             owner: word(&header.owner) as u32,
             size: word(&header.size) as u32,
