@@ -21,7 +21,7 @@
 //! - `report`: `stat=`, `errmsg=`, error termination.
 //! - `image`: the state of this image, and how it starts and ends.
 //! - `stat`: why statements fail; `descriptor`: what compiled code hands over; `heap`: the
-//!   allocator; `peers`: what an image knows of others; `wide`: reals of 16 bytes; `coarray`; `settings`.
+//!   allocator; `peers`: what an image knows of others; `wide`: reals of all kinds; `coarray`; `settings`.
 //!
 //! `x[2]` of an image of the same host is `abi_a` -> the token's offset, added to where that image's segment
 //! is mapped -> a load.

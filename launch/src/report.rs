@@ -32,8 +32,12 @@ impl Report {
     /// A rank has answered.
     pub fn add(&mut self, rank: u32, wait: Blocked) {
         let waits = &mut self.waits[rank as usize];
-        // A rank that reported its wait by itself is asked again by the report that this starts.
-        let same = |w: &&mut Blocked| Blocked { seconds: wait.seconds, ..(**w).clone() } == wait;
+        // A rank that reported its wait by itself, without the place, is asked again by the report that this
+        // starts.
+        let same = |w: &&mut Blocked| {
+            let place = if w.place.is_empty() { wait.place.clone() } else { w.place.clone() };
+            Blocked { seconds: wait.seconds, place, ..(**w).clone() } == wait
+        };
         match waits.iter_mut().find(same) {
             Some(known) => *known = wait,
             None => waits.push(wait),
@@ -139,6 +143,12 @@ mod tests {
         r.add(0, wait(Some(2), None));
         r.add(2, wait(Some(3), None));
         r.add(3, wait(Some(2), None));
+        r.add(3, Blocked { place: String::new(), ..wait(Some(0), None) });
+        r.add(3, wait(Some(0), None));
+        assert_eq!(r.waits[3].len(), 2, "a wait without its place, and with it, is one");
+        r.waits[3].pop();
+        let images = RankName::by("image").unwrap();
+        assert_eq!(r.lines(images, |_| false)[6], "they wait for each other: 3 -> 4 -> 3");
         let lines = r.lines(RankName::default(), |_| false);
         assert_eq!(lines[1], "  rank 0 waits for rank 2: an operation, for 2 s, in main (a.c:7)");
         assert_eq!(lines[2], "  rank 1 is not blocked in the runtime, or has just begun");
