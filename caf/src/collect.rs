@@ -175,22 +175,9 @@ impl Subject {
         }
         let wanted = if function == Function::Min { Ordering::Less } else { Ordering::Greater };
         let combine: Arc<Combine> = match (class, bytes, sum) {
-            (Class::Integer, 1, true) => each(|a: [u8; 1], b| [a[0].wrapping_add(b[0])]),
-            (Class::Integer, 2, true) => {
-                each(|a, b| i16::from_ne_bytes(a).wrapping_add(i16::from_ne_bytes(b)).to_ne_bytes())
-            }
-            (Class::Integer, 16, true) => {
-                each(|a, b| i128::from_ne_bytes(a).wrapping_add(i128::from_ne_bytes(b)).to_ne_bytes())
-            }
-            (Class::Integer, 1, false) => {
-                pick(wanted, |a, b| i8::from_ne_bytes(a).cmp(&i8::from_ne_bytes(b)))
-            }
-            (Class::Integer, 2, false) => {
-                pick(wanted, |a, b| i16::from_ne_bytes(a).cmp(&i16::from_ne_bytes(b)))
-            }
-            (Class::Integer, 16, false) => {
-                pick(wanted, |a, b| i128::from_ne_bytes(a).cmp(&i128::from_ne_bytes(b)))
-            }
+            (Class::Integer, 1, _) => integers::<1>(sum, wanted),
+            (Class::Integer, 2, _) => integers::<2>(sum, wanted),
+            (Class::Integer, 16, _) => integers::<16>(sum, wanted),
             (Class::Real, 16, true) | (Class::Complex, 32, true) => each(move |a: Bytes, b| wide.add(a, b)),
             (Class::Real, 16, false) => pick(wanted, move |a, b| wide.order(a, b)),
             (Class::Character, 1.., false) => text(bytes, kind, wanted),
@@ -206,6 +193,22 @@ fn each<const N: usize>(f: impl Fn([u8; N], [u8; N]) -> [u8; N] + Send + Sync + 
         for (a, b) in a.as_chunks_mut().0.iter_mut().zip(b.as_chunks().0) {
             *a = f(*a, *b);
         }
+    })
+}
+
+/// The sum of integers of `N` bytes, or what compares as wanted.
+fn integers<const N: usize>(sum: bool, wanted: Ordering) -> Arc<Combine> {
+    let value = |bytes: [u8; N]| {
+        let mut all = [if bytes[N - 1] < 0x80 { 0 } else { 0xff }; 16];
+        all[..N].copy_from_slice(&bytes);
+        i128::from_le_bytes(all)
+    };
+    if !sum {
+        return pick(wanted, move |a, b| value(a).cmp(&value(b)));
+    }
+    each(move |a, b| {
+        let sum = value(a).wrapping_add(value(b)).to_le_bytes();
+        std::array::from_fn(|i| sum[i])
     })
 }
 
