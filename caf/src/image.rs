@@ -343,10 +343,7 @@ impl Image {
     /// Error termination of all images, with a message in the form of the compiler's library.
     #[cold]
     pub fn fatal(&self, text: &str) -> ! {
-        let image = self.rank.id().0 + 1;
-        let message = format!("Fortran runtime error on image {image}: {text}\n\nError termination.\n");
-        // One write: messages of other images come before or after.
-        let _ = std::io::stderr().write_all(message.as_bytes());
+        self.say("error", &format!("{text}\n\nError termination."));
         self.rank.global_exit(1)
     }
 
@@ -354,10 +351,14 @@ impl Image {
     #[cold]
     pub fn warn(&self, text: &str) {
         if !self.warned.swap(true, Relaxed) && !self.rank.config().quiet {
-            let image = self.rank.id().0 + 1;
-            let message = format!("Fortran runtime warning on image {image}: {text}\n");
-            let _ = std::io::stderr().write_all(message.as_bytes());
+            self.say("warning", text);
         }
+    }
+
+    fn say(&self, what: &str, text: &str) {
+        let message = format!("Fortran runtime {what} on image {}: {text}\n", self.rank.id().0 + 1);
+        // One write: messages of other images come before or after.
+        let _ = std::io::stderr().write_all(message.as_bytes());
     }
 
     /// Error termination because of a statement that failed.

@@ -501,42 +501,36 @@ struct Part {
 
 /// Begins an operation in the place of an image that is gone.
 fn take_part(team: &Team, what: What) -> Option<Part> {
-    let buffers = |n: u64, all: usize| [vec![0u8; n as usize], vec![0u8; n as usize * all]];
+    let (n, all) = match what {
+        What::GatherAll(n) => (n as usize, team.size()),
+        What::Broadcast(n, _) | What::Reduce(n, ..) => (n as usize, 1),
+        What::Barrier | What::Split => (0, 0),
+    };
+    let mut buffers = [vec![0u8; n], vec![0u8; n * all]];
+    let (mine, into) = (buffers[0].as_ptr(), buffers[1].as_mut_ptr());
     // SAFETY: in all operations, the buffers have the size that the operation uses, and live until the event
     // is done: `Served` keeps them.
-    unsafe {
-        Some(match what {
-            What::Barrier => Part { event: team.barrier_nb(), _buffers: buffers(0, 0) },
-            What::GatherAll(n) => {
-                let mut buffers = buffers(n, team.size());
-                let (from, into) = (buffers[0].as_ptr(), buffers[1].as_mut_ptr());
-                let event = team.gather_all_raw_nb(into, from, n as usize, SyncMode::MY);
-                Part { event, _buffers: buffers }
-            }
-            What::Broadcast(n, from) => {
-                let mut buffers = buffers(n, 1);
-                let (mine, into) = (buffers[0].as_ptr(), buffers[1].as_mut_ptr());
-                let event = team.broadcast_raw_nb(from as usize, into, mine, n as usize, SyncMode::MY);
-                Part { event, _buffers: buffers }
-            }
-            What::Reduce(n, element, signature, known, to) => {
+    let event = unsafe {
+        match what {
+            What::Barrier => team.barrier_nb(),
+            What::GatherAll(_) => team.gather_all_raw_nb(into, mine, n, SyncMode::MY),
+            What::Broadcast(_, from) => team.broadcast_raw_nb(from as usize, into, mine, n, SyncMode::MY),
+            What::Reduce(_, element, signature, known, to) => {
                 let element = element as usize;
                 let how = How { element, signature, known, combine: None, commutes: known.is_some() };
-                let (how, n, mut buffers) = (reduction(&how), n as usize, buffers(n, 1));
-                let (mine, into) = (buffers[0].as_ptr(), buffers[1].as_mut_ptr());
-                let event = match to {
-                    Some(to) => team.reduce_raw_nb(to as usize, into, mine, n, how, SyncMode::MY),
-                    None => team.reduce_all_raw_nb(into, mine, n, how, SyncMode::MY),
-                };
-                Part { event, _buffers: buffers }
+                match to {
+                    Some(to) => team.reduce_raw_nb(to as usize, into, mine, n, reduction(&how), SyncMode::MY),
+                    None => team.reduce_all_raw_nb(into, mine, n, reduction(&how), SyncMode::MY),
+                }
             }
             // Others found a team; there is no form of this that returns at once.
             What::Split => {
                 team.split(None, 0);
                 return None;
             }
-        })
-    }
+        }
+    };
+    Some(Part { event, _buffers: buffers })
 }
 
 /// The core's form of a reduction. Without a function, the result is one of the operands.
