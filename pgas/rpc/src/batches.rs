@@ -5,6 +5,7 @@
 //! The users of this module decide about the contents of batches, the way they travel, and the window: the
 //! records of remote calls (module `outbox`), and the relaxed writes of UPC programs.
 
+use crate::peers::PeerTable;
 use gasnet::RankId;
 use gasnet_sys::mutex::lock;
 use std::sync::Mutex;
@@ -36,7 +37,7 @@ struct BatchLane<B> {
 /// A batch for each rank.
 #[derive(Debug)]
 pub struct Batches<B> {
-    lanes: Box<[Mutex<BatchLane<B>>]>,
+    lanes: PeerTable<Mutex<BatchLane<B>>>,
     /// Ranks with something in their batch; maybe some whose batch has left meanwhile. Each is there once.
     dirty: Mutex<Vec<RankId>>,
     /// Their number, for a look without the lock.
@@ -46,11 +47,7 @@ pub struct Batches<B> {
 impl<B: Batch> Batches<B> {
     /// Empty ones.
     pub fn new(ranks: u32) -> Batches<B> {
-        Batches {
-            lanes: (0..ranks).map(|_| Mutex::default()).collect(),
-            dirty: Mutex::default(),
-            dirty_count: AtomicUsize::new(0),
-        }
+        Batches { lanes: PeerTable::new(ranks), dirty: Mutex::default(), dirty_count: AtomicUsize::new(0) }
     }
 
     /// Appends what `write` writes; whether the batch is full.
@@ -71,7 +68,7 @@ impl<B: Batch> Batches<B> {
     }
 
     fn lane(&self, of: RankId) -> &Mutex<BatchLane<B>> {
-        &self.lanes[of.0 as usize]
+        self.lanes.of(of)
     }
 
     /// Whether some rank has something in its batch.

@@ -75,6 +75,7 @@ mod counts;
 mod hand;
 mod outbox;
 mod payload;
+mod peers;
 mod prim;
 mod reply;
 mod send;

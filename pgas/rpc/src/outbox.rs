@@ -9,6 +9,7 @@
 
 use crate::batches::{Batch, Batches};
 use crate::counts::{Added, Count, OwnThread};
+use crate::peers::PeerTable;
 use crate::wire::{self, AlignedBuffer, To};
 use core::cell::RefCell;
 use gasnet::{Rank, RankId, RegionKey};
@@ -39,7 +40,7 @@ struct OutboxLane {
 pub(crate) struct Outbox {
     own: OwnThread,
     batches: Batches<AlignedBuffer>,
-    lanes: Box<[OutboxLane]>,
+    lanes: PeerTable<OutboxLane>,
     /// Ranks to be told that they have been served.
     owed: Mutex<Vec<RankId>>,
     owed_count: AtomicUsize,
@@ -81,7 +82,7 @@ impl Outbox {
         Outbox {
             own,
             batches: Batches::new(ranks),
-            lanes: (0..ranks).map(|_| OutboxLane::default()).collect(),
+            lanes: PeerTable::new(ranks),
             owed: Mutex::default(),
             owed_count: AtomicUsize::new(0),
         }
@@ -89,7 +90,7 @@ impl Outbox {
 
     #[inline]
     fn lane(&self, rank: RankId) -> &OutboxLane {
-        &self.lanes[rank.0 as usize]
+        self.lanes.of(rank)
     }
 
     /// Appends a record; whether the batch is to leave now.
