@@ -200,7 +200,7 @@ fn every_end_has_its_status_and_names_rank_and_place() {
 #[test]
 fn what_cannot_be_simulated_is_said() {
     let folder = folder("what_cannot_be_simulated_is_said");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_conformance"), folder.join("captures")).expect("a link");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_paging"), folder.join("captures")).expect("a link");
     for (line, parts) in [
         ("--simulate ./queue", &["how many ranks"][..]),
         ("--simulate -n 4 --machine modern-ib/x ./queue", &["from 1 to 64 ranks"]),

@@ -162,12 +162,19 @@ fn peak_memory() -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("the system says how much")
 }
 
-fn main() {
-    let options = options().unwrap_or_else(|e| {
+fn options_or_exit() -> Options {
+    options().unwrap_or_else(|e| {
         eprintln!("conformance: {e}");
         std::process::exit(2);
-    });
+    })
+}
+
+fn main() {
+    // Before the job starts. Its ranks read them again: they can be simulated with neighbours only if the
+    // closure captures nothing.
+    options_or_exit();
     gasnet_conduits::run(|rank: &'static Rank| {
+        let options = options_or_exit();
         if rank.id().0 == 0 {
             println!("conformance: {} ranks, seed {}", rank.size(), options.seed);
         }
