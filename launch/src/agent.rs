@@ -240,7 +240,7 @@ impl Agent {
             self.crew.attend(&polled, &found, ended, &mut relay(&mut self.channel, &mut self.unacknowledged));
         self.fed(fed);
         let now = Instant::now();
-        self.channel.tend(&ToMonitor::Beat((now - self.begun).as_millis() as u32), now);
+        self.channel.tend(&ToMonitor::Beat((now - self.begun).as_millis() as u64), now);
     }
 
     fn fed(&mut self, n: usize) {
@@ -269,7 +269,7 @@ impl Agent {
             ToAgent::World(order) => self.obey_world(&order),
             ToAgent::Beat(time) => {
                 if let Some(lease) = &mut self.lease {
-                    lease.since = lease.since.max(self.begun + Duration::from_millis(time.into()));
+                    lease.since = lease.since.max(self.begun + Duration::from_millis(time));
                 }
             }
             ToAgent::Finish => return true,

@@ -55,7 +55,7 @@ pub struct AgentEnd {
     /// The connection.
     pub channel: Channel<wire::ToMonitor, ToAgent>,
     /// The time in its last heartbeat.
-    time: u32,
+    time: u64,
     /// It was told to finish, or is lost.
     over: bool,
 }
@@ -195,14 +195,15 @@ impl Monitor {
     }
 
     /// Has an order about the newest world carried out on all hosts, but for those on which `order` gives
-    /// none.
+    /// none; it is given the places on the host, ascending.
     fn order(&mut self, order: impl Fn(&[u32]) -> Option<WorldOrder>) {
         for agent in self.agents.iter_mut().filter(|agent| !agent.over) {
             if let Some(order) = order(&agent.ranks) {
                 agent.channel.send(&ToAgent::World(order));
             }
         }
-        let here: Vec<u32> = self.crew.pids().map(|(rank, _)| rank).collect();
+        let mut here: Vec<u32> = self.crew.pids().map(|(rank, _)| rank).collect();
+        here.sort_unstable();
         if let Some(order) = order(&here).filter(|_| !here.is_empty()) {
             match self.world.obey(&mut self.crew, &order) {
                 Ok(Some(pid)) => {
@@ -219,7 +220,8 @@ impl Monitor {
     /// An order that concerns these places only.
     fn order_for(&mut self, places: &[u32], order: impl Fn(Vec<u32>) -> WorldOrder) {
         self.order(|here| {
-            let there: Vec<u32> = places.iter().copied().filter(|place| here.contains(place)).collect();
+            let there: Vec<u32> =
+                places.iter().copied().filter(|place| here.binary_search(place).is_ok()).collect();
             (!there.is_empty()).then(|| order(there))
         });
     }

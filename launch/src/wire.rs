@@ -63,7 +63,7 @@ pub enum ToAgent {
     /// The result of an exchange.
     Answer(Vec<u8>),
     /// Heartbeat of the monitor, with the time in the last one of the agent.
-    Beat(u32),
+    Beat(u64),
     /// About the newest world of a job whose ranks survive deaths.
     World(WorldOrder),
     /// The job is over: end what is left, send the rest, and exit.
@@ -90,7 +90,7 @@ pub enum ToMonitor {
     /// This many bytes of the standard input of rank 0 were taken.
     InputTaken(u32),
     /// Heartbeat of the agent, with its time in milliseconds.
-    Beat(u32),
+    Beat(u64),
     /// It could not carry out an order about the newest world, so there is none.
     NoWorld(Vec<u8>),
 }
@@ -148,6 +148,10 @@ impl Writer {
         self.0.extend(v.to_le_bytes());
         self
     }
+    fn u64(&mut self, v: u64) -> &mut Writer {
+        self.0.extend(v.to_le_bytes());
+        self
+    }
     fn bytes(&mut self, v: &[u8]) -> &mut Writer {
         self.u32(v.len() as u32);
         self.0.extend(v);
@@ -174,6 +178,9 @@ impl Reader<'_> {
         let (head, rest) = self.0.split_first_chunk::<4>()?;
         self.0 = rest;
         Some(u32::from_le_bytes(*head))
+    }
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from(self.u32()?) | u64::from(self.u32()?) << 32)
     }
     fn i32(&mut self) -> Option<i32> {
         self.u32().map(|v| v as i32)
@@ -218,7 +225,7 @@ fn emit_order(w: &mut Writer, order: &WorldOrder) {
         WorldOrder::Broken(places) => _ = w.u32(3).numbers(places),
         WorldOrder::Start(world, name, here) => {
             w.u32(4).u32(world.epoch).numbers(&world.members).numbers(&world.incarnations);
-            w.u32(*name as u32).u32((*name >> 32) as u32).numbers(here);
+            w.u64(*name).numbers(here);
         }
         WorldOrder::Replace(place, epoch) => _ = w.u32(5).u32(*place).u32(*epoch),
         WorldOrder::Done(places) => _ = w.u32(6).numbers(places),
@@ -232,8 +239,7 @@ fn parse_order(r: &mut Reader<'_>) -> Option<WorldOrder> {
         3 => WorldOrder::Broken(r.numbers()?),
         4 => {
             let world = JobWorld { epoch: r.u32()?, members: r.numbers()?, incarnations: r.numbers()? };
-            let name = u64::from(r.u32()?) | u64::from(r.u32()?) << 32;
-            WorldOrder::Start(world, name, r.numbers()?)
+            WorldOrder::Start(world, r.u64()?, r.numbers()?)
         }
         5 => WorldOrder::Replace(r.u32()?, r.u32()?),
         6 => WorldOrder::Done(r.numbers()?),
@@ -245,7 +251,7 @@ impl Framed for ToAgent {
     fn emit(&self, w: &mut Writer) {
         match self {
             ToAgent::Start(task) => {
-                w.kind(1).u32(task.size).u32(task.job_id as u32).u32((task.job_id >> 32) as u32);
+                w.kind(1).u32(task.size).u64(task.job_id);
                 let (policy, most) = match task.on_death {
                     OnDeath::End => (0, 0),
                     OnDeath::Shrink(most) => (1, most),
@@ -265,7 +271,7 @@ impl Framed for ToAgent {
             ToAgent::InputEnd => w.kind(6),
             ToAgent::Taken(stream, n) => w.kind(7).u32(*stream).u32(*n),
             ToAgent::Answer(bytes) => w.kind(8).bytes(bytes),
-            ToAgent::Beat(time) => w.kind(9).u32(*time),
+            ToAgent::Beat(time) => w.kind(9).u64(*time),
             ToAgent::Finish => w.kind(10),
             ToAgent::KillProgram(rank) => w.kind(11).u32(*rank),
             ToAgent::World(order) => {
@@ -279,7 +285,7 @@ impl Framed for ToAgent {
         Some(match kind {
             1 => {
                 let size = r.u32()?;
-                let job_id = u64::from(r.u32()?) | u64::from(r.u32()?) << 32;
+                let job_id = r.u64()?;
                 let bind = if r.u32()? == 1 { Bind::Core } else { Bind::None };
                 let on_death = match (r.u32()?, r.u32()?) {
                     (0, 0) => OnDeath::End,
@@ -318,7 +324,7 @@ impl Framed for ToAgent {
             6 => ToAgent::InputEnd,
             7 => ToAgent::Taken(r.u32()?, r.u32()?),
             8 => ToAgent::Answer(r.bytes()?),
-            9 => ToAgent::Beat(r.u32()?),
+            9 => ToAgent::Beat(r.u64()?),
             10 => ToAgent::Finish,
             11 => ToAgent::KillProgram(r.u32()?),
             12 => ToAgent::World(parse_order(r)?),
@@ -339,7 +345,7 @@ impl Framed for ToMonitor {
             ToMonitor::Output(stream, bytes) => w.kind(7).u32(*stream).bytes(bytes),
             ToMonitor::OutputEnd(stream) => w.kind(8).u32(*stream),
             ToMonitor::InputTaken(n) => w.kind(9).u32(*n),
-            ToMonitor::Beat(time) => w.kind(10).u32(*time),
+            ToMonitor::Beat(time) => w.kind(10).u64(*time),
             ToMonitor::NoWorld(why) => w.kind(11).bytes(why),
         };
     }
@@ -355,7 +361,7 @@ impl Framed for ToMonitor {
             7 => ToMonitor::Output(r.u32()?, r.bytes()?),
             8 => ToMonitor::OutputEnd(r.u32()?),
             9 => ToMonitor::InputTaken(r.u32()?),
-            10 => ToMonitor::Beat(r.u32()?),
+            10 => ToMonitor::Beat(r.u64()?),
             11 => ToMonitor::NoWorld(r.bytes()?),
             _ => return None,
         })
@@ -420,7 +426,7 @@ mod tests {
             ToMonitor::Output(3, b"line\n".to_vec()),
             ToMonitor::OutputEnd(3),
             ToMonitor::InputTaken(5),
-            ToMonitor::Beat(70_000),
+            ToMonitor::Beat(u64::MAX - 7),
             ToMonitor::NoWorld(b"no memory".to_vec()),
         ]
     }

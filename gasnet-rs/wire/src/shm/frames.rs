@@ -38,8 +38,8 @@ impl FrameGrid {
         Ok(FrameGrid { grid, bells })
     }
 
-    /// Closes the inboxes of this rank: no frame is delivered any more. Waits for those that are being handled,
-    /// so long; returns whether all have been.
+    /// Closes the inboxes of this rank: no frame is delivered any more. Waits for those that are being
+    /// handled, so long; returns whether all have been.
     pub fn close(&self, patience: Duration) -> bool {
         self.grid.close(patience)
     }
