@@ -62,8 +62,8 @@ pub(crate) struct LocalWorld {
 }
 
 impl LocalWorld {
-    /// The first one: what its deaths do, and where ranks are told of one that they may survive, with the file
-    /// of their segments.
+    /// The first one: what its deaths do, and where ranks are told of one that they may survive, with the
+    /// file of their segments.
     pub(crate) fn new(on_death: OnDeath, told: Option<(DeathBoard, OwnedFd)>) -> LocalWorld {
         let (board, first_segments) = told.unzip();
         LocalWorld { board, first_segments, on_death, recruiter: None }
