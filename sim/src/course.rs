@@ -459,7 +459,8 @@ impl World {
     fn stir_up(&mut self, host: u32) {
         let Some(shared) = &mut self.shared_memory else { return };
         for rank in shared.looks(host) {
-            if self.ranks.get(rank as usize).is_some_and(|r| matches!(r.state, Activity::Idle(_))) {
+            // One that is about to wait has perhaps looked before.
+            if self.ranks.get(rank as usize).is_some_and(|r| r.state != Activity::Over) {
                 self.notice(rank);
             }
         }
