@@ -63,7 +63,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     let answering = socket::answering(chosen.address, settings.ports)?;
     let port = answering.local_addr().map_or(0, |address| address.port());
     let mut random = [0; 8 + KEY_SHARE_BYTES];
-    gasnet_sys::fill_with_random(&mut random);
+    gasnet_sys::fill_with_secret(&mut random);
     let (incarnation, share) = random.split_at(8);
     let card = RankAddress {
         address: socket.address(),

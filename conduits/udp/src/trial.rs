@@ -411,7 +411,7 @@ pub(crate) fn hold(
     let mut own = Vec::new();
     if rank == first {
         let mut secret = [0; SECRET_BYTES];
-        gasnet_sys::fill_with_random(&mut secret);
+        gasnet_sys::fill_with_secret(&mut secret);
         for ip in candidates.iter().take(MAX_ADDRESSES) {
             let socket = socket::bind(*ip, ports)?;
             socket::probing(&socket)?;

@@ -65,4 +65,4 @@ mod stand_in;
 pub mod stdio;
 pub mod thread;
 
-pub use random::{fill_with_random, random};
+pub use random::{fill_with_secret, random};
