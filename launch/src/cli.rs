@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, hidden, nearest, opt};
+use gasnet_options::{Argument, Arguments, CommandTable, FoundOption, Opt, Style, nearest, opt};
 
 use crate::allocation::{self, Allocation};
 use crate::bind::Bind;
@@ -34,7 +34,6 @@ pub enum LaunchOption {
     Conduit,
     Environment,
     Label,
-    Called,
     Timeout,
     OnDeath,
     MaxDeaths,
@@ -137,8 +136,6 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
     opt(LaunchOption::Rank, "--rank N", "with --replay: the rank"),
     opt(LaunchOption::Gdb, "--gdb", "with --replay: under gdb"),
     opt(LaunchOption::Quiet, "-q, --quiet", "print no warnings of the runtime (sets GASNET_QUIET)"),
-    // By commands for programs whose language has another word for ranks.
-    hidden(LaunchOption::Called, "--called WORD"),
     opt(LaunchOption::Help, "-h, --help", "print this text"),
     opt(LaunchOption::Manual, "--manual", "print the manual page, in the language of man"),
     opt(LaunchOption::Version, "-V, --version", "print the version"),
@@ -190,7 +187,7 @@ pub fn parse(
     let mut words = Arguments::new(&COMMAND, arguments);
     let mut command = Command {
         ranks: 0,
-        called: RankName::default(),
+        called: RankName::of(called()),
         program: OsString::new(),
         arguments: Vec::new(),
         environment: Vec::new(),
@@ -234,7 +231,6 @@ pub fn parse(
             }
             LaunchOption::Nodes => nodes = Some(number_of_hosts(&found)?),
             LaunchOption::Label => command.label = true,
-            LaunchOption::Called => command.called = RankName::by(&found.text())?,
             LaunchOption::DryRun => dry_run = true,
             LaunchOption::Doctor => doctor = true,
             LaunchOption::Simulate => {

@@ -9,23 +9,16 @@ pub struct RankName {
     first: u32,
 }
 
-/// All there are.
-const ALL: [RankName; 2] = [RankName { word: "rank", first: 0 }, RankName { word: "image", first: 1 }];
-
 impl Default for RankName {
     fn default() -> RankName {
-        ALL[0]
+        RankName { word: "rank", first: 0 }
     }
 }
 
 impl RankName {
-    /// By this word.
-    ///
-    /// # Errors
-    /// Nothing is called so.
-    pub fn by(word: &str) -> Result<RankName, String> {
-        let unknown = || format!("--called: '{word}' is neither rank nor image");
-        ALL.into_iter().find(|called| called.word == word).ok_or_else(unknown)
+    /// In the messages of this command: those of `cafrun` are for Fortran programs.
+    pub fn of(command: &str) -> RankName {
+        if command == "cafrun" { RankName { word: "image", first: 1 } } else { RankName::default() }
     }
 
     /// The word: `rank`.
@@ -65,13 +58,11 @@ mod tests {
 
     #[test]
     fn images_count_from_1() {
-        let (ranks, images) = (RankName::default(), RankName::by("image").unwrap());
-        assert_eq!(RankName::by("rank"), Ok(ranks));
+        let (ranks, images) = (RankName::of("gasnetrun"), RankName::of("cafrun"));
         assert_eq!((ranks.rank(0u32), images.rank(0u32)), ("rank 0".into(), "image 1".into()));
         assert_eq!(
             (ranks.numbers(&[0, 1, 2, 5]), images.numbers(&[0, 1, 2, 5])),
             ("0-2,5".into(), "1-3,6".into())
         );
-        assert!(RankName::by("thread").unwrap_err().contains("neither rank nor image"));
     }
 }

@@ -147,7 +147,7 @@ mod tests {
         r.add(3, wait(Some(0), None));
         assert_eq!(r.waits[3].len(), 2, "a wait without its place, and with it, is one");
         r.waits[3].pop();
-        let images = RankName::by("image").unwrap();
+        let images = RankName::of("cafrun");
         assert_eq!(r.lines(images, |_| false)[6], "they wait for each other: 3 -> 4 -> 3");
         let lines = r.lines(RankName::default(), |_| false);
         assert_eq!(lines[1], "  rank 0 waits for rank 2: an operation, for 2 s, in main (a.c:7)");

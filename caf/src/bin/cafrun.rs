@@ -59,13 +59,8 @@ fn main() -> ExitCode {
         }
         Ok(Request::Run(words)) => {
             let launcher = launcher();
-            // The simulator wants to be the first word, and its ranks are no processes.
-            let called = if words.first().is_some_and(|word| word == "--simulate") {
-                &[][..]
-            } else {
-                &["--called", "image"]
-            };
-            let error = Command::new(&launcher).arg0("cafrun").args(called).args(words).exec();
+            // By this name it calls ranks images.
+            let error = Command::new(&launcher).arg0("cafrun").args(words).exec();
             eprintln!("cafrun: {}: {error}", launcher.to_string_lossy());
             ExitCode::FAILURE
         }
