@@ -108,6 +108,23 @@ fn is_left_behind(folder: &Path) -> bool {
     all.into_iter().any(|process| of(&process.path()))
 }
 
+/// Its choices are more than an environment takes.
+#[test]
+fn a_long_run_is_repeated() {
+    let folder = folder("a_long_run_is_repeated");
+    let line = "--simulate -n 4 --runs 2000 --vessel closure ./queue".split(' ').collect::<Vec<_>>();
+    let found = simulate(&folder, &line);
+    let file = found.stderr.split_whitespace().find(|word| word.ends_with(".sim")).expect("a file");
+    let short = std::fs::read_to_string(folder.join(file)).expect("the file");
+    // The run ends before it comes to them.
+    let more: String =
+        (0..9000).map(|i| format!("pick {} 1 3 rank 1 is held\n", 1_000_000_000 + i)).collect();
+    std::fs::write(folder.join(file), short + &more).expect("the file");
+    let again = simulate(&folder, &["--simulate", "--again", file, "./queue"]);
+    says(&again, 101, &["panicked", "values are lost", "queue.rs:"]);
+    assert!(!again.stderr.contains("not the one to repeat"), "{}", again.report());
+}
+
 /// The same failure is found in both vessels, made small, and repeated from its file.
 #[test]
 fn a_failure_of_processes_is_found_and_repeated() {

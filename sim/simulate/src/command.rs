@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "asks for equal addresses in all runs")]
 
 use crate::faults::Faults;
-use crate::plan::SimulationPlan;
+use crate::plan::{CHOICES, SimulationPlan, choices};
 use crate::program::{Vessel, fingerprint, vessel};
 use crate::run::Program;
 use crate::serve::simulate;
@@ -11,7 +11,7 @@ use gasnet_sim::{Executable, Explore};
 use gasnet_vessel::PLAN;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -108,7 +108,9 @@ enum Asked {
 #[derive(Debug, PartialEq)]
 struct Asking {
     plan: SimulationPlan,
+    /// The choices of the run that is repeated, and the file that has them.
     picks: String,
+    again: Option<PathBuf>,
     vessel: Option<Vessel>,
     gdb: bool,
     /// Whether the program may be another build.
@@ -167,7 +169,9 @@ impl Asking {
         if self.gdb {
             command.arg("--args").arg(&program);
         }
-        command.args(self.arguments).env(PLAN, self.plan.text() + &self.picks);
+        command.args(self.arguments).env(PLAN, self.plan.text()).env_remove(CHOICES);
+        // All choices of a long run are too much for an environment.
+        self.again.iter().for_each(|file| _ = command.env(CHOICES, file));
         let why = command.exec();
         Err(format!("{}: {why}", self.program.display()))
     }
@@ -229,11 +233,10 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     let rest = words.rest();
     let program = program.ok_or("--simulate: which program? See gasnetrun --simulate --help")?;
     let mut picks = String::new();
-    if let Some(file) = again {
-        let read = std::fs::read_to_string(&file).map_err(|why| format!("{file}: {why}"))?;
+    if let Some(file) = &again {
+        let read = std::fs::read_to_string(file).map_err(|why| format!("{file}: {why}"))?;
         plan = SimulationPlan::read(&read).map_err(|why| format!("{file}: {why}"))?;
-        let lines = read.lines().filter(|line| line.starts_with("trace ") || line.starts_with("pick "));
-        lines.for_each(|line| picks += &format!("{line}\n"));
+        picks = choices(&read);
         failed = rank_of(&read).unwrap_or(0);
     } else if plan.ranks == 0 {
         return Err("--simulate: how many ranks? Say -n N".into());
@@ -241,7 +244,18 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, String>
     plan.closure_only = vessel == Some(Vessel::Closure);
     let stem = Path::new(&program).file_stem().unwrap_or_default();
     plan.name = stem.to_string_lossy().into_owned();
-    let asking = Asking { plan, picks, vessel, gdb, rebuilt, verbose, failed, program, arguments: rest };
+    let asking = Asking {
+        plan,
+        picks,
+        again: again.map(PathBuf::from),
+        vessel,
+        gdb,
+        rebuilt,
+        verbose,
+        failed,
+        program,
+        arguments: rest,
+    };
     Ok(Asked::Run(Box::new(asking)))
 }
 

@@ -249,6 +249,16 @@ impl SimulationPlan {
     }
 }
 
+/// Tells a program that simulates itself which file has the choices of the run to repeat. Like the plan's
+/// variable it is no setting.
+pub(crate) const CHOICES: &str = "GASNETI_SIMULATED_CHOICES";
+
+/// The lines of a file that say what the run chose, and how it went.
+pub(crate) fn choices(file: &str) -> String {
+    let lines = file.lines().filter(|line| line.starts_with("trace ") || line.starts_with("pick "));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
 pub(crate) fn pick_line(pick: &Pick) -> String {
     format!("pick {} {} {:x} {}\n", pick.choice, pick.way, pick.ways, pick.text)
 }

@@ -1,7 +1,7 @@
 //! A program that `gasnetrun --simulate` has started: it becomes the simulator of all its ranks.
 #![expect(unsafe_code, reason = "copies a closure of no bytes; forks")]
 
-use crate::plan::{SimulationPlan, pick_line};
+use crate::plan::{CHOICES, SimulationPlan, choices, pick_line};
 use crate::program::{TAKES_CLOSURE, Vessel};
 use crate::run::{Ended, Program, RunOutcome, run};
 use crate::shrink::{self, Repetition, thousands};
@@ -36,7 +36,13 @@ fn for_all_ranks<F: FnOnce(&'static Rank)>(body: F) -> Option<impl Fn(&'static R
 /// Simulates this program as asked; returns the exit status.
 pub fn serve<F: FnOnce(&'static Rank)>(body: F) -> i32 {
     core::hint::black_box(TAKES_CLOSURE);
-    let text = std::env::var(PLAN).unwrap_or_default();
+    let mut text = std::env::var(PLAN).unwrap_or_default();
+    if let Some(file) = std::env::var_os(CHOICES) {
+        match std::fs::read_to_string(&file) {
+            Ok(read) => text += &choices(&read),
+            Err(why) => return refuse(&format!("{}: {why}", file.display())),
+        }
+    }
     let plan = match SimulationPlan::read(&text) {
         Ok(plan) => plan,
         Err(why) => return refuse(&format!("what is to be simulated: {why}")),
