@@ -33,20 +33,41 @@ pub(crate) fn shared_part<T: Plain>(array: &Array<T>, len: usize) -> &[T] {
     unsafe { core::slice::from_raw_parts(at, len) }
 }
 
-/// The first byte of each rank's part; null where it is not mapped here.
-fn parts<T: Plain>(array: &Array<T>) -> Box<[*mut u8]> {
-    let world = array.world;
-    // As long as each rank's part may be: all of it is inside the segment.
-    let len = array.map.largest_part();
-    let first =
-        |rank| if len == 0 { None } else { world.0.rank.kept().address(array.first.on(RankId(rank)), len) };
-    world.ranks().map(|rank| first(rank).map_or(core::ptr::null_mut(), |at| at.cast())).collect()
+/// Where the parts begin that are mapped here. Only those of neighbours may be, so there is nothing that
+/// grows with the job.
+struct Parts {
+    /// The first neighbour.
+    first: u32,
+    /// The first byte of each part from that one's to the last neighbour's; null where it is not mapped here.
+    starts: Box<[*mut u8]>,
+}
+
+impl Parts {
+    fn of<T: Plain>(array: &Array<T>) -> Parts {
+        let rank = array.world.0.rank;
+        // As long as each rank's part may be: all of it is inside the segment.
+        let len = array.map.largest_part();
+        let start = |of| if len == 0 { None } else { rank.kept().address(array.first.on(RankId(of)), len) };
+        let own = array.world.rank();
+        let near = rank.neighbours();
+        let (first, last) = (near.first().copied().unwrap_or(own), near.last().copied().unwrap_or(own));
+        let starts = (first..=last).map(|of| start(of).map_or(core::ptr::null_mut(), |at| at.cast()));
+        Parts { first, starts: starts.collect() }
+    }
+
+    /// The number of a rank's part, and its first byte, which is not null; `None` where it is not mapped here.
+    #[inline]
+    fn start(&self, rank: u32) -> Option<(usize, *mut u8)> {
+        let number = rank.wrapping_sub(self.first) as usize;
+        let start = *self.starts.get(number)?;
+        (!start.is_null()).then_some((number, start))
+    }
 }
 
 /// Elements whose memory is mapped here, in a phase in which nobody writes them.
 pub(crate) struct Mapped<'a, T: Plain> {
     array: &'a Array<T>,
-    parts: Box<[*mut u8]>,
+    parts: Parts,
 }
 
 // SAFETY: addresses of memory that is only read in this phase, from whatever thread.
@@ -63,17 +84,14 @@ impl<T: Plain> core::fmt::Debug for Mapped<'_, T> {
 impl<'a, T: Plain> Mapped<'a, T> {
     /// In the phase `read` of an array.
     pub(crate) fn new(array: &'a Array<T>) -> Self {
-        Mapped { array, parts: parts(array) }
+        Mapped { array, parts: Parts::of(array) }
     }
 
     /// The element of number `at` on a rank, where [`Map::place`](crate::layout::Map::place) has placed one;
     /// `None` if that is not mapped here.
     #[inline]
     pub(crate) fn get(&self, rank: u32, at: usize) -> Option<T> {
-        let part = self.parts[rank as usize];
-        if part.is_null() {
-            return None;
-        }
+        let (_, part) = self.parts.start(rank)?;
         debug_assert!(at < self.array.map.part(rank), "the map places elements in parts");
         // SAFETY: as in `Window::make`: the map has placed the element in its part, ranks have agreed on the
         // map, and `largest_part` elements are mapped as long as the array is borrowed. Any bytes are a
@@ -99,7 +117,7 @@ const MOST_SUMS: usize = 1 << 14;
 /// does not depend on how updates are grouped are combined, so sums of floats are not.
 pub(crate) struct Window<'a, T: Word> {
     array: &'a Array<T>,
-    parts: Box<[*mut u8]>,
+    parts: Parts,
     /// The word in `sums` of each part's first element.
     firsts: Box<[usize]>,
     /// Words of all parts that are mapped here.
@@ -132,9 +150,9 @@ fn identity<T: Word>(function: Function) -> Option<u64> {
 impl<'a, T: Word> Window<'a, T> {
     /// In the phase `update` of an array.
     pub(crate) fn new(array: &'a Array<T>) -> Self {
-        let (parts, largest) = (parts(array), array.map.largest_part());
+        let (parts, largest) = (Parts::of(array), array.map.largest_part());
         let mut words = 0;
-        let firsts = parts.iter().map(|part| {
+        let firsts = parts.starts.iter().map(|part| {
             let first = words;
             words += if part.is_null() { 0 } else { largest };
             first
@@ -157,16 +175,13 @@ impl<'a, T: Word> Window<'a, T> {
     /// placed one; `false` if that is not mapped here.
     #[inline]
     pub(crate) fn update(&mut self, rank: u32, at: usize, function: Function, value: u64) -> bool {
-        let part = self.parts[rank as usize];
-        if part.is_null() {
-            return false;
-        }
+        let Some((number, part)) = self.parts.start(rank) else { return false };
         debug_assert!(at < self.array.map.part(rank), "the map places elements in parts");
         if function as u32 != self.function as u32 {
             self.change(function);
         }
         if !self.sums.is_empty() {
-            let sum = &mut self.sums[self.firsts[rank as usize] + at];
+            let sum = &mut self.sums[self.firsts[number] + at];
             let op = Operation { function, word: T::TYPE };
             *sum = op.new_value(*sum, value, 0).unwrap_or(*sum);
             return true;
@@ -196,8 +211,8 @@ impl<'a, T: Word> Window<'a, T> {
     fn apply_sums(&mut self) {
         let Some(identity) = identity::<T>(self.function) else { return };
         let (sums, largest) = (core::mem::take(&mut self.sums), self.array.map.largest_part());
-        for rank in 0..self.parts.len() {
-            let (part, first) = (self.parts[rank], self.firsts[rank]);
+        for number in 0..self.firsts.len() {
+            let (part, first) = (self.parts.starts[number], self.firsts[number]);
             if part.is_null() {
                 continue;
             }
