@@ -55,7 +55,8 @@ impl Parts {
         Parts { first, starts: starts.collect() }
     }
 
-    /// The number of a rank's part, and its first byte, which is not null; `None` where it is not mapped here.
+    /// The number of a rank's part, and its first byte, which is not null; `None` where it is not mapped
+    /// here.
     #[inline]
     fn start(&self, rank: u32) -> Option<(usize, *mut u8)> {
         let number = rank.wrapping_sub(self.first) as usize;
