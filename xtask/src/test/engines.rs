@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{CARGO_LIMIT, Context, End, RUN_LIMIT, suite};
+use super::suites::suite;
+use super::{CARGO_LIMIT, Context, End, RUN_LIMIT};
 use crate::plugins;
 use crate::sh;
 use crate::stage::{self, Parts};
