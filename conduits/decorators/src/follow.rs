@@ -20,19 +20,15 @@ use crate::tape::{TapeEvent, check_of_frame};
 use gasnet_sys::clock::unseen;
 use gasnet_sys::mutex;
 use gasnet_wire::boot::Exchange;
-use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
-    Advice, Channel, Conduit, Frame, FrameLine, Limits, Meanwhile, OpenContext, RawSlot, Rma, SegmentDesc,
-    Survival,
+    Advice, Channel, Conduit, Frame, FrameLine, Limits, Meanwhile, OpenContext, RawSlot, SegmentDesc,
 };
 use gasnet_wire::last_words::say;
-use gasnet_wire::port::NicPort;
 use gasnet_wire::{Boot, Config, Error, Gathered, RankId, WaitPolicy, Waiter};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -222,6 +218,8 @@ impl Followed {
 // SAFETY: slots are those of the inner conduit; frames are memory of the pool, taken out of it until they
 // come back.
 unsafe impl Conduit for Followed {
+    messages_only!();
+
     fn name(&self) -> &'static str {
         self.conduit
     }
@@ -303,33 +301,12 @@ unsafe impl Conduit for Followed {
         self.facts.polls_both()
     }
 
-    /// As in the recording.
-    fn sends_before_attach(&self) -> bool {
-        false
-    }
-
-    fn segment_memory(&self, _: usize) -> Result<Option<NonNull<u8>>, Error> {
-        Ok(None)
-    }
-
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         unseen(|| self.inner.attach(segment))
     }
 
     fn advise(&self, offset: u64, len: u64, advice: Advice) {
         self.inner.advise(offset, len, advice);
-    }
-
-    fn rma(&self) -> Option<&dyn Rma> {
-        None
-    }
-
-    fn regions(&self) -> Option<&dyn RegionRma> {
-        None
-    }
-
-    fn nic(&self) -> Option<&dyn NicPort> {
-        None
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -346,11 +323,6 @@ unsafe impl Conduit for Followed {
         true
     }
 
-    /// Jobs that survive deaths are neither recorded nor replayed.
-    fn survival(&self) -> Option<&dyn Survival> {
-        None
-    }
-
     fn close(&self) {
         unseen(|| self.inner.close());
     }
@@ -361,9 +333,5 @@ unsafe impl Conduit for Followed {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.inner.counters()
-    }
-
-    fn clock(&self) -> Option<Duration> {
-        None
     }
 }

@@ -113,6 +113,44 @@ macro_rules! forward {
     };
 }
 
+/// Methods of a conduit that is recorded, or takes the place of one: all that the rank learns of others is to
+/// come by messages and exchanges, at its polls.
+macro_rules! messages_only {
+    () => {
+        /// A rank that attaches its segment would otherwise serve messages until a meeting is over, which is
+        /// no matter of polls.
+        fn sends_before_attach(&self) -> bool {
+            false
+        }
+
+        fn segment_memory(&self, _: usize) -> Result<Option<core::ptr::NonNull<u8>>, Error> {
+            Ok(None)
+        }
+
+        /// What others do with one-sided operations would not be seen.
+        fn rma(&self) -> Option<&dyn gasnet_wire::conduit::Rma> {
+            None
+        }
+
+        fn regions(&self) -> Option<&dyn gasnet_wire::conduit::regions::RegionRma> {
+            None
+        }
+
+        fn nic(&self) -> Option<&dyn gasnet_wire::port::NicPort> {
+            None
+        }
+
+        /// Jobs that survive deaths are neither recorded nor replayed.
+        fn survival(&self) -> Option<&dyn gasnet_wire::conduit::Survival> {
+            None
+        }
+
+        fn clock(&self) -> Option<core::time::Duration> {
+            None
+        }
+    };
+}
+
 mod faults;
 mod faulty;
 pub mod follow;

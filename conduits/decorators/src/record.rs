@@ -25,9 +25,7 @@ use crate::tape::{self, TapeLabel, TapeWriter};
 use gasnet_sys::clock::{seen, unseen};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
-use gasnet_wire::conduit::regions::RegionRma;
-use gasnet_wire::conduit::{Channel, Conduit, Frame, Meanwhile, OpenContext, RawSlot, Rma, Survival};
-use gasnet_wire::port::NicPort;
+use gasnet_wire::conduit::{Channel, Conduit, Frame, Meanwhile, OpenContext, RawSlot};
 use gasnet_wire::{Boot, Config, Error, Gathered, RankId};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -380,6 +378,8 @@ impl Recorded {
 #[deny(clippy::missing_trait_methods)]
 // SAFETY: slots and frames are those of the inner conduit.
 unsafe impl Conduit for Recorded {
+    messages_only!();
+
     fn name(&self) -> &'static str {
         self.inner.name()
     }
@@ -462,35 +462,12 @@ unsafe impl Conduit for Recorded {
         self.inner.polls_both()
     }
 
-    /// A rank that attaches its segment would otherwise serve messages until a meeting is over, which is no
-    /// matter of polls.
-    fn sends_before_attach(&self) -> bool {
-        false
-    }
-
     fn attach(&self, segment: &gasnet_wire::conduit::SegmentDesc) -> Result<(), Error> {
         unseen(|| self.inner.attach(segment))
     }
 
-    fn segment_memory(&self, _: usize) -> Result<Option<core::ptr::NonNull<u8>>, Error> {
-        Ok(None)
-    }
-
     fn advise(&self, offset: u64, len: u64, advice: gasnet_wire::conduit::Advice) {
         self.inner.advise(offset, len, advice);
-    }
-
-    /// What others do with one-sided operations would not be seen.
-    fn rma(&self) -> Option<&dyn Rma> {
-        None
-    }
-
-    fn regions(&self) -> Option<&dyn RegionRma> {
-        None
-    }
-
-    fn nic(&self) -> Option<&dyn NicPort> {
-        None
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -505,11 +482,6 @@ unsafe impl Conduit for Recorded {
         unseen(|| self.inner.idle(what, meanwhile))
     }
 
-    /// Jobs that survive deaths are neither recorded nor replayed.
-    fn survival(&self) -> Option<&dyn Survival> {
-        None
-    }
-
     fn close(&self) {
         unseen(|| self.inner.close());
     }
@@ -522,9 +494,5 @@ unsafe impl Conduit for Recorded {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.inner.counters()
-    }
-
-    fn clock(&self) -> Option<Duration> {
-        None
     }
 }

@@ -14,13 +14,10 @@ use crate::record::{ARGUMENT_COUNTS, Kept, Nobody, alone_in, fact, file_of};
 use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
 use crate::view::View;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
-use gasnet_wire::conduit::regions::RegionRma;
 use gasnet_wire::conduit::{
-    Advice, Channel, Conduit, Frame, FrameLine, Limits, Meanwhile, OpenContext, RawSlot, Rma, SegmentDesc,
-    Survival,
+    Advice, Channel, Conduit, Frame, FrameLine, Limits, Meanwhile, OpenContext, RawSlot, SegmentDesc,
 };
 use gasnet_wire::last_words::say;
-use gasnet_wire::port::NicPort;
 use gasnet_wire::{Boot, Config, Error, RankId};
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -519,6 +516,8 @@ struct Replayed {
 #[deny(clippy::missing_trait_methods)]
 // SAFETY: slots and frames are memory of the pool, taken out of it until they come back.
 unsafe impl Conduit for Replayed {
+    messages_only!();
+
     fn name(&self) -> &'static str {
         self.conduit
     }
@@ -618,32 +617,11 @@ unsafe impl Conduit for Replayed {
         self.facts.polls_both
     }
 
-    /// As in the recording.
-    fn sends_before_attach(&self) -> bool {
-        false
-    }
-
-    fn segment_memory(&self, _: usize) -> Result<Option<NonNull<u8>>, Error> {
-        Ok(None)
-    }
-
     fn attach(&self, _: &SegmentDesc) -> Result<(), Error> {
         Ok(())
     }
 
     fn advise(&self, _: u64, _: u64, _: Advice) {}
-
-    fn rma(&self) -> Option<&dyn Rma> {
-        None
-    }
-
-    fn regions(&self) -> Option<&dyn RegionRma> {
-        None
-    }
-
-    fn nic(&self) -> Option<&dyn NicPort> {
-        None
-    }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
@@ -659,11 +637,6 @@ unsafe impl Conduit for Replayed {
         true
     }
 
-    /// Jobs that survive deaths are neither recorded nor replayed.
-    fn survival(&self) -> Option<&dyn Survival> {
-        None
-    }
-
     fn close(&self) {}
 
     fn left_for(&self, rank: RankId) -> Option<Duration> {
@@ -672,9 +645,5 @@ unsafe impl Conduit for Replayed {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
-    }
-
-    fn clock(&self) -> Option<Duration> {
-        None
     }
 }
