@@ -14,6 +14,7 @@ use crate::{kept, memory, remote};
 use gasnet::atomics::{Function, Operation};
 use gasnet::coll::Word;
 use gasnet::{GlobalPtr, RankId};
+use gasnet_rpc::PeerTable;
 use gasnet_sys::mutex::lock;
 
 /// Elements that make a message, at most; at least; and together for all ranks.
@@ -434,36 +435,29 @@ fn apply_puts<T: Plain>((world, number): (World, u32), bytes: &[u8]) {
     }
 }
 
-/// Ranks whose lanes are made at once.
-const LANES: usize = 32;
-
 /// Entries that wait to be sent, by rank. In a large job most ranks get none.
 #[derive(Debug)]
 struct Lanes<E> {
-    by_rank: Vec<Option<Box<[Vec<E>; LANES]>>>,
+    by_rank: PeerTable<Vec<E>>,
     batch: usize,
 }
 
 impl<E> Lanes<E> {
     fn new(world: World) -> Lanes<E> {
         let batch = (ALL_BATCHES / world.size() as usize).clamp(SMALLEST_BATCH, LARGEST_BATCH);
-        let chunks = (world.size() as usize).div_ceil(LANES);
-        Lanes { by_rank: (0..chunks).map(|_| None).collect(), batch }
+        Lanes { by_rank: PeerTable::new(world.size()), batch }
     }
 
     /// Adds an entry; a batch that is full then.
     fn push(&mut self, rank: u32, entry: E) -> Option<Vec<E>> {
-        let (chunk, place) = (rank as usize / LANES, rank as usize % LANES);
-        let lanes = self.by_rank[chunk].get_or_insert_with(|| Box::new(core::array::from_fn(|_| Vec::new())));
-        let lane = &mut lanes[place];
+        let lane = self.by_rank.of_mut(RankId(rank));
         lane.push(entry);
         (lane.len() >= self.batch).then(|| core::mem::take(lane))
     }
 
     /// Takes what is left.
     fn rest(&mut self) -> impl Iterator<Item = (u32, Vec<E>)> + use<E> {
-        let chunks = (0..).step_by(LANES).zip(core::mem::take(&mut self.by_rank));
-        let lanes = chunks.filter_map(|(first, lanes)| Some((first..).zip(*lanes?))).flatten();
-        lanes.filter(|(_, lane): &(u32, Vec<E>)| !lane.is_empty())
+        let lanes = core::mem::replace(&mut self.by_rank, PeerTable::new(0)).into_made();
+        lanes.map(|(rank, lane)| (rank.0, lane)).filter(|(_, lane)| !lane.is_empty())
     }
 }

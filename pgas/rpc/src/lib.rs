@@ -89,6 +89,7 @@ mod wire;
 pub use calls::{Answered, Call, CallError, panic_text};
 pub use outbox::WINDOW_BYTES;
 pub use payload::{MOST_PAYLOADS, Payload, Source};
+pub use peers::PeerTable;
 pub use reply::Reply;
 pub use service::{Apply, Named, Serve, Service};
 pub use tasks::Task;
