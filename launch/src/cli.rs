@@ -15,6 +15,7 @@ use crate::job::OnDeath;
 use crate::place::{self, Host};
 use crate::rank_name::RankName;
 use crate::replay::{Replay, summary};
+use crate::settings;
 use crate::spawn::recording;
 use crate::{Error, MAX_RANKS};
 
@@ -116,7 +117,7 @@ pub const OPTIONS: &[Opt<LaunchOption>] = &[
     opt(
         LaunchOption::Simulate,
         "--simulate",
-        "as the first word: run the ranks in one process and in virtual time; see gasnetrun --simulate --help",
+        "as the first word: run simulated ranks, one at a time and in virtual time; see gasnetrun --simulate --help",
     ),
     opt(
         LaunchOption::Record,
@@ -358,6 +359,8 @@ fn check_survival(command: &mut Command, most_deaths: Option<u32>) -> Result<(),
             "heal"
         }
     };
+    // Also where no host can be lost: a wrong value is told before it counts.
+    settings::lease().map_err(|why| why.to_string())?;
     let so_far = "so far ranks survive the death of others with --conduit smp or udp";
     if recording(command).is_some() {
         return Err(format!(
