@@ -163,6 +163,10 @@ impl Overseer for End {
         true
     }
 
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
     fn next_world(&self, epoch: u32) -> Option<NextBoot> {
         let (rank, world, files) = self.shared.next_world(self.rank, epoch)?;
         let boot = of_one_host(&self.shared, (rank, self.rank), world.members.len() as u32, files.ok()?);
@@ -194,6 +198,9 @@ impl Overseer for End {
     }
 }
 
+/// The wait of a rank that attaches its segment.
+const ATTACH: &str = "all ranks to attach their segments";
+
 /// The exchange between simulated ranks.
 struct InProcess {
     shared: Arc<Simulation>,
@@ -209,5 +216,24 @@ impl Exchange for InProcess {
     fn all_gather_shared(&self, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
         let round = self.round.fetch_add(1, Ordering::Relaxed);
         self.shared.gather(self.rank, round, mine)
+    }
+
+    fn all_gather_serving(
+        &self,
+        mine: &[u8],
+        serve: &(dyn Fn() -> usize + Sync),
+    ) -> Result<Arc<Gathered>, Error> {
+        let round = self.round.fetch_add(1, Ordering::Relaxed);
+        self.shared.give(self.rank, round, mine);
+        loop {
+            // Nothing may happen between the look and the wait.
+            let served = serve();
+            if let Some(gathered) = self.shared.gathered(round)? {
+                return Ok(gathered);
+            }
+            if served == 0 {
+                self.shared.wait(self.rank, ATTACH, false);
+            }
+        }
     }
 }

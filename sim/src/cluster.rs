@@ -75,6 +75,11 @@ pub(crate) trait Vessel {
         None
     }
 
+    /// Why a rank has ended that waits, if one has: nothing tells the others.
+    fn fallen(&self) -> Option<Cause> {
+        None
+    }
+
     /// Whether the job is over, though ranks are left; they are stuck or not.
     fn is_over(&self, stuck: bool) -> bool {
         let _ = stuck;
@@ -399,10 +404,13 @@ impl Cluster {
                     }
                 }
                 Next::Dies(rank) => over += u32::from(shared.kill(rank)),
-                Next::Fails(what) => return Err(fail(what)),
+                Next::Fails(what) => return Err(fail(vessel.fallen().unwrap_or(what))),
                 Next::Nothing if vessel.is_over(true) => break,
                 Next::Nothing if shared.world().look_again() => {}
                 Next::Nothing => {
+                    if let Some(what) = vessel.fallen() {
+                        return Err(fail(what));
+                    }
                     let mut waiting = shared.world().waiting();
                     for one in waiting.iter_mut().take(MOST_PLACES) {
                         one.place =

@@ -45,10 +45,6 @@ unsafe impl Conduit for SimConduit {
         "netvm"
     }
 
-    fn sends_before_attach(&self) -> bool {
-        false
-    }
-
     fn reserve(
         &self,
         to: RankId,
@@ -86,10 +82,11 @@ unsafe impl Conduit for SimConduit {
         {
             let mut w = self.at.shared.world();
             // Where something chooses the order, others may go on between this poll and the wait after it;
-            // what happens meanwhile must count as new there.
+            // what happens meanwhile must count as new there. Everywhere, messages on the other channel are
+            // not seen by this poll: they may have come while an empty poll of that channel took its time.
             let explores = w.chooser.is_some();
             let r = &mut w.ranks[self.at.rank as usize];
-            if !explores {
+            if !explores && r.inbox[1 - channel as usize].is_empty() {
                 r.seen = r.news;
             }
         }

@@ -42,6 +42,8 @@ pub struct Executable {
 /// How long a rank runs before somebody looks whether it still does; and once it has said that it ends.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOK_AT_END: Duration = Duration::from_micros(200);
+/// Longest that threads of a rank may work that have not called the runtime, before a deadlock is told.
+const LONGEST_WORK: Duration = Duration::from_secs(10);
 /// Longest that a rank sleeps at once: three hours.
 const LONGEST_SLEEP_NANOSECONDS: u64 = 10_000_000_000_000;
 /// Longest that a rank may take to say where it is when its turn does not end.
@@ -186,6 +188,20 @@ impl Vessel for Processes<'_> {
         })
     }
 
+    fn fallen(&self) -> Option<Cause> {
+        (0..self.cluster.ranks).find_map(|rank| {
+            let status = self.end_while_waiting(rank)?;
+            let [text, place] = self.last_words(rank);
+            Some(match status.signal() {
+                Some(signal) => self.crash(rank, signal, text, place),
+                None => {
+                    let code = status.code().unwrap_or_default().max(1);
+                    Cause::Ended { rank, code, text: with_place(&text, &place) }
+                }
+            })
+        })
+    }
+
     fn is_over(&self, stuck: bool) -> bool {
         self.is_over.get() || stuck && self.has_left.get()
     }
@@ -271,6 +287,29 @@ impl Processes<'_> {
         }
         let [_, place] = self.last_words(rank);
         self.shared.fall(rank, Cause::Endless { rank, place })
+    }
+
+    /// The end of a rank's process that does not have the turn: another thread of it has ended it. As long
+    /// as one of these is at work, it may.
+    fn end_while_waiting(&self, rank: u32) -> Option<ExitStatus> {
+        let mut child = self.member(rank).child.try_borrow_mut().ok()?;
+        let child = child.as_mut()?;
+        let since = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().ok()? {
+                return Some(status);
+            }
+            if !process::is_at_work(child.id() as process::Pid) || since.elapsed() > LONGEST_WORK {
+                return None;
+            }
+            std::thread::sleep(LOOK_AT_END);
+        }
+    }
+
+    /// A rank's process has ended by a signal.
+    fn crash(&self, rank: u32, signal: i32, text: String, place: String) -> Cause {
+        let text = if text.is_empty() { crate::crash::name(signal) } else { text };
+        Cause::Crash { rank, signal, text, place }
     }
 
     fn last_words(&self, rank: u32) -> [String; 2] {
@@ -502,10 +541,14 @@ impl Processes<'_> {
                 conduit.idle(why, meanwhile);
                 self.first_frame(rank).unwrap_or(Reply::yes(0))
             }
-            ask::GATHER => {
+            ask::GIVE => {
+                self.shared.give(rank, member.exchanges.get(), bytes);
+                Reply::yes(0)
+            }
+            ask::GATHERED => {
                 let round = member.exchanges.get();
+                let Some(gathered) = self.shared.gathered(round).ok()? else { return Some(Reply::of(false)) };
                 member.exchanges.set(round + 1);
-                let gathered = self.shared.gather(rank, round, bytes).ok()?;
                 let mut all = Vec::new();
                 for part in gathered.parts() {
                     all.extend_from_slice(&(part.len() as u32).to_le_bytes());
@@ -571,8 +614,7 @@ impl Processes<'_> {
         let said = member.said.borrow_mut().take();
         let code = status.code().unwrap_or_default();
         if let (Some(signal), None | Some(ToMonitor::Done(_))) = (status.signal(), &said) {
-            let text = if text.is_empty() { crate::crash::name(signal) } else { text };
-            self.shared.fall(rank, Cause::Crash { rank, signal, text, place });
+            self.shared.fall(rank, self.crash(rank, signal, text, place));
         }
         let code = match said {
             Some(ToMonitor::Refused(text)) => self.shared.fall(rank, Cause::Start(text)),
@@ -599,18 +641,23 @@ impl Processes<'_> {
                 }
             }
             _ if came => {
-                let why = match (text.as_str(), place.as_str()) {
-                    ("", _) => "its process has ended without ending the job".into(),
-                    (text, "") => text.into(),
-                    (text, place) => format!("{text} ({place})"),
-                };
-                self.shared.fall(rank, Cause::Ended { rank, code: code.max(1), text: why })
+                let text = with_place(&text, &place);
+                self.shared.fall(rank, Cause::Ended { rank, code: code.max(1), text })
             }
             // It has ended before it started the runtime, as for a wrong argument.
             _ => code,
         };
         self.shared.set_code(rank, code);
         Ok(())
+    }
+}
+
+/// The last words of a rank whose process has ended before its time.
+fn with_place(text: &str, place: &str) -> String {
+    match (text, place) {
+        ("", _) => "its process has ended without ending the job".into(),
+        (text, "") => text.into(),
+        (text, place) => format!("{text} ({place})"),
     }
 }
 

@@ -205,6 +205,18 @@ impl Simulation {
 
     /// Gives `mine` to all ranks and returns the values of all. `round` counts the calls of each rank.
     pub(crate) fn gather(&self, rank: u32, round: u64, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
+        self.give(rank, round, mine);
+        loop {
+            if let Some(gathered) = self.gathered(round)? {
+                return Ok(gathered);
+            }
+            turn::trim_stack();
+            self.wait(rank, "all ranks to start", false);
+        }
+    }
+
+    /// Gives `mine` to all ranks.
+    pub(crate) fn give(&self, rank: u32, round: u64, mine: &[u8]) {
         let complete = {
             let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
             let nothing = || vec![Box::default(); self.size as usize];
@@ -222,21 +234,18 @@ impl Simulation {
             let mut w = self.world();
             (0..self.size).filter(|r| *r != rank).for_each(|r| w.tell(r));
         }
-        loop {
-            {
-                let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
-                let g = all.get_mut(&round).ok_or_else(|| Error::job("the exchange is over"))?;
-                if let Some(gathered) = g.all.clone() {
-                    g.left += 1;
-                    if g.left == self.size {
-                        all.remove(&round);
-                    }
-                    return Ok(gathered);
-                }
-            }
-            turn::trim_stack();
-            self.wait(rank, "all ranks to start", false);
+    }
+
+    /// The values of all ranks, once all have given theirs. A rank takes them once.
+    pub(crate) fn gathered(&self, round: u64) -> Result<Option<Arc<Gathered>>, Error> {
+        let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+        let g = all.get_mut(&round).ok_or_else(|| Error::job("the exchange is over"))?;
+        let Some(gathered) = g.all.clone() else { return Ok(None) };
+        g.left += 1;
+        if g.left == self.size {
+            all.remove(&round);
         }
+        Ok(Some(gathered))
     }
 
     /// Ends a rank whose program does not return. Does not return.

@@ -96,8 +96,12 @@ fn processes_do_the_same_every_time() {
             assert_eq!((&again.stdout, &again.stderr), (&first.stdout, &first.stderr));
         }
     }
-    let line = "--simulate -n 2 ./statics thread".split(' ').collect::<Vec<_>>();
-    says(&simulate(&folder, &line), 2, &["a second thread of this rank calls the runtime", "statics.rs:"]);
+    // Also one that calls it while all ranks wait for what nobody does.
+    for how in ["thread", "late"] {
+        let line = ["--simulate", "-n", "2", "./statics", how];
+        let outcome = simulate(&folder, &line);
+        says(&outcome, 2, &["a second thread of this rank calls the runtime", "statics.rs:"]);
+    }
     assert!(!is_left_behind(&folder), "a process of a rank is left behind");
 }
 

@@ -36,6 +36,7 @@ const EXECUTABLES: &[(&str, Link, u32, &[&str])] = &[
     ("tests/c/barriers.c", Link::Static, 4, &["--machine", "trapeze-alpha"]),
     ("tests/c/collectives.c", Link::Static, 4, &["--machine", "clan-piii"]),
     ("tests/c/ex_am.c", Link::Static, 3, &["--explore", "pos"]),
+    ("tests/c/ex_early.c", Link::Static, 4, &["--faults", "tight"]),
     ("tests/c/ex_pairs.c", Link::Static, 2, &[]),
     ("tests/c/ex_pieces.c", Link::Static, 3, &["--faults", "tight"]),
     ("tests/c/ex_prepared.c", Link::Shared, 4, &["--explore", "random"]),

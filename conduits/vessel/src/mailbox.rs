@@ -45,9 +45,8 @@ pub mod ask {
     pub const COMPLETIONS: u32 = 9;
     /// The rank waits; the bytes say for what, the number what it has done meanwhile.
     pub const IDLE: u32 = 10;
-    /// An exchange between all ranks, to which the rank gives the bytes. Answer: `YES` and the number of
-    /// bytes of the result.
-    pub const GATHER: u32 = 11;
+    /// The rank gives the bytes to the next exchange between all ranks.
+    pub const GIVE: u32 = 11;
     /// The part of the result that begins at this byte. Answer: `YES`, and the bytes.
     pub const PART: u32 = 12;
     /// The rank says to its overseer what is in the bytes.
@@ -64,6 +63,9 @@ pub mod ask {
     /// A poll that takes the frame that came with the answer to `IDLE`, to be handled: channel. A note, as is
     /// the `HANDLED` that follows.
     pub const TAKE: u32 = 18;
+    /// The exchange to which the rank has given. Answer: `YES` and the number of bytes of the result, or
+    /// `NO` as long as ranks are missing.
+    pub const GATHERED: u32 = 19;
 }
 
 /// What the simulator answers.

@@ -12,7 +12,7 @@ use gasnet_wire::boot::{Boot, Exchange, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
     Channel, Completion, Conduit, Frame, FrameLine, Meanwhile, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet_wire::{Error, RankId};
+use gasnet_wire::{Error, Gathered, RankId};
 use std::sync::Arc;
 
 /// Tells a process that it is a rank of a simulated job: the version of the protocol, the descriptor of the
@@ -22,7 +22,7 @@ pub const SEAT: &str = "GASNETI_SIMULATED_RANK";
 /// simulated. Like the boot's variable it is no setting.
 pub const PLAN: &str = "GASNETI_SIMULATE";
 /// Changes with the protocol.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// Longest source of a put that goes with the question. The simulator fetches others.
 const SHORT_BYTES: usize = 512;
 
@@ -117,10 +117,6 @@ impl Asked {
 unsafe impl Conduit for Asked {
     fn name(&self) -> &'static str {
         "sim"
-    }
-
-    fn sends_before_attach(&self) -> bool {
-        false
     }
 
     fn reserve(
@@ -255,12 +251,29 @@ unsafe impl Rma for Asked {
     }
 }
 
-impl Exchange for Asked {
-    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+impl Asked {
+    /// Gives to an exchange and returns what all have given; `serve` is called while `what` is waited for.
+    fn exchange(
+        &self,
+        mine: &[u8],
+        what: &str,
+        serve: &(dyn Fn() -> usize + Sync),
+    ) -> Result<Vec<Vec<u8>>, Error> {
         if mine.len() > PART_BYTES {
             return Err(Error::job("more than a part in an exchange between simulated ranks"));
         }
-        let total = self.0.ask(ask::GATHER, &[], mine).words[0] as usize;
+        self.0.ask(ask::GIVE, &[], mine);
+        let total = loop {
+            // Nothing may happen between the look and the wait.
+            let served = serve();
+            let answer = self.0.ask(ask::GATHERED, &[], &[]);
+            if answer.kind == answer::YES {
+                break answer.words[0] as usize;
+            }
+            if served == 0 {
+                self.0.idle(what, Meanwhile::Nothing);
+            }
+        };
         let mut all = Vec::with_capacity(total);
         while all.len() < total {
             let part = self.0.ask(ask::PART, &[all.len() as u64], &[]);
@@ -281,7 +294,26 @@ impl Exchange for Asked {
     }
 }
 
+impl Exchange for Asked {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        self.exchange(mine, "all ranks to start", &|| 0)
+    }
+
+    fn all_gather_serving(
+        &self,
+        mine: &[u8],
+        serve: &(dyn Fn() -> usize + Sync),
+    ) -> Result<Arc<Gathered>, Error> {
+        let all = self.exchange(mine, "all ranks to attach their segments", serve)?;
+        Ok(Arc::new(Gathered::new(all)))
+    }
+}
+
 impl Overseer for Asked {
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
     fn hear(&self, said: &ToMonitor) {
         use ToMonitor::{Abort, Attached, Done, GlobalExit, Leaves, Refused};
         if matches!(said, Abort(..) | Attached | Done(_) | GlobalExit(_) | Leaves(_) | Refused(_)) {

@@ -194,6 +194,13 @@ pub fn has_work(pid: Pid) -> bool {
         || children_of(pid).into_iter().any(has_work)
 }
 
+/// Whether a thread of this process is neither asleep nor stopped.
+pub fn is_at_work(pid: Pid) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let number = |task: std::fs::DirEntry| task.file_name().to_str()?.parse().ok();
+    tasks.filter_map(number).any(|task| state_of(task).is_some_and(|(state, _)| !b"SITt".contains(&state)))
+}
+
 /// Whether the caller may execute this file.
 pub fn executable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()

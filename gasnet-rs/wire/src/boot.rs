@@ -29,6 +29,25 @@ pub trait Exchange: Send + Sync {
     fn all_gather_shared(&self, mine: &[u8]) -> Result<Arc<Gathered>, Error> {
         Ok(Arc::new(Gathered::new(self.all_gather(mine)?)))
     }
+
+    /// [`all_gather_shared`](Self::all_gather_shared) of a rank that takes turns
+    /// ([`Overseer::takes_turns`]) and goes on handling messages: `serve` does that, and returns how many
+    /// there were. It is called before each look after the others, and no more when all are here. Where
+    /// ranks take no turns it is never called.
+    ///
+    /// # Collective
+    /// As [`all_gather`](Self::all_gather), of which it is one call.
+    ///
+    /// # Errors
+    /// As [`all_gather`](Self::all_gather).
+    fn all_gather_serving(
+        &self,
+        mine: &[u8],
+        serve: &(dyn Fn() -> usize + Sync),
+    ) -> Result<Arc<Gathered>, Error> {
+        let _ = serve;
+        self.all_gather_shared(mine)
+    }
 }
 
 /// A memory file that the ranks of a host share, or their part of one that several hosts share.
@@ -77,6 +96,12 @@ pub trait Overseer: Send + Sync {
     /// processor to others and returns true where ranks share a thread; the wait then does not sleep.
     fn idle(&self, what: &'static str, changed: bool) -> bool {
         let _ = (what, changed);
+        false
+    }
+
+    /// Whether ranks share a thread, or one of them runs at a time: then a rank waits for the others by
+    /// giving its turn away, and never on a thread of its own.
+    fn takes_turns(&self) -> bool {
         false
     }
 

@@ -40,7 +40,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 9;
+pub const ABI: u32 = 10;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// The type of [`ENTRY`], which opens the conduit. Result 1: done; 0: these ranks need none; -1: an error

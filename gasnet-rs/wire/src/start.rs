@@ -325,6 +325,34 @@ impl Wire {
         };
         exchange.all_gather_shared(&mine.to_le_bytes())?.numbers(self.size)
     }
+
+    /// Whether this rank takes turns with others ([`Overseer::takes_turns`](crate::boot::Overseer)).
+    pub fn takes_turns(&self) -> bool {
+        self.boot.overseer.as_ref().is_some_and(|overseer| overseer.takes_turns())
+    }
+
+    /// [`gather_number`](Self::gather_number) of a rank that takes turns: it calls `serve`, which handles
+    /// messages and returns how many, until all ranks are here.
+    ///
+    /// # Collective
+    /// As [`gather_number`](Self::gather_number).
+    ///
+    /// # Errors
+    /// As [`gather_number`](Self::gather_number).
+    pub fn gather_number_serving(
+        &self,
+        mine: u64,
+        serve: &(dyn Fn() -> usize + Sync),
+    ) -> Result<Arc<Vec<u64>>, Error> {
+        if let Some(exchange) = &self.boot.exchange {
+            return exchange.all_gather_serving(&mine.to_le_bytes(), serve)?.numbers(self.size);
+        }
+        while serve() > 0 {}
+        // The others are told of the arrival before anything lets time pass. After a wait, `serve` lets time
+        // pass only if it handles something.
+        let idle = |first: bool| !first && serve() > 0 || self.waits_for_start(first);
+        self.meeting.gather_number(self.boot.shm.as_fd(), mine, &idle).map(Arc::new)
+    }
 }
 
 /// Maps the memory that the ranks of a neighbourhood share beside segments: links between them, and the

@@ -1,5 +1,5 @@
-//! A program with a variable of its own, which each rank must have for itself; with `thread` or `fork`,
-//! somebody else than the rank's thread calls the runtime.
+//! A program with a variable of its own, which each rank must have for itself; with `thread`,
+//! somebody else than the rank's thread calls the runtime, and with `late` while that waits.
 
 use gasnet::{GlobalPtr, RankId};
 use std::collections::HashMap;
@@ -18,6 +18,17 @@ fn main() {
         if how == "thread" {
             std::thread::scope(|threads| {
                 threads.spawn(|| rank.read(GlobalPtr::<u64>::new(RankId(1), 0)));
+            });
+        }
+        if how == "late" && rank.id().0 == 1 {
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    (0..100_000_000_u32).for_each(|number| {
+                        std::hint::black_box(number);
+                    });
+                    rank.read(GlobalPtr::<u64>::new(RankId(0), 0))
+                });
+                rank.wait_until("what nobody does", || false);
             });
         }
         let began = std::time::Instant::now();

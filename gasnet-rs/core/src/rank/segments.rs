@@ -180,6 +180,9 @@ impl Rank {
 
     /// [`Rank::gather_number`], serving messages.
     fn gather_and_serve(&self, mine: u64) -> Result<Arc<Vec<u64>>, Error> {
+        if self.wire.takes_turns() {
+            return self.wire.gather_number_serving(mine, &|| self.poll());
+        }
         self.serve_during(&|| self.wire.gather_number(mine))
     }
 

@@ -5,16 +5,37 @@
 use super::{ABI, Bytes, ConduitTable, Entry, Object, Sayer, Take, answer, check, export, hear};
 use crate::boot::{Exchange, Overseer, ToMonitor};
 use crate::conduit::{Conduit, OpenContext};
-use crate::{Boot, Config, Error, OneThread, RankId, Threading};
+use crate::{Boot, Config, Error, Gathered, OneThread, RankId, Threading};
 use core::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
 
 /// An [`Exchange`], lent.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ExchangeTable {
     object: *const c_void,
-    all_gather: unsafe extern "C" fn(*const c_void, Bytes, Take, Object, *const Sayer) -> i64,
+    /// With a function that handles messages, and its object, it serves while it waits.
+    all_gather:
+        unsafe extern "C" fn(*const c_void, Bytes, Option<Serve>, Object, Take, Object, *const Sayer) -> i64,
+}
+
+/// Handles messages; returns how many.
+type Serve = unsafe extern "C" fn(Object) -> usize;
+
+/// The object of a [`Serve`].
+struct Server(Object);
+
+// SAFETY: behind it is a `&(dyn Fn() -> usize + Sync)`, by `ImportedExchange`.
+unsafe impl Sync for Server {}
+
+impl Server {
+    /// # Safety
+    /// 1. The object is that of the function (owed by the caller).
+    unsafe fn call(&self, serve: Serve) -> usize {
+        // SAFETY: (1).
+        unsafe { serve(self.0) }
+    }
 }
 
 impl ExchangeTable {
@@ -23,6 +44,8 @@ impl ExchangeTable {
         unsafe extern "C" fn all_gather(
             object: *const c_void,
             mine: Bytes,
+            serve: Option<Serve>,
+            server: Object,
             take: Take,
             cookie: Object,
             sayer: *const Sayer,
@@ -30,8 +53,13 @@ impl ExchangeTable {
             // SAFETY: the object is the borrowed reference; the rest is lent for this call.
             unsafe {
                 let exchange = *object.cast::<&dyn Exchange>();
-                let gathered = exchange.all_gather(mine.get()).map(|all| {
-                    for (rank, bytes) in all.iter().enumerate() {
+                let server = Server(server);
+                let all = match serve {
+                    Some(serve) => exchange.all_gather_serving(mine.get(), &|| server.call(serve)),
+                    None => exchange.all_gather_shared(mine.get()),
+                };
+                let gathered = all.map(|all| {
+                    for (rank, bytes) in all.parts().enumerate() {
                         take(cookie, rank as u32, Bytes::of(bytes));
                     }
                     0
@@ -58,8 +86,8 @@ unsafe impl Send for ImportedExchange {}
 // SAFETY: as above.
 unsafe impl Sync for ImportedExchange {}
 
-impl Exchange for ImportedExchange {
-    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+impl ImportedExchange {
+    fn gather(&self, mine: &[u8], serve: Option<Serve>, server: Object) -> Result<Vec<Vec<u8>>, Error> {
         unsafe extern "C" fn take(cookie: Object, rank: u32, bytes: Bytes) {
             // SAFETY: the cookie is the list below; the bytes are lent for this call.
             let (all, bytes) = unsafe { (&mut *cookie.cast::<Vec<Vec<u8>>>(), bytes.get()) };
@@ -69,8 +97,29 @@ impl Exchange for ImportedExchange {
         let mut all: Vec<Vec<u8>> = Vec::new();
         let cookie = (&raw mut all).cast();
         // SAFETY: the table's function and object; all else outlives the call.
-        hear(|sayer| unsafe { (self.0.all_gather)(self.0.object, Bytes::of(mine), take, cookie, sayer) })?;
+        hear(|sayer| unsafe {
+            (self.0.all_gather)(self.0.object, Bytes::of(mine), serve, server, take, cookie, sayer)
+        })?;
         Ok(all)
+    }
+}
+
+impl Exchange for ImportedExchange {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        self.gather(mine, None, core::ptr::null_mut())
+    }
+
+    fn all_gather_serving(
+        &self,
+        mine: &[u8],
+        serve: &(dyn Fn() -> usize + Sync),
+    ) -> Result<Arc<Gathered>, Error> {
+        unsafe extern "C" fn call(server: Object) -> usize {
+            // SAFETY: the object is the reference below, which outlives the exchange.
+            unsafe { (*server.cast::<&(dyn Fn() -> usize + Sync)>())() }
+        }
+        let server = (&raw const serve).cast_mut().cast();
+        self.gather(mine, Some(call), server).map(|all| Arc::new(Gathered::new(all)))
     }
 }
 
@@ -79,6 +128,7 @@ impl Exchange for ImportedExchange {
 #[derive(Debug, Clone, Copy)]
 pub struct OverseerTable {
     object: *const c_void,
+    takes_turns: u32,
     hear: unsafe extern "C" fn(*const c_void, Bytes),
     leave: unsafe extern "C" fn(*const c_void, i32),
 }
@@ -98,7 +148,8 @@ impl OverseerTable {
             // SAFETY: as above.
             unsafe { (*object.cast::<&dyn Overseer>()).leave(code) }
         }
-        OverseerTable { object: (&raw const *overseer).cast(), hear, leave }
+        let takes_turns = overseer.takes_turns().into();
+        OverseerTable { object: (&raw const *overseer).cast(), takes_turns, hear, leave }
     }
 
     /// The overseer behind the table.
@@ -121,6 +172,10 @@ impl Overseer for ImportedOverseer {
     fn hear(&self, said: &ToMonitor) {
         // SAFETY: the table's function and object.
         unsafe { (self.0.hear)(self.0.object, Bytes::of(&said.encode())) }
+    }
+
+    fn takes_turns(&self) -> bool {
+        self.0.takes_turns != 0
     }
 
     fn leave(&self, code: i32) -> ! {
