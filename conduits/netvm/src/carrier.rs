@@ -10,7 +10,8 @@ use netvm_fw::host::Segment;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::Counter;
 use netvm_fw::{Key, Node, PAGE, PortId};
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ pub(crate) struct NicCarrier {
     library: Library,
     own: Option<Handle>,
     /// Batches by rank and number, with the keys they have been lent with last.
-    batches: HashMap<(u32, u64), (u64, Handle)>,
+    batches: FxHashMap<(u32, u64), (u64, Handle)>,
     waiting: VecDeque<Command>,
     /// Writes and reads under way, and the number of refusals when each began.
     under: [VecDeque<(Fence, Buffer, u32)>; 2],
@@ -53,7 +54,7 @@ impl NicCarrier {
             card: Arc::downgrade(card),
             library,
             own: None,
-            batches: HashMap::new(),
+            batches: FxHashMap::default(),
             waiting: VecDeque::new(),
             under: [VecDeque::new(), VecDeque::new()],
             waits: None,

@@ -38,7 +38,7 @@ use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Key, Ppn};
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -189,7 +189,7 @@ pub(crate) struct Driver {
     /// Leases of peers' pages, as received from them.
     known: FxHashMap<(u32, u64), Lease>,
     /// Buckets that a peer, or this rank, asked for, by the id of the question.
-    asked: HashMap<(u32, u64, bool), Vec<Run>>,
+    asked: FxHashMap<(u32, u64, bool), Vec<Run>>,
     pub(crate) done: VecDeque<(u64, Completion)>,
     /// Pins that have ended, and the highest number of pinned pages that the kernel reported.
     pins: u64,
@@ -266,7 +266,7 @@ impl Driver {
             outgoing: Outbox::default(),
             leases: FxHashMap::default(),
             known: FxHashMap::default(),
-            asked: HashMap::new(),
+            asked: FxHashMap::default(),
             done: VecDeque::new(),
             pins: 0,
             kernel_peak: 0,

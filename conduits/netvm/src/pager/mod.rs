@@ -422,6 +422,13 @@ fn allowed(config: &PagerConfig) -> u64 {
     (config.budget / PAGE_BYTES).min(config.segment.div_ceil(PAGE_BYTES))
 }
 
+/// A number for keys, which takes nothing from those that a recorded rank draws.
+fn secret() -> u64 {
+    let mut bytes = [0; 8];
+    gasnet_sys::fill_with_secret(&mut bytes);
+    u64::from_ne_bytes(bytes)
+}
+
 /// Maps a segment, and makes what pages it: the engine, the export, and the NIC's side of the shadow table.
 fn engine(
     config: &PagerConfig,
@@ -441,8 +448,8 @@ fn engine(
     let slack = if budget >= paged { u64::from(host_config.spare + host_config.batch) + 1 } else { 0 };
     let frames = (allowed + extra + slack) as u32;
     let memory = Arc::new(PagedMemory::map(kernel, paged * PAGE_BYTES, extra * PAGE_BYTES, frames)?);
-    let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
-    let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
+    let (host_table, nic_table) = table(Geometry::new(frames), secret());
+    let mut host = Host::new(host_config, host_table, KeySource::drawn(secret));
     let export = |host: &mut Host, name, address, size| {
         host.export(config.port, name, address, size, &mut Vec::new()).expect("whole pages, each once")
     };

@@ -58,11 +58,12 @@ pub(in crate::pager) mod net;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashMap;
 use slab::Slab;
 
 use super::{Begun, FileStore, MAX_RUN_PAGES, PAGE_BYTES, Page, Store, Tag};
@@ -296,7 +297,7 @@ pub(crate) struct PeerStore<C> {
     batches: Slab<Batch>,
     donors: BTreeMap<u32, Donor>,
     /// Batches asked for.
-    asked: HashMap<u32, u32>,
+    asked: FxHashMap<u32, u32>,
     /// Free slots of usable batches, and the batch that slots were taken from last.
     spare: usize,
     last: usize,
@@ -311,7 +312,7 @@ pub(crate) struct PeerStore<C> {
     /// Loads that wait for a tray: reads, and others.
     waiting: [VecDeque<Load>; 2],
     /// Loads of each write that are not over, and the errors of those that are.
-    writes: HashMap<Tag, (usize, io::Result<()>)>,
+    writes: FxHashMap<Tag, (usize, io::Result<()>)>,
     finished: VecDeque<(Tag, io::Result<()>, Option<usize>)>,
     /// The read that was reported last, and its tray.
     shown: Option<(Tag, usize, usize)>,
@@ -348,7 +349,7 @@ impl<C: Carrier> PeerStore<C> {
             places: vec![PagePlace::File; pages as usize].into(),
             batches: Slab::new(),
             donors: BTreeMap::new(),
-            asked: HashMap::new(),
+            asked: FxHashMap::default(),
             spare: 0,
             last: 0,
             ending: 0,
@@ -356,7 +357,7 @@ impl<C: Carrier> PeerStore<C> {
             leaving: false,
             left: false,
             waiting: Default::default(),
-            writes: HashMap::new(),
+            writes: FxHashMap::default(),
             finished: VecDeque::new(),
             shown: None,
         }

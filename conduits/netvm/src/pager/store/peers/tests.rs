@@ -1,7 +1,7 @@
 //! Random programs on stores that lend to each other, against plain facts.
 #![expect(unsafe_code, reason = "writes pages from their addresses")]
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use super::net::{Net, NetEnd};
