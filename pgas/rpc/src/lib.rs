@@ -292,18 +292,27 @@ impl Engine {
     }
 
     /// Draws the key of the job, and compares builds: ranks of different ones would take each other's
-    /// functions for others. Where builds differ, each rank sees one that is not its own: all go on to tell
-    /// which they are.
+    /// functions for others. Where builds differ, the least and the greatest differ, so all go on to tell
+    /// which they are. A rank gets no more than these, so that its memory does not grow with the job.
     fn meet(&self) -> Result<(), Error> {
         let (mine, [a, b]) = (service::identity(), service::Key::share());
-        let all = self.rank_team().gather_all(&[[mine, a, b]]);
-        let _ = self.key.set(service::Key::of_shares(all.iter().map(|&[_, a, b]| [a, b])));
-        let Some(other) = all.iter().position(|&[identity, ..]| identity != mine) else { return Ok(()) };
+        let both = |x: [u64; 4], y: [u64; 4]| {
+            let [a, b] = service::Key::add([x[2], x[3]], [y[2], y[3]]);
+            [x[0].min(y[0]), x[1].max(y[1]), a, b]
+        };
+        let all = self.rank_team().reduce_all_commutative(&[[mine, mine, a, b]], both);
+        let [least, greatest, a, b] = all[0];
+        let _ = self.key.set(service::Key::of_shares([a, b]));
+        if least == greatest {
+            return Ok(());
+        }
+        let all = self.rank_team().gather_all(&[mine]);
+        let other = all.iter().position(|&identity| identity != mine).unwrap_or_default();
         let programs = self.rank_team().gather_all(&[program()]);
         let me = self.rank.id().0 as usize;
         let name = |rank: usize| {
             let path = String::from_utf8_lossy(&programs[rank]);
-            format!("rank {rank} runs {}, build {:016x}", path.trim_end_matches('\0'), all[rank][0])
+            format!("rank {rank} runs {}, build {:016x}", path.trim_end_matches('\0'), all[rank])
         };
         Err(Error::job(format!(
             "ranks run different builds of the program: {}; {}. A remote call names a function by its place in the \

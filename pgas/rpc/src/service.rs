@@ -61,9 +61,14 @@ impl Key {
         [0, 1].map(word)
     }
 
-    /// The key of all shares.
-    pub(crate) fn of_shares(shares: impl Iterator<Item = [u64; 2]>) -> Key {
-        Key(shares.fold([0; 2], |[a, b], [c, d]| [a.wrapping_add(c), b.wrapping_add(d)]))
+    /// The shares of two groups of ranks together.
+    pub(crate) fn add([a, b]: [u64; 2], [c, d]: [u64; 2]) -> [u64; 2] {
+        [a.wrapping_add(c), b.wrapping_add(d)]
+    }
+
+    /// The key of the shares of all ranks together.
+    pub(crate) fn of_shares(all: [u64; 2]) -> Key {
+        Key(all)
     }
 
     fn sign(self, service: u32, function: u32) -> u64 {
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_signature_is_for_one_function_of_one_service() {
-        let key = Key::of_shares([[3, 5], [u64::MAX, 1 << 60]].into_iter());
+        let key = Key::of_shares(Key::add([3, 5], [u64::MAX, 1 << 60]));
         let signature = key.sign(0x1234, 0x5678);
         for bit in 0..32 {
             assert_ne!(signature, key.sign(0x1234 ^ 1 << bit, 0x5678), "bit {bit} of the service");
