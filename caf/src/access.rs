@@ -8,12 +8,15 @@
 //! for it.
 #![expect(unsafe_code, reason = "copies between variables of compiled code and segments")]
 
-use crate::assign::{Local, Way, assign, conversion};
+use crate::assign::{HeldElements, Local, Way, assign, conversion, same_shape};
 use crate::convert::Conversion;
 use crate::descriptor::{Axis, Descriptor, Element, Section};
 use crate::image::{Image, lock};
 use crate::memory::Location;
+use crate::near::Near;
+use crate::owner::Target;
 use crate::stat::Failure;
+use crate::walk::Reference;
 use gasnet::vis::Shape;
 use gasnet::{Categories, RankId};
 use gasnet_wire::bytes;
@@ -22,59 +25,26 @@ use std::ops::Range;
 /// Most writes under way.
 const MAX_WRITES_UNDER_WAY: usize = 64;
 
-/// Elements of a coarray on an image.
-#[derive(Debug, Clone)]
-pub struct Remote {
-    /// Where the axes begin.
-    pub location: Location,
-    /// The axes; where they begin does not count.
-    pub section: Section,
-    /// Their type.
+/// Elements of an image.
+pub struct Remote<'a> {
+    /// Whose.
+    pub rank: RankId,
+    /// Their type; 0 bytes if only their owner knows how many they have.
     pub element: Element,
+    /// Where they are.
+    pub place: Place<'a>,
 }
 
-/// Elements here that may be a copy.
-#[derive(Debug)]
-pub struct HeldElements {
-    /// The elements.
-    pub local: Local,
-    /// Where they are if they are a copy: one after the other.
-    copy: Option<Vec<u8>>,
-}
-
-impl HeldElements {
-    /// Elements where they are; with `copy` a copy of them.
-    ///
-    /// # Errors
-    /// None that these elements could have.
-    ///
-    /// # Safety
-    /// 1. There are elements of this type (owed by the caller).
-    pub unsafe fn of(local: Local, copy: bool) -> Result<HeldElements, Failure> {
-        if !copy {
-            return Ok(HeldElements { local, copy: None });
-        }
-        let held = HeldElements::room(local.section.extents(), local.element);
-        // SAFETY: (1); the copy has as many.
-        unsafe { assign(held.local.clone(), local, Way::Load) }?;
-        Ok(held)
-    }
-
-    /// Whether they are a copy.
-    pub fn is_copy(&self) -> bool {
-        self.copy.is_some()
-    }
-
-    /// Zeros of so many.
-    pub fn room(extents: Vec<usize>, element: Element) -> HeldElements {
-        HeldElements::packed(vec![0; extents.iter().product::<usize>() * element.bytes], &extents, element)
-    }
-
-    /// A copy: elements of these extents, one after the other.
-    pub fn packed(mut bytes: Vec<u8>, extents: &[usize], element: Element) -> HeldElements {
-        let section = Section::contiguous(bytes.as_mut_ptr().expose_provenance(), extents, element.bytes);
-        HeldElements { local: Local { section, element }, copy: Some(bytes) }
-    }
+/// Where elements of an image are, as far as this image knows.
+pub enum Place<'a> {
+    /// At these addresses, mapped here.
+    Mapped(Section),
+    /// At these offsets in the owner's segment.
+    Segment(Section),
+    /// At these addresses in the private memory of the owner, a process of this host, which knows them, too.
+    Private(Section, Near<'a>, Target<'a>),
+    /// Only the owner can say.
+    Owner(Target<'a>),
 }
 
 /// The bytes of two variables that are one type and one run on both sides.
@@ -90,26 +60,30 @@ pub fn as_bytes(a: (Descriptor, i32), b: (Descriptor, i32)) -> Option<usize> {
     (b.0.contiguous()? == bytes).then_some(bytes)
 }
 
-impl Remote {
-    /// The elements where they are mapped here, if they are.
-    fn mapped(&self) -> Option<Local> {
-        let at = self.location.mapped;
-        let section = || Section { at: at.expose_provenance(), axes: self.section.axes.clone() };
-        (!at.is_null()).then(|| Local { section: section(), element: self.element })
+impl Remote<'_> {
+    /// Where the one element is mapped, if it is of the same type as a variable here.
+    #[inline]
+    pub fn one_as(&self, own: Descriptor, kind: i32) -> Option<*mut u8> {
+        match &self.place {
+            Place::Mapped(Section { at, axes }) if axes.is_empty() => {
+                let same = own.rank() == 0 && !own.base().is_null() && own.element(kind) == self.element;
+                same.then(|| std::ptr::with_exposed_provenance_mut(*at))
+            }
+            _ => None,
+        }
     }
 
-    /// As places in the segment.
-    fn there(&self) -> Section {
-        Section { at: self.location.offset as usize, axes: self.section.axes.clone() }
-    }
-
-    fn form(&self) -> Form {
-        Form::of(&self.there(), self.element)
-    }
-
-    /// From the first byte of the elements to the end of the last one.
-    fn reach(&self) -> Range<u64> {
-        self.there().reach(self.element.bytes).map_or(0..0, |(low, high)| low as u64..high as u64)
+    /// How many elements there are along each dimension.
+    ///
+    /// # Errors
+    /// What the owner found wrong.
+    pub fn extents(&self, image: &Image) -> Result<Vec<usize>, Failure> {
+        match &self.place {
+            Place::Mapped(section) | Place::Segment(section) | Place::Private(section, ..) => {
+                Ok(section.extents())
+            }
+            Place::Owner(target) => target.shape(image),
+        }
     }
 }
 
@@ -188,23 +162,23 @@ impl Image {
     ///
     /// # One-sided
     /// # Errors
-    /// The shapes differ, or there is no conversion.
+    /// The shapes differ, or there is no conversion; what their owner finds wrong.
     ///
     /// # Safety
     /// 1. Both are elements of these types, in a coarray and here (owed by the caller).
-    pub unsafe fn get_section(&self, to: Local, from: &Remote, overlap: bool) -> Result<(), Failure> {
+    pub unsafe fn get_section(&self, to: Local, from: &Remote<'_>, overlap: bool) -> Result<(), Failure> {
         let how = conversion(to.element, from.element)?;
-        if from.location.mapped.is_null()
-            && let Some((here, there)) = direct(&to, from, how)
+        if let Place::Segment(section) = &from.place
+            && let Some((here, there)) = direct(&to, section, from.element, how)
         {
-            self.settle_bytes(from.location.rank, from.reach());
+            self.settle_bytes(from.rank, reach(section, from.element));
             // SAFETY: (1); both have the same elements.
-            unsafe { self.rank.shapes().get(here.shape(), from.location.rank, there.shape(), 0) };
+            unsafe { self.rank.shapes().get(here.shape(), from.rank, there.shape(), 0) };
             return Ok(());
         }
         // SAFETY: (1).
         unsafe {
-            let held = self.hold(from, overlap && from.location.rank == self.rank.id())?;
+            let held = self.hold(from, overlap && from.rank == self.rank.id())?;
             assign(to, held.local, Way::Load)
         }
     }
@@ -212,22 +186,32 @@ impl Image {
     /// The elements of an image: where they are mapped, or with `copy` and from elsewhere a copy.
     ///
     /// # Errors
-    /// None that elements of one type could have.
+    /// What their owner finds wrong.
     ///
     /// # Safety
     /// As [`Image::get_section`].
-    unsafe fn hold(&self, from: &Remote, copy: bool) -> Result<HeldElements, Failure> {
-        if let Some(local) = from.mapped() {
-            self.count_look();
-            // SAFETY: owed by the caller.
-            return unsafe { HeldElements::of(local, copy) };
+    pub unsafe fn hold(&self, from: &Remote<'_>, copy: bool) -> Result<HeldElements, Failure> {
+        let Remote { rank, element, place } = from;
+        match place {
+            Place::Mapped(section) => {
+                let local = Local { section: section.clone(), element: *element };
+                // SAFETY: owed by the caller.
+                unsafe { HeldElements::of(local, copy) }
+            }
+            Place::Segment(section) => {
+                self.settle_bytes(*rank, reach(section, *element));
+                let held = HeldElements::room(section.extents(), *element);
+                let (to, source) = (Form::of(&held.local.section, *element), Form::of(section, *element));
+                // SAFETY: the copy has as many bytes; the source is owed by the caller.
+                unsafe { self.rank.shapes().get(to.shape(), *rank, source.shape(), 0) };
+                Ok(held)
+            }
+            Place::Private(section, near, target) => match near.read(section, element.bytes) {
+                Some(data) => Ok(HeldElements::packed(data, &section.extents(), *element)),
+                None => target.read(self, *element),
+            },
+            Place::Owner(target) => target.read(self, *element),
         }
-        self.settle_bytes(from.location.rank, from.reach());
-        let held = HeldElements::room(from.section.extents(), from.element);
-        let (to, source) = (Form::of(&held.local.section, from.element), from.form());
-        // SAFETY: the copy has as many bytes; the source is owed by the caller.
-        unsafe { self.rank.shapes().get(to.shape(), from.location.rank, source.shape(), 0) };
-        Ok(held)
     }
 
     /// Assigns elements here to elements of an image; one to all if there is one only. As
@@ -242,36 +226,53 @@ impl Image {
     ///
     /// # Safety
     /// As [`Image::get_section`].
-    pub unsafe fn put_section(&self, to: &Remote, from: Local, overlap: bool) -> Result<(), Failure> {
-        let how = conversion(to.element, from.element)?;
-        let rank = to.location.rank;
-        if let Some(local) = to.mapped() {
+    pub unsafe fn put_section(&self, to: &Remote<'_>, from: Local, overlap: bool) -> Result<(), Failure> {
+        let Remote { rank, element, place } = to;
+        let how = conversion(*element, from.element)?;
+        let converted = |from: Local, extents| {
             // SAFETY: (1).
-            return unsafe {
-                let held = HeldElements::of(from, overlap && rank == self.rank.id())?;
-                assign(local, held.local, Way::Store)
-            };
-        }
-        let held;
-        let (source, there) = match direct(&from, to, how) {
-            Some(forms) => forms,
-            None => {
-                held = HeldElements::room(to.section.extents(), to.element);
-                // SAFETY: (1); the copy has elements of this type.
-                unsafe { assign(held.local.clone(), from, Way::Load) }?;
-                (Form::of(&held.local.section, to.element), to.form())
-            }
+            unsafe { HeldElements::converted(from, extents, *element) }
         };
-        // SAFETY: (1); both have the same elements.
-        unsafe {
-            if self.later(rank, to.reach()) {
-                let local = gasnet::Local::Now;
-                self.rank.shapes().put_nbi(rank, there.shape(), 0, source.shape(), local);
-            } else {
-                self.rank.shapes().put(rank, there.shape(), 0, source.shape());
+        match place {
+            Place::Mapped(section) => {
+                let to = Local { section: section.clone(), element: *element };
+                // SAFETY: (1).
+                unsafe {
+                    let held = HeldElements::of(from, overlap && *rank == self.rank.id())?;
+                    assign(to, held.local, Way::Store)
+                }
+            }
+            Place::Segment(section) => {
+                let held;
+                let (here, there) = match direct(&from, section, *element, how) {
+                    Some(forms) => forms,
+                    None => {
+                        held = converted(from, section.extents())?;
+                        (Form::of(&held.local.section, *element), Form::of(section, *element))
+                    }
+                };
+                // SAFETY: (1); both have the same elements.
+                unsafe {
+                    if self.later(*rank, reach(section, *element)) {
+                        let local = gasnet::Local::Now;
+                        self.rank.shapes().put_nbi(*rank, there.shape(), 0, here.shape(), local);
+                    } else {
+                        self.rank.shapes().put(*rank, there.shape(), 0, here.shape());
+                    }
+                }
+                Ok(())
+            }
+            Place::Private(section, near, target) => {
+                let held = converted(from, section.extents())?;
+                let written = near.write(section, element.bytes, held.data());
+                if written { Ok(()) } else { target.write(self, &held) }
+            }
+            Place::Owner(target) => {
+                let one = from.section.axes.is_empty() && target.steps.iter().any(Reference::is_ranked);
+                let extents = if one { target.shape(self)? } else { from.section.extents() };
+                target.write(self, &converted(from, extents)?)
             }
         }
-        Ok(())
     }
 
     /// Assigns elements of an image to elements of an image.
@@ -282,10 +283,10 @@ impl Image {
     ///
     /// # Safety
     /// As [`Image::get_section`], of both.
-    pub unsafe fn transfer(&self, to: &Remote, from: &Remote, overlap: bool) -> Result<(), Failure> {
+    pub unsafe fn transfer(&self, to: &Remote<'_>, from: &Remote<'_>, overlap: bool) -> Result<(), Failure> {
         // SAFETY: owed by the caller.
         unsafe {
-            let held = self.hold(from, overlap && to.location.rank == from.location.rank)?;
+            let held = self.hold(from, overlap && to.rank == from.rank)?;
             self.put_section(to, held.local.clone(), false)
         }
     }
@@ -324,13 +325,17 @@ impl Form {
 }
 
 /// The forms of elements here and of those of an image, if the core can copy between them as they are.
-fn direct(here: &Local, there: &Remote, how: Conversion) -> Option<(Form, Form)> {
-    let longer = |section: &Section| section.extents().into_iter().filter(|n| *n != 1).collect::<Vec<_>>();
-    if !matches!(how, Conversion::Same(_)) || longer(&here.section) != longer(&there.section) {
+fn direct(here: &Local, there: &Section, element: Element, how: Conversion) -> Option<(Form, Form)> {
+    if !matches!(how, Conversion::Same(_)) || same_shape(&here.section.extents(), &there.extents()).is_err() {
         return None;
     }
-    let forms = (Form::of(&here.section, here.element), there.form());
+    let forms = (Form::of(&here.section, here.element), Form::of(there, element));
     matches!(forms, (Form::Even(..), Form::Even(..))).then_some(forms)
+}
+
+/// From the first byte of elements to the end of the last one.
+fn reach(section: &Section, element: Element) -> Range<u64> {
+    section.reach(element.bytes).map_or(0..0, |(low, high)| low as u64..high as u64)
 }
 
 /// The places of all elements.

@@ -23,6 +23,64 @@ impl Local {
     }
 }
 
+/// Elements here that may be a copy.
+#[derive(Debug)]
+pub struct HeldElements {
+    /// The elements.
+    pub local: Local,
+    /// Where they are if they are a copy: one after the other.
+    copy: Option<Vec<u8>>,
+}
+
+impl HeldElements {
+    /// Elements where they are; with `copy` a copy of them.
+    ///
+    /// # Errors
+    /// None that these elements could have.
+    ///
+    /// # Safety
+    /// 1. There are elements of this type (owed by the caller).
+    pub unsafe fn of(local: Local, copy: bool) -> Result<HeldElements, Failure> {
+        if !copy {
+            return Ok(HeldElements { local, copy: None });
+        }
+        let held = HeldElements::room(local.section.extents(), local.element);
+        // SAFETY: (1); the copy has as many.
+        unsafe { assign(held.local.clone(), local, Way::Load) }?;
+        Ok(held)
+    }
+
+    /// What they hold if they are a copy: one after the other.
+    pub fn data(&self) -> &[u8] {
+        self.copy.as_deref().unwrap_or_default()
+    }
+
+    /// A copy of elements as elements of another type, with these extents.
+    ///
+    /// # Errors
+    /// The shapes differ, or there is no conversion.
+    ///
+    /// # Safety
+    /// As of [`HeldElements::of`].
+    pub unsafe fn converted(from: Local, extents: Vec<usize>, to: Element) -> Result<HeldElements, Failure> {
+        let held = HeldElements::room(extents, to);
+        // SAFETY: (1); the copy has as many.
+        unsafe { assign(held.local.clone(), from, Way::Load) }?;
+        Ok(held)
+    }
+
+    /// Zeros of so many.
+    pub fn room(extents: Vec<usize>, element: Element) -> HeldElements {
+        HeldElements::packed(vec![0; extents.iter().product::<usize>() * element.bytes], &extents, element)
+    }
+
+    /// A copy: elements of these extents, one after the other.
+    pub fn packed(mut bytes: Vec<u8>, extents: &[usize], element: Element) -> HeldElements {
+        let section = Section::contiguous(bytes.as_mut_ptr().expose_provenance(), extents, element.bytes);
+        HeldElements { local: Local { section, element }, copy: Some(bytes) }
+    }
+}
+
 /// Which side other images may access meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {

@@ -9,12 +9,16 @@
 //! - `abi_a`: the C functions, as gfortran 8 to 14 calls them. They turn pointers to types, and call below.
 //! - `abi_b`: the C functions that gfortran 15 calls instead for accesses; `abi_c`: those that gfortran 16
 //!   calls instead for teams; `accessors`: functions of the program, which the owner of elements calls.
-//! - `access`: reads and writes of coarrays; `collect`, `teams`: collective subroutines, and teams.
+//! - `components`: elements at the end of references through components.
+//! - `access`: reads and writes of elements of other images; `collect`, `teams`: collective subroutines, and
+//!   teams.
+//! - `owner`: questions to the owner of elements that only it can find.
 //! - `sync`, `locks`, `events`, `atomics`: image control statements and atomic subroutines; `status`,
 //!   `seeds`: inquiry about images, and `random_init`.
 //! - `cells`: the words of locks and events; `looks`: loops of the program that wait.
 //! - `questions`: of images to others, with answers of any length.
-//! - `walk`: references to components of other images, which their owner follows if it is far.
+//! - `near`: memory of images of this host; `walk`: references to components of other images, which their
+//!   owner follows if it is far.
 //! - `assign`: assignment of sections that are mapped here; `convert`: of elements of different types.
 //! - `memory`: coarrays and components that compiled code registers; `blocks`: memory of components.
 //! - `joint`: collective operations of teams, also with images that have stopped.
@@ -47,6 +51,7 @@ mod joint;
 mod locks;
 mod looks;
 mod memory;
+mod near;
 mod owner;
 mod peers;
 mod questions;

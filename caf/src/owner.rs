@@ -1,12 +1,14 @@
 //! Questions to the owner of a component, who follows the reference in its own memory.
 #![expect(unsafe_code, reason = "the owner follows pointers of its program")]
 
-use crate::assign::{runs, same_shape};
+use crate::assign::{HeldElements, runs, same_shape};
+use crate::descriptor::Element;
 use crate::image::Image;
+use crate::near::Near;
 use crate::questions::{ends_early, nonsense};
 use crate::stat::Failure;
 use crate::walk::wire::{Parser, Writer};
-use crate::walk::{Found, Reader, Step, walk};
+use crate::walk::{Found, Reference, Steps, walk};
 use gasnet::RankId;
 use gasnet::am::FIRST_LIBRARY_HANDLER;
 use gasnet_wire::bytes;
@@ -26,47 +28,45 @@ mod question {
     pub const SHAPE: u64 = 3;
 }
 
-/// The elements that a reference leads to.
-#[derive(Debug)]
-pub struct Elements {
-    /// Bytes of one.
-    pub bytes: usize,
-    /// Extents of the dimensions.
-    pub extents: Vec<usize>,
-    /// What they hold, one after the other.
-    pub data: Vec<u8>,
-}
-
 /// A reference to elements of another image.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// Whose.
     pub rank: RankId,
     /// Where its steps begin, from the start of the segment.
     pub offset: u64,
     /// The steps.
-    pub steps: &'a [Step],
+    pub steps: Steps<'a>,
 }
 
 impl Target<'_> {
-    fn ask(self, image: &Image, question: u64, written: Option<&Elements>) -> Result<Vec<u8>, Failure> {
+    /// Bytes of an element; 0 if only the owner knows.
+    pub fn bytes(self) -> usize {
+        self.steps.iter().last().map_or(0, Reference::bytes)
+    }
+
+    fn ask(self, image: &Image, question: u64, written: Option<&HeldElements>) -> Result<Vec<u8>, Failure> {
         let mut message = Writer::default();
         message.number(self.offset);
         message.steps(self.steps);
         message.number(question);
-        if let Some(elements) = written {
-            message.number(elements.bytes as u64);
-            message.numbers(elements.extents.iter().map(|n| *n as u64));
+        if let Some(HeldElements { local, .. }) = written {
+            message.number(local.element.bytes as u64);
+            message.numbers(local.section.extents().iter().map(|n| *n as u64));
         }
-        image.ask(self.rank, HANDLER, &message.0, written.map_or(&[], |elements| &elements.data))
+        image.ask(self.rank, HANDLER, &message.0, written.map_or(&[], HeldElements::data))
     }
 
-    /// The elements.
+    /// The elements; `like` says of which type.
     ///
     /// # Errors
     /// What the owner found wrong, as of all these.
-    pub fn read(self, image: &Image) -> Result<Elements, Failure> {
-        elements(self.ask(image, question::READ, None)?)
+    pub fn read(self, image: &Image, like: Element) -> Result<HeldElements, Failure> {
+        let (bytes, extents, data) = elements(self.ask(image, question::READ, None)?)?;
+        if data.len() != extents.iter().product::<usize>() * bytes {
+            return Err(ends_early());
+        }
+        Ok(HeldElements::packed(data, &extents, Element { bytes, ..like }))
     }
 
     /// Their extents.
@@ -74,14 +74,14 @@ impl Target<'_> {
     /// # Errors
     /// See above.
     pub fn shape(self, image: &Image) -> Result<Vec<usize>, Failure> {
-        Ok(elements(self.ask(image, question::SHAPE, None)?)?.extents)
+        Ok(elements(self.ask(image, question::SHAPE, None)?)?.1)
     }
 
-    /// Has them written: as many as the reference leads to, of the same extents.
+    /// Has a copy of elements written: as many as the reference leads to, of the same extents.
     ///
     /// # Errors
     /// See above; or another shape there.
-    pub fn write(self, image: &Image, elements: &Elements) -> Result<(), Failure> {
+    pub fn write(self, image: &Image, elements: &HeldElements) -> Result<(), Failure> {
         self.ask(image, question::WRITE, Some(elements)).map(|_| ())
     }
 
@@ -94,26 +94,14 @@ impl Target<'_> {
     }
 }
 
-/// An answer with elements.
-fn elements(mut answer: Vec<u8>) -> Result<Elements, Failure> {
+/// An answer with elements: bytes of one, extents, and what they hold.
+fn elements(mut answer: Vec<u8>) -> Result<(usize, Vec<usize>, Vec<u8>), Failure> {
     let mut parser = Parser(&answer);
     let (bytes, extents) = parser.number().zip(parser.numbers()).ok_or_else(ends_early)?;
     let extents = extents.into_iter().map(|n| n as usize).collect();
     let head = answer.len() - parser.rest().len();
     answer.drain(..head);
-    Ok(Elements { bytes: bytes as usize, extents, data: answer })
-}
-
-/// Own memory.
-pub struct Own;
-
-impl Reader for Own {
-    fn copy(&self, to: &mut [u8], from: usize) -> bool {
-        let from = std::ptr::with_exposed_provenance::<u8>(from);
-        // SAFETY: descriptors and pointers of the program lead to memory of the program.
-        unsafe { bytes::load(to.as_mut_ptr(), from, to.len()) };
-        true
-    }
+    Ok((bytes as usize, extents, answer))
 }
 
 /// Answers a question about the own memory.
@@ -121,9 +109,9 @@ pub fn serve(image: &Image, question: &[u8], answer: &mut Vec<u8>) -> Result<(),
     let mut parser = Parser(question);
     let (offset, steps) = parser.number().zip(parser.steps()).ok_or_else(nonsense)?;
     let what = parser.number().ok_or_else(nonsense)?;
-    let own = image.rank.table().get(image.rank.id()).filter(|own| offset < own.size as u64);
-    let base = own.ok_or_else(nonsense)?.local.expose_provenance() + offset as usize;
-    let found = walk(&Own, base, &steps);
+    let segment = image.rank.table().get(image.rank.id()).filter(|own| offset < own.size as u64);
+    let own = Near { own: true, segment: segment.ok_or_else(nonsense)?, process: None };
+    let found = walk(&own, own.start() + offset as usize, steps.steps());
     let mut message = Writer::default();
     if what == question::PRESENT {
         message.number(found.is_ok().into());
@@ -142,7 +130,7 @@ pub fn serve(image: &Image, question: &[u8], answer: &mut Vec<u8>) -> Result<(),
         }
         runs(&section, bytes, |at, n| {
             let (now, later) = rest.split_at(n);
-            // SAFETY: as in `Own`; the program lets its components be written.
+            // SAFETY: addresses of the program, which lets its components be written.
             unsafe { bytes::store(std::ptr::with_exposed_provenance_mut(at), now.as_ptr(), n) };
             rest = later;
         });
@@ -155,7 +143,9 @@ pub fn serve(image: &Image, question: &[u8], answer: &mut Vec<u8>) -> Result<(),
         let mut next = answer.len();
         answer.resize(next + whole, 0);
         runs(&section, bytes, |at, n| {
-            Own.copy(&mut answer[next..next + n], at);
+            let from = std::ptr::with_exposed_provenance(at);
+            // SAFETY: addresses of the program; the answer has room for all elements.
+            unsafe { bytes::load(answer[next..next + n].as_mut_ptr(), from, n) };
             next += n;
         });
     }

@@ -1,8 +1,9 @@
 //! References to parts of a coarray, through components that are allocated or pointed to.
 //!
 //! Compiled code hands over a list of *steps*, from the first byte of the coarray on an image to the elements
-//! meant ([`parse`]). [`walk`] follows it in the memory of that image, which is this one's own, mapped here,
-//! or read with the system's help: [`Reader`] says how. Nobody follows tokens of components.
+//! meant: [`Steps`]. [`walk`] follows it in the memory of that image, which is this one's own, mapped here,
+//! or read with the system's help: [`Reader`] says how. The owner of far elements gets the same list in a
+//! message ([`wire`]). Nobody follows tokens of components.
 #![expect(unsafe_code, reason = "reads lists of compiled code")]
 
 pub mod wire;
@@ -11,81 +12,10 @@ use crate::descriptor::{Axis, DIMENSION_BYTES, Dimension, HEAD_BYTES, MAX_RANK, 
 use crate::stat::Failure;
 use std::ffi::c_int;
 
-/// Where a descriptor has its span.
-const SPAN_AT: usize = 32;
+/// Words of a descriptor before its dimensions: the first is the address, the last the span.
+const HEAD_WORDS: usize = HEAD_BYTES / size_of::<usize>();
 
-/// A step of a reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// To a component.
-    Component {
-        /// Bytes from the start of its type.
-        offset: isize,
-        /// Whether a pointer or a descriptor lies there.
-        indirect: bool,
-        /// Bytes of its elements; 0 if only its owner knows.
-        bytes: usize,
-    },
-    /// To elements of an array.
-    Array {
-        /// Where it has its bounds.
-        bounds: Bounds,
-        /// Its subscripts.
-        subscripts: Vec<Subscript>,
-        /// Bytes of its elements.
-        bytes: usize,
-    },
-}
-
-impl Step {
-    /// Bytes of the elements it leads to; 0 if only their owner knows.
-    pub fn bytes(&self) -> usize {
-        let (Step::Component { bytes, .. } | Step::Array { bytes, .. }) = self;
-        *bytes
-    }
-
-    /// Whether it makes dimensions of the result.
-    pub fn is_ranked(&self) -> bool {
-        matches!(self, Step::Array { subscripts, .. } if subscripts.iter().any(Subscript::is_ranked))
-    }
-}
-
-/// Where an array has its bounds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bounds {
-    /// Nowhere: subscripts count elements from the first one.
-    None,
-    /// In the descriptor to which the last step leads.
-    Descriptor,
-    /// Here: an allocatable coarray has the same on all images.
-    Known(Vec<Dimension>),
-}
-
-/// The subscripts of a dimension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subscript {
-    /// All elements.
-    Full(isize),
-    /// From the first to the last, in strides.
-    Range(isize, isize, isize),
-    /// One.
-    Single(isize),
-    /// From this one on, in strides.
-    From(isize, isize),
-    /// Up to this one, in strides.
-    UpTo(isize, isize),
-    /// Any.
-    Vector(Vec<isize>),
-}
-
-impl Subscript {
-    /// Whether it makes a dimension of the result.
-    pub fn is_ranked(&self) -> bool {
-        !matches!(self, Subscript::Single(_))
-    }
-}
-
-/// An entry of the list, as compiled code has it.
+/// A step, as compiled code has it: an entry of its list.
 #[repr(C)]
 pub struct Reference {
     next: *const Reference,
@@ -96,35 +26,37 @@ pub struct Reference {
 
 #[repr(C)]
 union Which {
-    component: RawComponent,
-    array: RawArray,
+    component: Component,
+    array: Array,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct RawComponent {
+struct Component {
     offset: isize,
+    /// 0: neither a pointer nor a descriptor lies there.
     token_offset: isize,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct RawArray {
+struct Array {
     mode: [u8; MAX_RANK],
     _class: c_int,
-    subscripts: [RawSubscript; MAX_RANK],
+    subscripts: [Subscripts; MAX_RANK],
+}
+
+/// The subscripts of a dimension; its mode says which they are.
+#[repr(C)]
+#[derive(Clone, Copy)]
+union Subscripts {
+    range: Range,
+    vector: Vector,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-union RawSubscript {
-    range: RawRange,
-    vector: RawVector,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct RawRange {
+struct Range {
     start: isize,
     end: isize,
     stride: isize,
@@ -132,152 +64,116 @@ struct RawRange {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct RawVector {
+struct Vector {
     vector: *const u8,
     count: usize,
     kind: c_int,
 }
 
-/// The steps of a list.
-///
-/// # Errors
-/// It has entries that are not known.
-///
-/// # Safety
-/// 1. `list` is one of compiled code, or null (owed by the caller).
-pub unsafe fn parse(list: *const Reference) -> Result<Vec<Step>, Failure> {
-    let mut steps = Vec::new();
-    // SAFETY: (1).
-    let mut next = unsafe { list.as_ref() };
-    while let Some(entry) = next {
-        let bytes = entry.bytes;
-        // SAFETY: the variant is that of the number.
-        steps.push(unsafe {
-            match entry.what {
-                0 => {
-                    let RawComponent { offset, token_offset } = entry.which.component;
-                    Step::Component { offset, indirect: token_offset != 0, bytes }
-                }
-                1 | 2 => {
-                    let bounds = if entry.what == 1 { Bounds::Descriptor } else { Bounds::None };
-                    Step::Array {
-                        bounds,
-                        subscripts: subscripts(&entry.which.array, entry.what == 2)?,
-                        bytes,
-                    }
-                }
-                what => {
-                    return Err(Failure::other(format!("a reference of type {what}, which is not known")));
-                }
-            }
-        });
+/// The numbers of steps.
+mod step {
+    use super::c_int;
+
+    /// To a component.
+    pub const COMPONENT: c_int = 0;
+    /// To elements of an array with a descriptor, or of the coarray itself.
+    pub const DESCRIBED: c_int = 1;
+    /// To elements of an array without bounds: subscripts count elements from the first one.
+    pub const FIXED: c_int = 2;
+}
+
+/// The modes of subscripts. Subscripts of arrays without bounds always say where they start and end.
+mod mode {
+    /// The dimensions end here.
+    pub const END: u8 = 0;
+    pub const VECTOR: u8 = 1;
+    pub const FULL: u8 = 2;
+    pub const RANGE: u8 = 3;
+    pub const SINGLE: u8 = 4;
+    pub const FROM: u8 = 5;
+    pub const UP_TO: u8 = 6;
+}
+
+impl Vector {
+    /// Its integers.
+    ///
+    /// # Safety
+    /// 1. It is one of compiled code (owed by the caller).
+    unsafe fn list(&self) -> Vec<isize> {
         // SAFETY: (1).
-        next = unsafe { entry.next.as_ref() };
+        unsafe { integers(self.vector, self.count, self.kind) }
     }
-    Ok(steps)
 }
 
-/// # Safety
-/// 1. An entry of compiled code (owed by the caller).
-unsafe fn subscripts(array: &RawArray, fixed: bool) -> Result<Vec<Subscript>, Failure> {
-    let one = |(mode, raw): (&u8, &RawSubscript)| {
-        // SAFETY: (1); the variant is that of the mode, and all of a variant's fields can be read.
-        let (RawRange { start, end, stride }, RawVector { vector, count, kind }) =
-            unsafe { (raw.range, raw.vector) };
-        Ok(match mode {
-            // SAFETY: (1).
-            1 => Subscript::Vector(unsafe { integers(vector, count, kind) }),
-            2 if !fixed => Subscript::Full(stride),
-            2 | 3 => Subscript::Range(start, end, stride),
-            4 => Subscript::Single(start),
-            5 => Subscript::From(start, stride),
-            6 => Subscript::UpTo(end, stride),
-            mode => return Err(Failure::other(format!("a subscript of mode {mode}, which is not known"))),
-        })
-    };
-    array.mode.iter().zip(&array.subscripts).take_while(|(mode, _)| **mode != 0).map(one).collect()
+impl Array {
+    /// The dimensions: modes and subscripts.
+    fn dimensions(&self) -> impl Iterator<Item = (u8, &Subscripts)> {
+        self.mode.iter().copied().zip(&self.subscripts).take_while(|(mode, _)| *mode != mode::END)
+    }
 }
 
-/// The address that a list leads to, and the bytes there, if it names one element with all subscripts in
-/// their bounds and `read` reads all words on the way: as [`parse`] and [`walk`], without memory of its own.
-///
-/// # Safety
-/// As of [`parse`].
-pub unsafe fn one(
-    list: *const Reference,
-    base: usize,
-    read: impl Fn(usize) -> Option<usize>,
-) -> Option<(usize, usize)> {
-    let (mut at, mut bytes) = (base, 0);
-    // The bounds of the coarray itself are elsewhere.
-    let mut is_described = false;
-    // SAFETY: (1).
-    let mut next = unsafe { list.as_ref() };
-    while let Some(entry) = next {
-        bytes = entry.bytes;
-        // SAFETY: (1).
-        next = unsafe { entry.next.as_ref() };
+impl Reference {
+    /// Bytes of the elements it leads to; 0 if only their owner knows.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn array(&self) -> Option<&Array> {
         // SAFETY: the variant is that of the number.
-        unsafe {
-            match entry.what {
-                0 => {
-                    let RawComponent { offset, token_offset } = entry.which.component;
-                    at = at.wrapping_add_signed(offset);
-                    is_described = next.is_some_and(|next| next.what == 1);
-                    if token_offset != 0 && !is_described {
-                        at = read(at).filter(|at| *at != 0)?;
-                    }
-                }
-                1 if is_described => at = element(&entry.which.array, bytes, Some(at), &read)?,
-                2 => at = at.wrapping_add(element(&entry.which.array, bytes, None, &read)?),
-                _ => return None,
-            }
-        }
+        matches!(self.what, step::DESCRIBED | step::FIXED).then(|| unsafe { &self.which.array })
     }
-    Some((at, bytes))
-}
 
-/// The address of an element by the descriptor at an address, or its distance from the first one.
-///
-/// # Safety
-/// As of [`parse`].
-unsafe fn element(
-    array: &RawArray,
-    bytes: usize,
-    descriptor: Option<usize>,
-    read: &impl Fn(usize) -> Option<usize>,
-) -> Option<usize> {
-    let (mut at, mut span) = (0, bytes as isize);
-    if let Some(descriptor) = descriptor {
-        at = read(descriptor).filter(|at| *at != 0)?;
-        span = span.max(read(descriptor.wrapping_add(SPAN_AT))? as isize);
+    /// Whether it makes dimensions of the result.
+    pub fn is_ranked(&self) -> bool {
+        self.array().is_some_and(|array| array.dimensions().any(|(mode, _)| mode != mode::SINGLE))
     }
-    let used = array.mode.iter().zip(&array.subscripts).take_while(|(mode, _)| **mode != 0);
-    for (n, (mode, raw)) in used.enumerate() {
-        if *mode != 4 {
-            return None;
-        }
+
+    /// Whether it leads to a section of an array, and not to all of it.
+    pub fn is_part(&self) -> bool {
         // SAFETY: the variant is that of the mode.
-        let subscript = unsafe { raw.range.start };
-        let mut distance = subscript.wrapping_mul(span);
-        if let Some(descriptor) = descriptor {
-            let dimension = descriptor.wrapping_add(HEAD_BYTES + DIMENSION_BYTES * n);
-            let word = |i: usize| Some(read(dimension.wrapping_add(i * size_of::<usize>()))? as isize);
-            let (stride, lower, upper) = (word(0)?, word(1)?, word(2)?);
-            if !(lower..=upper).contains(&subscript) {
-                return None;
-            }
-            distance = (subscript - lower).wrapping_mul(stride).wrapping_mul(span);
-        }
-        at = at.wrapping_add_signed(distance);
+        let whole = |(mode, subscripts): (u8, &Subscripts)| unsafe {
+            mode == mode::FULL && self.what == step::DESCRIBED && subscripts.range.stride == 1
+        };
+        self.array().is_some_and(|array| !array.dimensions().all(whole))
     }
-    Some(at)
+}
+
+/// The steps of a reference, from the first byte of a coarray on.
+#[derive(Clone, Copy)]
+pub struct Steps<'a> {
+    first: Option<&'a Reference>,
+    /// The bounds of the coarray itself, if the first step has subscripts of them: the same on all images.
+    bounds: &'a [Dimension],
+}
+
+impl<'a> Steps<'a> {
+    /// # Errors
+    /// The first step needs bounds, and these are not known.
+    ///
+    /// # Safety
+    /// 1. `list` is null or one of compiled code, which does not change (owed by the caller).
+    pub unsafe fn of(list: *const Reference, bounds: Option<&'a [Dimension]>) -> Result<Steps<'a>, Failure> {
+        // SAFETY: (1).
+        let first = unsafe { list.as_ref() };
+        match bounds {
+            None if first.is_some_and(|first| first.what == step::DESCRIBED) => {
+                Err(Failure::other("a coarray whose bounds are not known"))
+            }
+            _ => Ok(Steps { first, bounds: bounds.unwrap_or_default() }),
+        }
+    }
+
+    /// One after the other.
+    pub fn iter(self) -> impl Iterator<Item = &'a Reference> {
+        // SAFETY: (1) of `of`.
+        std::iter::successors(self.first, |step| unsafe { step.next.as_ref() })
+    }
 }
 
 /// The memory of an image.
 pub trait Reader {
-    /// Copies bytes from an address of that image; `false` if that is not possible.
-    fn copy(&self, to: &mut [u8], from: usize) -> bool;
+    /// The words at an address of that image; `None` if they cannot be read.
+    fn words<const N: usize>(&self, at: usize) -> Option<[isize; N]>;
 }
 
 /// Where a reference leads.
@@ -332,135 +228,126 @@ impl Miss {
 ///
 /// # Errors
 /// They lead nowhere.
-pub fn walk(reader: &impl Reader, base: usize, steps: &[Step]) -> Result<Found, Miss> {
+#[inline]
+pub fn walk(reader: &impl Reader, base: usize, steps: Steps<'_>) -> Result<Found, Miss> {
     let mut found = Found { section: Section::scalar(base), bytes: 0 };
+    let Section { at, axes } = &mut found.section;
+    // Where the descriptor is to which the last step has led.
+    let mut descriptor = None;
     for (i, step) in steps.iter().enumerate() {
-        let at = found.section.at;
-        match step {
-            Step::Component { offset, indirect, bytes } => {
-                found.section.at = at.wrapping_add_signed(*offset);
-                found.bytes = *bytes;
-                let array = matches!(steps.get(i + 1), Some(Step::Array { bounds: Bounds::Descriptor, .. }));
-                if *indirect && !found.section.axes.is_empty() {
-                    return Err(Miss::Nonsense(
-                        "components of an array's elements have addresses of their own",
-                    ));
-                }
-                if *indirect && !array {
-                    found.section.at = pointer(reader, found.section.at)?;
-                    if found.section.at == 0 {
-                        return Err(Miss::Null(i + 1));
-                    }
+        found.bytes = step.bytes;
+        // SAFETY: the variant is that of the number; (1) of `Steps::of`.
+        let (component, next) = unsafe { (&step.which.component, step.next.as_ref()) };
+        if step.what == step::COMPONENT {
+            *at = at.wrapping_add_signed(component.offset);
+            descriptor = next.is_some_and(|next| next.what == step::DESCRIBED).then_some(*at);
+            if component.token_offset != 0 && !axes.is_empty() {
+                return Err(Miss::Nonsense("components of an array's elements have addresses of their own"));
+            }
+            if component.token_offset != 0 && descriptor.is_none() {
+                let [pointer] = reader.words(*at).ok_or(Miss::Unreadable)?;
+                *at = pointer as usize;
+                if pointer == 0 {
+                    return Err(Miss::Null(i + 1));
                 }
             }
-            Step::Array { bounds, subscripts, bytes } => {
-                let described;
-                let (dimensions, span): (&[Dimension], isize) = match bounds {
-                    Bounds::None => (&[], *bytes as isize),
-                    Bounds::Known(dimensions) => (dimensions, *bytes as isize),
-                    Bounds::Descriptor => {
-                        let (base, span, dimensions) = descriptor(reader, at, subscripts.len())?;
-                        if base == 0 {
-                            return Err(Miss::Null(i));
-                        }
-                        found.section.at = base;
-                        described = dimensions;
-                        // None, or one in characters of 4 bytes.
-                        (&described, span.max(*bytes as isize))
-                    }
-                };
-                found.bytes = *bytes;
-                let first = found.section.axes.len();
-                for (n, subscript) in subscripts.iter().enumerate() {
-                    let (start, axis) = axis(subscript, dimensions.get(n), span).map_err(|miss| {
-                        miss.map_or(Miss::Nonsense("an array without bounds"), |(subscript, bounds)| {
-                            Miss::Outside { step: i + 1, dimension: n + 1, subscript, bounds }
-                        })
-                    })?;
-                    found.section.at = found.section.at.wrapping_add_signed(start);
-                    found.section.axes.extend(axis);
-                }
-                if first > 0 && found.section.axes.len() > first {
-                    return Err(Miss::Nonsense("two parts of a reference have dimensions"));
-                }
+            continue;
+        }
+        let array = step.array().ok_or(Miss::Nonsense("a reference of a type that is not known"))?;
+        let mut span = step.bytes as isize;
+        if let Some(descriptor) = descriptor {
+            let [base, .., own] = reader.words::<HEAD_WORDS>(descriptor).ok_or(Miss::Unreadable)?;
+            *at = base as usize;
+            if base == 0 {
+                return Err(Miss::Null(i));
             }
+            // None, or one in characters of 4 bytes.
+            span = span.max(own);
+        }
+        let first = axes.len();
+        for (n, (mode, subscripts)) in array.dimensions().enumerate() {
+            let dimension = match descriptor {
+                _ if step.what == step::FIXED => None,
+                None => steps.bounds.get(n).copied(),
+                Some(at) => {
+                    let words = reader.words(at.wrapping_add(HEAD_BYTES + DIMENSION_BYTES * n));
+                    let [stride, lower, upper] = words.ok_or(Miss::Unreadable)?;
+                    Some(Dimension { stride, lower, upper })
+                }
+            };
+            let wrong = |wrong| match wrong {
+                Wrong::Subscript(subscript, bounds) => {
+                    Miss::Outside { step: i + 1, dimension: n + 1, subscript, bounds }
+                }
+                Wrong::Mode => Miss::Nonsense("subscripts that are not known, or an array without bounds"),
+            };
+            let (start, axis) = axis(mode, subscripts, dimension, span).map_err(wrong)?;
+            *at = at.wrapping_add_signed(start);
+            axes.extend(axis);
+        }
+        descriptor = None;
+        if first > 0 && axes.len() > first {
+            return Err(Miss::Nonsense("two parts of a reference have dimensions"));
         }
     }
     Ok(found)
 }
 
-/// A subscript outside of bounds; `None`: there are no bounds.
-type Wrong = Option<(isize, (isize, isize))>;
+/// What is wrong with the subscripts of a dimension.
+enum Wrong {
+    /// One is outside of these bounds.
+    Subscript(isize, (isize, isize)),
+    /// Their mode is not known, or needs bounds where there are none.
+    Mode,
+}
 
-/// Where an axis begins, and the axis, if the subscript makes one.
+/// Where an axis begins, and the axis, if the subscripts make one.
+#[inline]
 fn axis(
-    subscript: &Subscript,
-    dimension: Option<&Dimension>,
+    mode: u8,
+    subscripts: &Subscripts,
+    dimension: Option<Dimension>,
     span: isize,
 ) -> Result<(isize, Option<Axis>), Wrong> {
     // Without bounds, subscripts count elements.
     let (lower, step) = dimension.map_or((0, span), |d| (d.lower, d.stride.wrapping_mul(span)));
-    let bounds = || dimension.map(|d| (d.lower, d.upper)).ok_or(None);
+    let place = |i: isize| (i - lower).wrapping_mul(step);
     let check = |i: isize| match dimension {
-        Some(d) if i < d.lower || i > d.upper => Err(Some((i, (d.lower, d.upper)))),
+        Some(d) if i < d.lower || i > d.upper => Err(Wrong::Subscript(i, (d.lower, d.upper))),
         _ => Ok(()),
     };
-    let (first, last, stride) = match subscript {
-        Subscript::Single(i) => {
-            check(*i)?;
-            return Ok(((i - lower).wrapping_mul(step), None));
-        }
-        Subscript::Vector(list) => {
-            list.iter().try_for_each(|i| check(*i))?;
-            let places = list.iter().map(|i| (i - lower).wrapping_mul(step)).collect();
-            return Ok((0, Some(Axis::Listed(places))));
-        }
-        Subscript::Range(first, last, stride) => (*first, *last, *stride),
-        Subscript::Full(stride) => {
-            let (low, high) = bounds()?;
-            if *stride < 0 { (high, low, *stride) } else { (low, high, *stride) }
-        }
-        Subscript::From(first, stride) => {
-            let (low, high) = bounds()?;
-            (*first, if *stride < 0 { low } else { high }, *stride)
-        }
-        Subscript::UpTo(last, stride) => {
-            let (low, high) = bounds()?;
-            (if *stride < 0 { high } else { low }, *last, *stride)
-        }
+    if mode == mode::VECTOR {
+        // SAFETY: the variant is that of the mode; (1) of `Steps::of`.
+        let list = unsafe { subscripts.vector.list() };
+        list.iter().try_for_each(|i| check(*i))?;
+        return Ok((0, Some(Axis::Listed(list.into_iter().map(place).collect()))));
+    }
+    // SAFETY: the variant is that of the mode.
+    let Range { start, end, stride } = unsafe { subscripts.range };
+    if mode == mode::SINGLE {
+        check(start)?;
+        return Ok((place(start), None));
+    }
+    // The bound in whose direction the strides go, or the other one.
+    let bound = |ahead: bool| match dimension {
+        Some(d) => Ok(if ahead == (stride >= 0) { d.upper } else { d.lower }),
+        None => Err(Wrong::Mode),
     };
-    let (start, axis) = triplet(first - lower, last - lower, stride, step);
+    let (first, last) = match mode {
+        mode::RANGE => (start, end),
+        mode::FULL if dimension.is_none() => (start, end),
+        mode::FULL => (bound(false)?, bound(true)?),
+        mode::FROM => (start, bound(true)?),
+        mode::UP_TO => (bound(false)?, end),
+        _ => return Err(Wrong::Mode),
+    };
+    let (place, axis) = triplet(first - lower, last - lower, stride, step);
     let count = axis.count();
     if count > 0 {
         check(first)?;
         check(first + (count as isize - 1) * if stride == 0 { 1 } else { stride })?;
     }
-    Ok((start, Some(axis)))
-}
-
-/// The pointer at an address; 0 is null.
-fn pointer(reader: &impl Reader, at: usize) -> Result<usize, Miss> {
-    let mut word = [0; size_of::<usize>()];
-    reader.copy(&mut word, at).then(|| usize::from_ne_bytes(word)).ok_or(Miss::Unreadable)
-}
-
-/// Base, span and dimensions of the descriptor at an address.
-fn descriptor(reader: &impl Reader, at: usize, rank: usize) -> Result<(usize, isize, Vec<Dimension>), Miss> {
-    let mut bytes = [0u8; HEAD_BYTES + DIMENSION_BYTES * MAX_RANK];
-    let bytes = &mut bytes[..HEAD_BYTES + DIMENSION_BYTES * rank.min(MAX_RANK)];
-    if !reader.copy(bytes, at) {
-        return Err(Miss::Unreadable);
-    }
-    let word = |at: usize| {
-        let mut word = [0; size_of::<isize>()];
-        word.copy_from_slice(&bytes[at..at + size_of::<isize>()]);
-        isize::from_ne_bytes(word)
-    };
-    let dimension = |i: usize| {
-        let at = HEAD_BYTES + DIMENSION_BYTES * i;
-        Dimension { stride: word(at), lower: word(at + 8), upper: word(at + 16) }
-    };
-    Ok((word(0) as usize, word(SPAN_AT), (0..rank.min(MAX_RANK)).map(dimension).collect()))
+    Ok((place, Some(axis)))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use super::{finish, image, report, succeed};
-use crate::access::{Remote, as_bytes};
+use crate::access::{Place, Remote, as_bytes};
 use crate::assign::Local;
-use crate::descriptor::{Class, Descriptor, Subscripts};
+use crate::descriptor::{Class, Descriptor, Section, Subscripts};
 use crate::image::Image;
 use crate::memory::{Location, coarray, locate};
 use crate::stat::Failure;
@@ -49,7 +49,7 @@ impl There {
     /// # Safety
     /// All pointers are null or those of compiled code for one call (owed by the caller).
     #[cold]
-    unsafe fn elements(&self, image: &Image, other: &[usize]) -> Result<Remote, Failure> {
+    unsafe fn elements(&self, image: &Image, other: &[usize]) -> Result<Remote<'static>, Failure> {
         // SAFETY: owed by the caller.
         unsafe {
             let coarray = coarray(self.token)?;
@@ -68,8 +68,13 @@ impl There {
             // The subscripts may begin elsewhere.
             let offset = offset.wrapping_add(section.at);
             let team = self.team.as_ref().map_or(Ok(image.level()), |team| image.level_of(*team))?;
-            let location = locate(team, coarray, offset, self.index)?;
-            Ok(Remote { location, section, element })
+            let Location { rank, offset, mapped } = locate(team, coarray, offset, self.index)?;
+            let section = |at| Section { at, axes: section.axes };
+            let place = match mapped.is_null() {
+                true => Place::Segment(section(offset as usize)),
+                false => Place::Mapped(section(mapped.expose_provenance())),
+            };
+            Ok(Remote { rank, element, place })
         }
     }
 }
@@ -224,8 +229,8 @@ pub unsafe extern "C" fn _gfortran_caf_sendget(
         };
         let result = from.elements(image, &[]).and_then(|first| {
             // Either may say how many elements the other one has.
-            let to = to.elements(image, &first.section.extents())?;
-            let from = from.elements(image, &to.section.extents())?;
+            let to = to.elements(image, &first.extents(image)?)?;
+            let from = from.elements(image, &to.extents(image)?)?;
             image.transfer(&to, &from, overlap)
         });
         report(stat, std::ptr::null_mut(), 0).finish(image, result);

@@ -3,7 +3,7 @@
 
 use super::operation::operation;
 use super::{image, report};
-use crate::access::HeldElements;
+use crate::assign::HeldElements;
 use crate::assign::{Local, Way, assign};
 use crate::collect::{Action, Subject, check_allocated};
 use crate::descriptor::{Class, Descriptor, Element};

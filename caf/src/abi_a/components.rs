@@ -1,18 +1,17 @@
 //! Reads and writes through references.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
-use super::{finish, image, report, succeed};
-use crate::assign::Local;
+use super::{finish, image, report};
 use crate::components::{Destination, Path};
 use crate::descriptor::{Class, Descriptor};
-use crate::image::Image;
 use crate::memory::coarray;
 use crate::stat::Failure;
-use crate::walk::{Reference, parse};
+use crate::walk::{Reference, Steps};
 use std::ffi::c_int;
 
 /// # Safety
 /// `token` is null or one of this library; `references` is a list of compiled code (owed by the caller).
+#[inline]
 unsafe fn path<'a>(
     token: *mut u8,
     image: c_int,
@@ -20,29 +19,11 @@ unsafe fn path<'a>(
     (class, kind): (c_int, c_int),
 ) -> Result<Path<'a>, Failure> {
     // SAFETY: owed by the caller.
-    let (coarray, steps) = unsafe { (coarray(token)?, parse(references)?) };
-    Ok(Path { coarray, image, steps, class: Class::of(class), kind })
-}
-
-/// Where the one element is mapped here that references lead to, if it is of the same intrinsic type as the
-/// scalar `own`.
-///
-/// # Safety
-/// As of [`path`]; `own` is a descriptor of compiled code (owed by the caller).
-#[inline]
-unsafe fn element(
-    image: &Image,
-    (token, index, references): (*mut u8, c_int, *const Reference),
-    own: Descriptor,
-    (kind, other_kind): (c_int, c_int),
-    class: c_int,
-) -> Option<*mut u8> {
-    let number = [Class::Integer, Class::Logical, Class::Real, Class::Complex].contains(&Class::of(class));
-    if own.rank() != 0 || c_int::from(own.class()) != class || kind != other_kind || !number {
-        return None;
+    unsafe {
+        let coarray = coarray(token)?;
+        let steps = Steps::of(references, coarray.shape())?;
+        Ok(Path { coarray, image, steps, class: Class::of(class), kind })
     }
-    // SAFETY: owed by the caller.
-    unsafe { image.near_element(coarray(token).ok()?, index, references, own.elem_len()) }
 }
 
 /// Reads what `references` lead to on an image.
@@ -65,16 +46,6 @@ pub unsafe extern "C" fn _gfortran_caf_get_by_ref(
 ) {
     let image = image();
     // SAFETY: owed by the caller, as all below.
-    unsafe {
-        let to = Descriptor::at(to);
-        if !to.base().is_null()
-            && let Some(from) = element(image, (token, index, references), to, (kind, source_kind), class)
-        {
-            image.load_mapped(to.base(), from, to.elem_len());
-            return succeed(image, index, stat);
-        }
-    }
-    // SAFETY: see above.
     let result = unsafe { path(token, index, references, (class, source_kind)) }.and_then(|path| {
         // SAFETY: see above.
         unsafe {
@@ -107,20 +78,9 @@ pub unsafe extern "C" fn _gfortran_caf_send_by_ref(
 ) {
     let image = image();
     // SAFETY: owed by the caller, as all below.
-    unsafe {
-        let from = Descriptor::at(source);
-        if let Some(to) = element(image, (token, index, references), from, (source_kind, kind), class) {
-            gasnet_wire::bytes::store(to, from.base(), from.elem_len());
-            return succeed(image, index, stat);
-        }
-    }
-    // SAFETY: see above.
     let result = unsafe { path(token, index, references, (class, kind)) }.and_then(|path| {
         // SAFETY: see above.
-        unsafe {
-            let from = Local::of(Descriptor::at(source), source_kind);
-            image.put_by_path(path, from, overlap)
-        }
+        unsafe { image.put_by_path(path, (Descriptor::at(source), source_kind), overlap) }
     });
     // SAFETY: see above.
     unsafe { finish(image, index, result, stat) };

@@ -1,14 +1,14 @@
-use super::wire::{Parser, Writer};
+use super::wire::{Parser, ReceivedSteps, Writer};
 use super::*;
 
 /// Bytes at addresses.
 struct Memory(Vec<(usize, Vec<u8>)>);
 
 impl Reader for Memory {
-    fn copy(&self, to: &mut [u8], from: usize) -> bool {
-        self.0.iter().any(|(at, bytes)| {
-            let there = from.checked_sub(*at).and_then(|at| bytes.get(at..at + to.len()));
-            there.inspect(|there| to.copy_from_slice(there)).is_some()
+    fn words<const N: usize>(&self, from: usize) -> Option<[isize; N]> {
+        self.0.iter().find_map(|(at, bytes)| {
+            let there = from.checked_sub(*at).and_then(|at| bytes.get(at..at + 8 * N))?;
+            Some(std::array::from_fn(|i| isize::from_ne_bytes(there[8 * i..8 * i + 8].try_into().unwrap())))
         })
     }
 }
@@ -20,90 +20,137 @@ fn described(base: usize, span: isize, dimensions: &[[isize; 3]]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
 }
 
-fn component(offset: isize, indirect: bool, bytes: usize) -> Step {
-    Step::Component { offset, indirect, bytes }
+fn component(offset: isize, indirect: bool, bytes: usize) -> Reference {
+    let component = Component { offset, token_offset: if indirect { 99 } else { 0 } };
+    Reference { next: std::ptr::null(), what: step::COMPONENT, bytes, which: Which { component } }
 }
 
-fn array(bounds: Bounds, subscripts: Vec<Subscript>, bytes: usize) -> Step {
-    Step::Array { bounds, subscripts, bytes }
+fn array(what: c_int, subscripts: &[(u8, Subscripts)], bytes: usize) -> Reference {
+    let none = range(0, 0, 0).1;
+    let mut array = Array { mode: [mode::END; MAX_RANK], _class: 0, subscripts: [none; MAX_RANK] };
+    for (i, (mode, subscripts)) in subscripts.iter().enumerate() {
+        (array.mode[i], array.subscripts[i]) = (*mode, *subscripts);
+    }
+    Reference { next: std::ptr::null(), what, bytes, which: Which { array } }
+}
+
+fn with(mode: u8, start: isize, end: isize, stride: isize) -> (u8, Subscripts) {
+    (mode, Subscripts { range: Range { start, end, stride } })
+}
+
+fn range(start: isize, end: isize, stride: isize) -> (u8, Subscripts) {
+    with(mode::RANGE, start, end, stride)
+}
+
+fn single(i: isize) -> (u8, Subscripts) {
+    with(mode::SINGLE, i, 0, 0)
+}
+
+fn full() -> (u8, Subscripts) {
+    with(mode::FULL, 0, 0, 1)
+}
+
+fn listed(list: &'static [i16]) -> (u8, Subscripts) {
+    (mode::VECTOR, Subscripts { vector: Vector { vector: list.as_ptr().cast(), count: list.len(), kind: 2 } })
+}
+
+fn follow(base: usize, steps: Vec<Reference>, bounds: &[Dimension]) -> Result<Found, Miss> {
+    walk(&memory(), base, ReceivedSteps::new(steps, bounds.to_vec()).steps())
 }
 
 /// `x%a(-1:2,5)`, where `a` is allocated as `a(-2:3, 4:6)` of 8 bytes.
 fn memory() -> Memory {
     Memory(vec![
         (0x1000, [vec![0; 16], described(0x9000, 8, &[[1, -2, 3], [6, 4, 6]])].concat()),
+        (0x3000, described(0, 8, &[[1, 1, 5]])),
         (0x2000, [0usize.to_ne_bytes(), 0x7000usize.to_ne_bytes()].concat()),
     ])
 }
 
 #[test]
 fn descriptors_are_followed() {
-    use Subscript::*;
-    let through = |subscripts| {
-        let steps = [component(16, true, 8), array(Bounds::Descriptor, subscripts, 8)];
-        walk(&memory(), 0x1000, &steps)
+    let through = |subscripts: [(u8, Subscripts); 2]| {
+        follow(0x1000, vec![component(16, true, 8), array(step::DESCRIBED, &subscripts, 8)], &[])
     };
     let at = |i: isize, j: isize| 0x9000 + 8 * ((i + 2) + 6 * (j - 4)) as usize;
-    let row = through(vec![Range(-1, 2, 1), Single(5)]).unwrap();
+    let row = through([range(-1, 2, 1), single(5)]).unwrap();
     assert_eq!(row.section, Section { at: at(-1, 5), axes: vec![Axis::Regular { count: 4, step: 8 }] });
-    let all = through(vec![Full(1), Full(1)]).unwrap();
+    let all = through([full(), full()]).unwrap();
     assert_eq!((all.section.at, all.section.extents()), (0x9000, vec![6, 3]));
-    let back = through(vec![From(3, -2), UpTo(5, 1)]).unwrap();
+    let backwards = through([with(mode::FULL, 0, 0, -1), single(4)]).unwrap();
+    assert_eq!((backwards.section.at, backwards.section.extents()), (at(3, 4), vec![6]));
+    let back = through([with(mode::FROM, 3, 0, -2), with(mode::UP_TO, 0, 5, 1)]).unwrap();
     assert_eq!((back.section.at, back.section.extents()), (at(3, 4), vec![3, 2]));
-    let listed = through(vec![Vector(vec![3, -2]), Single(6)]).unwrap();
-    assert_eq!((listed.section.at, listed.section.axes[0].place(0)), (at(-2, 6), 40));
+    let one = through([listed(&[3, -2]), single(6)]).unwrap();
+    assert_eq!((one.section.at, one.section.axes[0].place(0)), (at(-2, 6), 40));
     let wrong = |subscript| Err(Miss::Outside { step: 2, dimension: 1, subscript, bounds: (-2, 3) });
-    assert_eq!(through(vec![Single(4), Single(4)]), wrong(4));
-    assert_eq!(through(vec![Range(-3, 0, 1), Single(4)]), wrong(-3));
-    assert_eq!(through(vec![Vector(vec![0, 9]), Single(4)]), wrong(9));
-    assert!(through(vec![Range(7, 2, 1), Single(4)]).is_ok(), "no elements, no bounds");
+    assert_eq!(through([single(4), single(4)]), wrong(4));
+    assert_eq!(through([range(-3, 0, 1), single(4)]), wrong(-3));
+    assert_eq!(through([listed(&[0, 9]), single(4)]), wrong(9));
+    assert!(through([range(7, 2, 1), single(4)]).is_ok(), "no elements, no bounds");
+    assert!(matches!(through([with(9, 1, 1, 1), single(4)]), Err(Miss::Nonsense(_))));
 }
 
 #[test]
 fn pointers_are_followed_unless_they_are_null() {
-    let end = walk(&memory(), 0x2000, &[component(8, true, 4), component(12, false, 2)]).unwrap();
+    let end = follow(0x2000, vec![component(8, true, 4), component(12, false, 2)], &[]).unwrap();
     assert_eq!(end, Found { section: Section::scalar(0x700c), bytes: 2 });
-    assert_eq!(walk(&memory(), 0x2000, &[component(0, true, 4)]), Err(Miss::Null(1)));
-    let none = Memory(vec![(0x1000, described(0, 8, &[[1, 1, 5]]))]);
-    let array = array(Bounds::Descriptor, vec![Subscript::Single(3)], 8);
-    assert_eq!(walk(&none, 0x1000, &[component(0, true, 8), array]), Err(Miss::Null(1)));
-    assert_eq!(walk(&memory(), 0x5000, &[component(0, true, 4)]), Err(Miss::Unreadable));
+    assert_eq!(follow(0x2000, vec![component(0, true, 4)], &[]), Err(Miss::Null(1)));
+    let third = || array(step::DESCRIBED, &[single(3)], 8);
+    assert_eq!(follow(0x3000, vec![component(0, true, 8), third()], &[]), Err(Miss::Null(1)));
+    assert_eq!(follow(0x5000, vec![component(0, true, 4)], &[]), Err(Miss::Unreadable));
+    assert_eq!(follow(0x5000, vec![component(0, true, 8), third()], &[]), Err(Miss::Unreadable));
 }
 
 #[test]
 fn known_bounds_and_none() {
-    let known = Bounds::Known(vec![Dimension { stride: 1, lower: 5, upper: 9 }]);
-    let steps = [array(known, vec![Subscript::Full(2)], 32), component(8, false, 8)];
-    let found = walk(&memory(), 0x100, &steps).unwrap();
+    let known = [Dimension { stride: 1, lower: 5, upper: 9 }];
+    let steps = vec![array(step::DESCRIBED, &[with(mode::FULL, 0, 0, 2)], 32), component(8, false, 8)];
+    let found = follow(0x100, steps, &known).unwrap();
     assert_eq!(found.section, Section { at: 0x108, axes: vec![Axis::Regular { count: 3, step: 64 }] });
-    let steps = [array(Bounds::None, vec![Subscript::Range(2, 8, 3), Subscript::Single(20)], 4)];
-    let found = walk(&memory(), 0x100, &steps).unwrap();
-    assert_eq!(found.section, Section { at: 0x158, axes: vec![Axis::Regular { count: 3, step: 12 }] });
+    for mode in [mode::RANGE, mode::FULL] {
+        let steps = vec![array(step::FIXED, &[with(mode, 2, 8, 3), single(20)], 4)];
+        let found = follow(0x100, steps, &[]).unwrap();
+        assert_eq!(found.section, Section { at: 0x158, axes: vec![Axis::Regular { count: 3, step: 12 }] });
+    }
+    let open = follow(0x100, vec![array(step::FIXED, &[with(mode::FROM, 2, 0, 1)], 4)], &[]);
+    assert!(matches!(open, Err(Miss::Nonsense(_))));
+    let twice = vec![array(step::FIXED, &[range(0, 3, 1)], 8), array(step::FIXED, &[range(0, 1, 1)], 4)];
+    assert!(matches!(follow(0x100, twice, &[]), Err(Miss::Nonsense(_))));
+    // SAFETY: one step of this test.
+    let unknown = unsafe { Steps::of(&array(step::DESCRIBED, &[full()], 8), None) };
+    assert!(unknown.is_err());
 }
 
 #[test]
 fn messages_say_what_was_meant() {
+    let bounds = vec![Dimension { stride: 1, lower: -3, upper: 3 }];
     let steps = vec![
-        component(-8, true, 0),
-        array(Bounds::Descriptor, vec![Subscript::From(3, -1), Subscript::UpTo(4, 2)], 8),
-        array(Bounds::None, vec![Subscript::Range(1, 9, 2), Subscript::Vector(vec![3, -5])], 16),
-        array(
-            Bounds::Known(vec![Dimension { stride: 1, lower: -3, upper: 3 }]),
-            vec![Subscript::Full(1), Subscript::Single(7)],
-            4,
-        ),
+        array(step::DESCRIBED, &[single(2)], 4),
+        component(16, true, 0),
+        array(step::DESCRIBED, &[with(mode::FROM, 3, 0, -1), listed(&[4, -5])], 8),
+        array(step::FIXED, &[range(1, 9, 2), with(mode::UP_TO, 0, 4, 2)], 16),
     ];
-    let mut message = Writer::default();
-    message.steps(&steps);
-    message.number(17);
-    let mut parser = Parser(&message.0);
-    assert_eq!(parser.steps(), Some(steps));
+    let sent = ReceivedSteps::new(steps, bounds);
+    let message = |steps| {
+        let mut message = Writer::default();
+        message.steps(steps);
+        message.number(17);
+        message.0
+    };
+    let bytes = message(sent.steps());
+    let mut parser = Parser(&bytes);
+    let received = parser.steps().unwrap();
     assert_eq!((parser.number(), parser.rest().len()), (Some(17), 0));
+    assert_eq!(message(received.steps()), bytes);
+    let are: Vec<_> = received.steps().iter().map(|s| (s.bytes(), s.is_ranked(), s.is_part())).collect();
+    assert_eq!(are, [(4, false, true), (0, false, false), (8, true, true), (16, true, true)]);
     // A message that was cut, or has other numbers, is no reason to end.
-    for cut in 0..message.0.len() - 8 {
-        assert_eq!(Parser(&message.0[..cut]).steps(), None, "{cut}");
-        let mut changed = message.0.clone();
+    for cut in 0..bytes.len() - 8 {
+        assert!(Parser(&bytes[..cut]).steps().is_none(), "{cut}");
+        let mut changed = bytes.clone();
         changed[cut] ^= 0xff;
-        let _ = Parser(&changed).steps();
+        let received = Parser(&changed).steps();
+        let _ = received.map(|received| walk(&memory(), 0x1000, received.steps()));
     }
 }

@@ -1,7 +1,8 @@
 //! Steps and numbers as bytes of messages.
 
-use super::{Bounds, Step, Subscript};
+use super::{Array, Component, Range, Reference, Steps, Subscripts, Vector, Which, mode, step};
 use crate::descriptor::{Dimension, MAX_RANK};
+use std::marker::PhantomData;
 
 /// Makes a message.
 #[derive(Debug, Default)]
@@ -13,8 +14,8 @@ impl Writer {
         self.0.extend(n.to_le_bytes());
     }
 
-    fn signed(&mut self, n: isize) {
-        self.number(n as u64);
+    fn words(&mut self, all: &[isize]) {
+        self.numbers(all.iter().map(|word| *word as u64));
     }
 
     /// Adds bytes, and how many.
@@ -30,43 +31,33 @@ impl Writer {
     }
 
     /// Adds steps.
-    pub fn steps(&mut self, steps: &[Step]) {
-        self.number(steps.len() as u64);
-        for step in steps {
-            match step {
-                Step::Component { offset, indirect, bytes } => {
-                    self.number(u64::from(*indirect));
-                    self.signed(*offset);
-                    self.number(*bytes as u64);
-                }
-                Step::Array { bounds, subscripts, bytes } => {
-                    let (kind, known): (u64, &[Dimension]) = match bounds {
-                        Bounds::None => (2, &[]),
-                        Bounds::Descriptor => (3, &[]),
-                        Bounds::Known(dimensions) => (4, dimensions),
-                    };
-                    self.number(kind);
-                    self.number(*bytes as u64);
-                    let words = known.iter().flat_map(|d| [d.stride, d.lower, d.upper]);
-                    self.numbers(words.map(|w| w as u64).collect::<Vec<_>>().into_iter());
-                    self.number(subscripts.len() as u64);
-                    subscripts.iter().for_each(|s| self.subscript(s));
+    pub fn steps(&mut self, steps: Steps<'_>) {
+        let bounds = steps.bounds.iter().flat_map(|d| [d.stride, d.lower, d.upper]);
+        self.words(&bounds.collect::<Vec<_>>());
+        self.number(steps.iter().count() as u64);
+        for step in steps.iter() {
+            self.number(step.what as u64);
+            self.number(step.bytes as u64);
+            let Some(array) = step.array() else {
+                // SAFETY: any step has these words.
+                let Component { offset, token_offset } = unsafe { step.which.component };
+                self.words(&[offset, token_offset]);
+                continue;
+            };
+            self.number(array.dimensions().count() as u64);
+            for (mode, subscripts) in array.dimensions() {
+                self.number(mode.into());
+                // SAFETY: the variant is that of the mode; (1) of `Steps::of`.
+                unsafe {
+                    if mode == mode::VECTOR {
+                        self.words(&subscripts.vector.list());
+                    } else {
+                        let Range { start, end, stride } = subscripts.range;
+                        self.words(&[start, end, stride]);
+                    }
                 }
             }
         }
-    }
-
-    fn subscript(&mut self, subscript: &Subscript) {
-        let (mode, words): (u64, &[isize]) = match subscript {
-            Subscript::Vector(list) => (1, list),
-            Subscript::Full(stride) => (2, &[*stride]),
-            Subscript::Range(first, last, stride) => (3, &[*first, *last, *stride]),
-            Subscript::Single(i) => (4, &[*i]),
-            Subscript::From(first, stride) => (5, &[*first, *stride]),
-            Subscript::UpTo(last, stride) => (6, &[*last, *stride]),
-        };
-        self.number(mode);
-        self.numbers(words.iter().map(|w| *w as u64));
     }
 }
 
@@ -86,10 +77,6 @@ impl<'a> Parser<'a> {
         self.number()?.try_into().ok()
     }
 
-    fn signed(&mut self) -> Option<isize> {
-        Some(self.number()? as isize)
-    }
-
     /// The next numbers.
     pub fn numbers(&mut self) -> Option<Vec<u64>> {
         let count = self.size()?;
@@ -99,8 +86,10 @@ impl<'a> Parser<'a> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    fn words(&mut self) -> Option<Vec<isize>> {
-        Some(self.numbers()?.into_iter().map(|n| n as isize).collect())
+    /// As many numbers as are expected.
+    fn words<const N: usize>(&mut self) -> Option<[isize; N]> {
+        let words: [u64; N] = self.numbers()?.try_into().ok()?;
+        Some(words.map(|word| word as isize))
     }
 
     /// The next bytes.
@@ -117,44 +106,74 @@ impl<'a> Parser<'a> {
     }
 
     /// The next steps.
-    pub fn steps(&mut self) -> Option<Vec<Step>> {
-        let count = self.size()?;
-        if count > self.0.len() {
-            return None;
-        }
-        (0..count).map(|_| self.step()).collect()
-    }
-
-    fn step(&mut self) -> Option<Step> {
-        let kind = self.number()?;
-        if kind < 2 {
-            let (offset, bytes) = (self.signed()?, self.size()?);
-            return Some(Step::Component { offset, indirect: kind == 1, bytes });
-        }
-        let (bytes, words) = (self.size()?, self.words()?);
-        let known =
-            words.chunks_exact(3).map(|w| Dimension { stride: w[0], lower: w[1], upper: w[2] }).collect();
-        let bounds = match kind {
-            2 => Bounds::None,
-            3 => Bounds::Descriptor,
-            4 => Bounds::Known(known),
-            _ => return None,
+    pub fn steps(&mut self) -> Option<ReceivedSteps<'a>> {
+        let bounds = self.numbers()?;
+        let (bounds, []) = bounds.as_chunks() else { return None };
+        let dimension = |&[stride, lower, upper]: &[u64; 3]| Dimension {
+            stride: stride as isize,
+            lower: lower as isize,
+            upper: upper as isize,
         };
-        let count = self.size().filter(|n| *n <= MAX_RANK)?;
-        let subscripts = (0..count).map(|_| self.subscript()).collect::<Option<_>>()?;
-        Some(Step::Array { bounds, subscripts, bytes })
+        let bounds = bounds.iter().map(dimension).collect();
+        let steps = (0..self.number()?).map(|_| self.step()).collect::<Option<Vec<_>>>()?;
+        Some(ReceivedSteps::new(steps, bounds))
     }
 
-    fn subscript(&mut self) -> Option<Subscript> {
-        let (mode, words) = (self.number()?, self.words()?);
-        Some(match (mode, &words[..]) {
-            (1, _) => Subscript::Vector(words),
-            (2, &[stride]) => Subscript::Full(stride),
-            (3, &[first, last, stride]) => Subscript::Range(first, last, stride),
-            (4, &[i]) => Subscript::Single(i),
-            (5, &[first, stride]) => Subscript::From(first, stride),
-            (6, &[last, stride]) => Subscript::UpTo(last, stride),
-            _ => return None,
-        })
+    fn step(&mut self) -> Option<Reference> {
+        let (what, bytes) = (self.size()?, self.size()?);
+        let what = what.try_into().ok()?;
+        let which = match what {
+            step::DESCRIBED | step::FIXED => Which { array: self.array()? },
+            _ => {
+                let [offset, token_offset] = self.words()?;
+                Which { component: Component { offset, token_offset } }
+            }
+        };
+        Some(Reference { next: std::ptr::null(), what, bytes, which })
+    }
+
+    fn array(&mut self) -> Option<Array> {
+        let none = Subscripts { range: Range { start: 0, end: 0, stride: 0 } };
+        let mut array = Array { mode: [mode::END; MAX_RANK], _class: 0, subscripts: [none; MAX_RANK] };
+        for i in 0..self.size().filter(|n| *n <= MAX_RANK)? {
+            array.mode[i] = self.number()?.try_into().ok()?;
+            array.subscripts[i] = if array.mode[i] == mode::VECTOR {
+                let count = self.size()?;
+                let (words, rest) = self.0.split_at_checked(count.checked_mul(size_of::<isize>())?)?;
+                self.0 = rest;
+                // The machine's words are those of messages.
+                Subscripts {
+                    vector: Vector { vector: words.as_ptr(), count, kind: size_of::<isize>() as i32 },
+                }
+            } else {
+                let [start, end, stride] = self.words()?;
+                Subscripts { range: Range { start, end, stride } }
+            };
+        }
+        Some(array)
+    }
+}
+
+/// Steps of a message, which has their vectors.
+pub struct ReceivedSteps<'a> {
+    steps: Vec<Reference>,
+    bounds: Vec<Dimension>,
+    message: PhantomData<&'a [u8]>,
+}
+
+impl ReceivedSteps<'_> {
+    /// Of steps one behind the other.
+    pub(super) fn new(mut steps: Vec<Reference>, bounds: Vec<Dimension>) -> Self {
+        let (first, count) = (steps.as_mut_ptr(), steps.len());
+        for i in 1..count {
+            // SAFETY: both are among them.
+            unsafe { (*first.add(i - 1)).next = first.add(i) };
+        }
+        ReceivedSteps { steps, bounds, message: PhantomData }
+    }
+
+    /// The steps.
+    pub fn steps(&self) -> Steps<'_> {
+        Steps { first: self.steps.first(), bounds: &self.bounds }
     }
 }
