@@ -267,7 +267,7 @@ fn from_environment(name: &str) -> Option<u64> {
 
 #[test]
 fn no_access_is_stale() {
-    let accesses = from_environment("FIREHOSE_ACCESSES").unwrap_or(10_000_000);
+    let accesses = from_environment("FIREHOSE_ACCESSES").unwrap_or(3_000_000);
     let seed = from_environment("FIREHOSE_SEED").unwrap_or(1);
     let shares = [
         (StrategyKind::Firehose, 12),

@@ -288,7 +288,7 @@ impl Putter {
 #[test]
 fn no_live_access_is_stale() {
     let accesses: u64 =
-        std::env::var("FIREHOSE_ACCESSES").map_or(1_000_000, |value| value.parse().expect("a number"));
+        std::env::var("FIREHOSE_ACCESSES").map_or(300_000, |value| value.parse().expect("a number"));
     let seed: u64 = std::env::var("FIREHOSE_SEED").map_or(1, |value| value.parse().expect("a number"));
     let monitor = match MappingMonitor::start() {
         Ok(monitor) => Arc::new(monitor),

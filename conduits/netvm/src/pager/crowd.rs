@@ -484,7 +484,7 @@ fn job(
 #[test]
 fn gms_04_all_evict_to_all_with_donors_and_files_full() {
     let mut outcomes = HashMap::new();
-    for seed in 0..1000 {
+    for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut means = |_| {
             let pages = random.u64(100..350);
@@ -505,7 +505,7 @@ fn gms_04_all_evict_to_all_with_donors_and_files_full() {
         }
         *outcomes.entry(format!("{outcome:?}")).or_insert(0) += 1;
     }
-    assert!(outcomes["Done"] > 100 && outcomes["Full"] > 100, "{outcomes:?}");
+    assert!(outcomes["Done"] > 30 && outcomes["Full"] > 30, "{outcomes:?}");
 }
 
 /// A window of pages takes the network's latency once, and the donor's time for each page. So depth 0 is

@@ -182,7 +182,9 @@ impl Pager {
 }
 
 fn memory_is_memory_whatever_the_budget(kind: Kind) {
-    for percent in [5, 20, 60, 100, 200] {
+    // The store matters where pages go out: the shares that do not depend on it are for one.
+    let percents: &[u64] = if kind == Kind::File { &[5, 20, 60, 100, 200] } else { &[5, 60, 100] };
+    for &percent in percents {
         let pager = pager_on(kind, SEGMENT, SEGMENT * percent / 100);
         let mut facts = vec![0u64; (SEGMENT / 8) as usize];
         let mut random = fastrand::Rng::with_seed(percent);
@@ -190,13 +192,13 @@ fn memory_is_memory_whatever_the_budget(kind: Kind) {
         for at in (0..SEGMENT / 8).step_by(64) {
             (facts[at as usize], _) = (at + 1, pager.store(at, at + 1));
         }
-        for round in 0..30_000u64 {
-            let at = if round % 3 == 0 { SEGMENT / 8 - 1 - round * 32 } else { random.u64(..SEGMENT / 8) };
+        for round in 0..12_000u64 {
+            let at = if round % 3 == 0 { SEGMENT / 8 - 1 - round * 80 } else { random.u64(..SEGMENT / 8) };
             if round % 2 == 0 {
                 (facts[at as usize], _) = (round, pager.store(at, round));
             }
             assert_eq!(pager.load(at), facts[at as usize], "word {at}, round {round}, {percent} %");
-            if round % 5000 == 0 {
+            if round % 2000 == 0 {
                 assert!(pager.smaps("Rss:") * 1024 <= pager.budget());
             }
         }
@@ -385,8 +387,8 @@ fn dma_and_paging_at_the_same_time(kind: Kind) {
     for (seed, percent) in [(1, 6), (2, 30), (3, 80), (4, 150)] {
         let segment = 1200 * PAGE_BYTES;
         assert!(
-            dma_and_paging(kind, segment, (segment * percent / 100).max(64 * PAGE_BYTES), 6500, seed)
-                > 26_000_000
+            dma_and_paging(kind, segment, (segment * percent / 100).max(64 * PAGE_BYTES), 2500, seed)
+                > 10_000_000
         );
     }
 }
