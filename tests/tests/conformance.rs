@@ -1,5 +1,11 @@
 //! The conformance program at several numbers of ranks, over shared memory and over frames. Each test is one
 //! job.
+//!
+//! Not every job has all sections: processor time goes into what differs.
+//! - Each network has all of them once with many rounds, and otherwise with few (`--quick`).
+//! - With eight ranks and more, the sections in which more than neighbours meet ([`MANY`]) run over every
+//!   network; all sections do over shared memory.
+//! - A mode of registration has those that put and get ([`MEMORY`]); one of them has all.
 
 use gasnet_tests::run::run;
 use std::process::Command;
@@ -41,6 +47,54 @@ const MESSAGES: (&str, &str) = ("GASNET_UDP_AUTH", "messages");
 /// Delays and reordering that a program has to tolerate on any conduit.
 const LATE: (&str, &str) = ("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3");
 
+/// Sections in which a rank has to do with all others.
+const MANY: [&str; 17] = [
+    "--quick",
+    "am",
+    "indices",
+    "flood",
+    "flood-mixed",
+    "flood-threads",
+    "barriers",
+    "split-phase",
+    "contention",
+    "oracle",
+    "collectives",
+    "collectives-teams",
+    "collectives-typed",
+    "teams-created",
+    "team-barriers",
+    "nic",
+    "nic-hunt",
+];
+
+/// Sections whose data a NIC reads and writes in a program's memory.
+const MEMORY: [&str; 23] = [
+    "--quick",
+    "rma",
+    "huge",
+    "advice",
+    "events",
+    "vis",
+    "vis-regions",
+    "rows",
+    "regions",
+    "exported",
+    "exported-served",
+    "exported-unmapped",
+    "exported-watched",
+    "pending",
+    "atomics",
+    "long",
+    "flood-mixed",
+    "nic-placed",
+    "apertures",
+    "rdma",
+    "posted",
+    "oracle",
+    "threads",
+];
+
 macro_rules! jobs {
     ($($name:ident: $ranks:expr, $settings:expr, $args:expr;)*) => {$(
         #[test]
@@ -53,8 +107,8 @@ macro_rules! jobs {
 jobs! {
     alone: 1, [], [];
     alone_without_neighbourhood: 1, [FRAMES], ["--quick"];
-    two: 2, [], [];
-    two_over_frames: 2, [FRAMES], [];
+    two: 2, [], ["--quick"];
+    two_over_frames: 2, [FRAMES], ["--quick"];
     three: 3, [], [];
     three_over_frames: 3, [FRAMES], [];
     three_on_two_hosts: 3, [PAIRS], [];
@@ -62,7 +116,7 @@ jobs! {
     checked_on_two_hosts: 4, [PAIRS, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     three_with_progress_threads: 3, [PAIRS, ("GASNET_PROGRESS", "thread")], ["--quick"];
     eight: 8, [], ["--quick"];
-    eight_over_frames: 8, [FRAMES], ["--quick"];
+    eight_over_frames: 8, [FRAMES], MANY;
     // Above 16 ranks polls go by pending words instead of looking at every link.
     twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "flood-threads", "barriers", "split-phase", "contention", "oracle", "collectives"];
     twenty_over_frames: 20, [FRAMES], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives"];
@@ -80,7 +134,7 @@ jobs! {
     alone_over_udp: 1, [UDP, FRAMES], ["--quick"];
     two_over_udp: 2, [UDP, FRAMES], [];
     three_over_udp: 3, [UDP, FRAMES], ["--quick"];
-    eight_over_udp: 8, [UDP, FRAMES], ["--quick"];
+    eight_over_udp: 8, [UDP, FRAMES], MANY;
     two_hosts_over_udp: 4, [UDP, PAIRS], ["--quick"];
     udp_on_ipv6: 3, [UDP, FRAMES, ("GASNET_UDP_INTERFACE", "::1")], ["--quick"];
     udp_all_authenticated: 3, [UDP, FRAMES, FULL], ["--quick"];
@@ -95,7 +149,7 @@ jobs! {
     alone_over_netvm: 1, [NETVM], ["--quick"];
     two_over_netvm: 2, [NETVM], [];
     three_over_netvm: 3, [NETVM], ["--quick"];
-    eight_over_netvm: 8, [NETVM], ["--quick"];
+    eight_over_netvm: 8, [NETVM], MANY;
     netvm_with_progress_threads: 3, [NETVM, ("GASNET_PROGRESS", "thread")], ["--quick"];
     checked_over_netvm: 2, [NETVM, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     late_frames_over_netvm: 3, [NETVM, LATE], ["--quick"];
@@ -109,16 +163,16 @@ jobs! {
     collectives_by_nics_of_others: 4, [NICS, PAIRS, ("GASNET_QUIET", "1")], ["--quick", "--seed", "7", "collectives", "collectives-teams"];
     collectives_by_nics_of_others_over_udp: 4, [UDP, NICS, FRAMES, ("GASNET_QUIET", "1")], ["--quick", "--seed", "8", "collectives", "collectives-teams"];
     netvm_firehose: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
-    netvm_firehose_over_locks: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose-over-locks")], ["--quick"];
-    netvm_pin_everything: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pin-everything")], ["--quick"];
-    netvm_rendezvous: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous")], ["--quick"];
-    netvm_rendezvous_nounpin: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous-nounpin")], ["--quick"];
-    netvm_bounce: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "bounce")], ["--quick"];
+    netvm_firehose_over_locks: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose-over-locks")], MEMORY;
+    netvm_pin_everything: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pin-everything")], MEMORY;
+    netvm_rendezvous: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous")], MEMORY;
+    netvm_rendezvous_nounpin: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous-nounpin")], MEMORY;
+    netvm_bounce: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "bounce")], MEMORY;
     netvm_over_udp: 3, [NETVM, WIRE], ["--quick"];
     netvm_over_udp_in_two_modes: 2, [NETVM, NICS, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
     netvm_over_a_bad_network: 3, [NETVM, WIRE, FULL, BAD_NETWORK], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives", "nic"];
     netvm_over_peers: 3, [NETVM, ("GASNET_NETVM_MEMORY", "1M"), ("GASNET_NETVM_BACKING", "peers:64M"), ("GASNET_NETVM_DONATE", "8M")], ["--quick"];
-    netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], ["--quick"];
+    netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], MEMORY;
     sixteen_flood_on_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "--repeat", "3", "flood"];
     late_frames: 3, [FRAMES, LATE], ["--quick"];
     late_frames_over_udp: 3, [UDP, FRAMES, LATE], ["--quick"];
