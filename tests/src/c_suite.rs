@@ -4,6 +4,9 @@
 //! A head names modes, standards and compilers, and runs. All of them together would be far more than they
 //! can show, so builds and runs are chosen *by pairs*:
 //! - Every two of a mode, a standard and a compiler meet in some build ([`meet`]).
+//! - Of the builds by one compiler some are optimised, which takes five times as long to compile, and the others
+//!   are not ([`optimises`]): the optimiser warns of more, and without it functions of the headers are not
+//!   inlined. Programs begin with different builds, so that all modes and standards meet both.
 //! - What a job does depends on the mode, since the rest of it is the library. So of the builds in a mode
 //!   each makes a share of the runs, and at least one ([`takes`]).
 //! - In an environment of its own (`--env`: over another network) the suite makes each run once, the builds
@@ -25,6 +28,7 @@ struct Build {
     compiler: String,
     std: String,
     mode: String,
+    optimised: bool,
     flags: Vec<String>,
 }
 
@@ -52,6 +56,16 @@ fn meet(numbers: [usize; 3], counts: [usize; 3]) -> bool {
     numbers.into_iter().sum::<usize>().is_multiple_of(fewest)
 }
 
+/// Whether build number `at` of the `of` by one compiler is optimised: at least one, and one in three.
+fn optimises((at, of): (usize, usize), name: &str) -> bool {
+    at % 3 == number(name) % of.clamp(1, 3)
+}
+
+/// A number by which programs differ, always the same for a name.
+fn number(name: &str) -> usize {
+    name.bytes().map(usize::from).sum()
+}
+
 /// Whether build number `at` of `of` makes this run out of `runs`: each run is made by one of them, and each
 /// build makes one.
 fn takes((at, of): (usize, usize), run: usize, runs: usize) -> bool {
@@ -61,7 +75,7 @@ fn takes((at, of): (usize, usize), run: usize, runs: usize) -> bool {
 /// Whether build number `at` of `of` makes this run where one of them does. Programs begin with different
 /// builds, as their names have it.
 fn takes_once((at, of): (usize, usize), run: usize, name: &str) -> bool {
-    (run + name.bytes().map(usize::from).sum::<usize>()) % of == at
+    (run + number(name)) % of == at
 }
 
 /// The compilers of this machine, as far as tests have asked for them.
@@ -132,6 +146,7 @@ fn parse(source: &Path, options: &Options, machine: &mut Compilers) -> Result<Ve
         compiler: compiler.clone(),
         std: std.clone(),
         mode: mode.clone(),
+        optimised: true,
         flags: flags.clone(),
     };
     // A compiler that is not there makes no build that another one could make instead.
@@ -165,12 +180,15 @@ fn parse(source: &Path, options: &Options, machine: &mut Compilers) -> Result<Ve
             }
         }
     }
-    let builds = tests.len();
-    let modes: Vec<String> = tests.iter().map(|test| test.build.mode.clone()).collect();
+    let all: Vec<Build> = tests.iter().map(|test| test.build.clone()).collect();
     for (i, test) in tests.iter_mut().enumerate() {
-        let of = |modes: &[String]| modes.iter().filter(|mode| **mode == test.build.mode).count();
-        test.of_mode = (of(&modes[..i]), of(&modes));
-        test.of_all = (i, builds);
+        let place = |like: &dyn Fn(&Build) -> bool| {
+            let of = |builds: &[Build]| builds.iter().filter(|other| like(other)).count();
+            (of(&all[..i]), of(&all))
+        };
+        test.of_mode = place(&|other| other.mode == all[i].mode);
+        test.of_all = place(&|_| true);
+        test.build.optimised = optimises(place(&|other| other.compiler == all[i].compiler), &stem);
     }
     Ok(tests)
 }
@@ -224,7 +242,8 @@ fn driver(build: &Build) -> String {
 fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Result<(), String> {
     let mut command = Command::new(driver(build));
     command
-        .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-c", "-o"])
+        .arg(if build.optimised { "-O2" } else { "-O0" })
+        .args(["-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-c", "-o"])
         .arg(object)
         .arg(format!("-std={}", build.std))
         .arg(format!("-I{}", options.prefix.join("include").display()))
@@ -324,6 +343,16 @@ mod tests {
             }
         }
         assert_eq!(built([2, 5, 2]).len(), 10, "no more than the pairs ask for");
+    }
+
+    #[test]
+    fn some_builds_by_each_compiler_are_optimised() {
+        for (of, name) in (1..10).flat_map(|of| ["a", "b", "c"].map(|name| (of, name))) {
+            let optimised = (0..of).filter(|&at| optimises((at, of), name)).count();
+            assert!((of / 3).max(1) <= optimised && optimised <= of.div_ceil(3), "{optimised} of {of}");
+        }
+        let first = |name| optimises((0, 3), name);
+        assert!(["a", "b", "c"].map(first).contains(&true) && ["a", "b", "c"].map(first).contains(&false));
     }
 
     #[test]
