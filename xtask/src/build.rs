@@ -67,13 +67,23 @@ pub fn rust_examples() -> Vec<String> {
     sources.iter().map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect()
 }
 
+/// For whom a Rust example is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// Optimised, as users build it.
+    Users,
+    /// As tests are, upon what those have built.
+    Tests,
+}
+
 /// Builds Rust examples and returns their paths.
-pub fn build_rust_examples(names: &[String]) -> Result<Vec<PathBuf>, String> {
-    let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-examples"]);
+pub fn build_rust_examples(names: &[String], whom: For) -> Result<Vec<PathBuf>, String> {
+    let mut build = sh::cargo(&["build", "-p", "gasnet-examples"]);
+    build.args((whom == For::Users).then_some("--release"));
     for name in names {
         build.args(["--bin", name]);
     }
     sh::pass(build, Duration::from_secs(1500))?;
-    let built = sh::target().join("release");
+    let built = sh::target().join(if whom == For::Users { "release" } else { "debug" });
     Ok(names.iter().map(|name| built.join(name)).collect())
 }

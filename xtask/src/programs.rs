@@ -351,7 +351,7 @@ pub fn tour_of_a_failure(prefix: &Path, tally: &mut Tally) -> Result<(), String>
 /// Builds the Rust examples.
 pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     let names = build::rust_examples();
-    match build::build_rust_examples(&names) {
+    match build::build_rust_examples(&names, build::For::Tests) {
         Ok(paths) => {
             let launcher = prefix.join("bin/gasnetrun");
             let ready = names.iter().zip(paths);

@@ -100,7 +100,7 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
                 ));
             }
             stage::stage(&prefix, Parts::NONE)?;
-            let mut built = build::build_rust_examples(&[name.into_owned()])?;
+            let mut built = build::build_rust_examples(&[name.into_owned()], build::For::Users)?;
             ("gasnetrun", built.remove(0))
         }
     };
