@@ -16,6 +16,8 @@
 //!   ranks are killed at any moment, which check what they have computed; what is lost with a rank and its
 //!   partner must be told.
 //! - *simulated ranks* (by `--simulate` alone): see [`explore`].
+//! - *simulated deaths* (by `--deaths` with `--simulate`): jobs of simulated ranks that are killed at any
+//!   event (`tests/src/bin/virtual-deaths.rs`).
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared
 //!   csmith*: likewise with their global variables turned shared.
 
@@ -51,7 +53,7 @@ const SOAK: Task<SoakOption> = task(
     "cargo xtask soak",
     "Runs random and long tests. Inputs that fail are kept under target/soak.",
     &[
-        "cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant | --deaths N | --simulate] [--record]",
+        "cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant | --deaths N [--simulate] | --simulate] [--record]",
     ],
     &[
         opt(SoakOption::Minutes, "--minutes M", "duration in minutes (default 10)"),
@@ -111,8 +113,6 @@ enum Only {
     Giant,
     /// Jobs that go on, until this many ranks have died.
     Deaths(u64),
-    /// Programs on simulated ranks.
-    Simulate,
 }
 
 /// The number that an option is followed by.
@@ -125,7 +125,7 @@ fn number<T: std::str::FromStr<Err: std::fmt::Display>>(
 /// Reads the command line and runs.
 pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let (mut minutes, mut record, mut only) = (10.0_f64, false, None);
+    let (mut minutes, mut record, mut only, mut simulated) = (10.0_f64, false, None, false);
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
     let going_on = read(&SOAK, words, |word, _| {
         let found = match word {
@@ -139,7 +139,7 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
             SoakOption::Flood => only = Some(Only::Flood(number(&found)?)),
             SoakOption::Giant => only = Some(Only::Giant),
             SoakOption::Deaths => only = Some(Only::Deaths(number(&found)?)),
-            SoakOption::Simulate => only = Some(Only::Simulate),
+            SoakOption::Simulate => simulated = true,
             SoakOption::Record => record = true,
         }
         Ok(())
@@ -148,6 +148,10 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
         return Ok(());
     }
     let text = match only {
+        None if simulated => {
+            say!("seed {seed}");
+            explore::soak(duration(minutes)?, seed)?
+        }
         None => return all_in_turn(minutes, seed, record),
         Some(Only::Stale(accesses)) => {
             say!("seed {seed}");
@@ -158,11 +162,7 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
         Some(Only::Giant) => giant()?,
         Some(Only::Deaths(kills)) => {
             say!("seed {seed}");
-            deaths(kills, seed)?
-        }
-        Some(Only::Simulate) => {
-            say!("seed {seed}");
-            explore::soak(duration(minutes)?, seed)?
+            if simulated { virtual_deaths(kills, seed)? } else { deaths(kills, seed)? }
         }
     };
     say!("{text}");
@@ -361,6 +361,20 @@ fn flood(seconds: f64) -> Result<String, String> {
     Ok(format!(
         "16 ranks flooded each other over udp with windows of two messages: {rounds} rounds, {took:.0} s, memory did not grow"
     ))
+}
+
+/// Jobs of simulated ranks that are killed at random events, until so many have died. Returns a line for the
+/// report.
+fn virtual_deaths(kills: u64, seed: u64) -> Result<String, String> {
+    sh::pass(sh::cargo(&["build", "-p", "gasnet-tests", "--bin", "virtual-deaths"]), BUILD_LIMIT)?;
+    let mut job = Command::new(sh::target().join("debug/virtual-deaths"));
+    job.args(["--kills", &kills.to_string(), "--seed", &(seed % (1 << 31)).to_string()]);
+    let outcome = sh::capture(job, Duration::from_secs(60 + kills / 10))?;
+    let last = outcome.stdout.lines().last().unwrap_or_default();
+    match outcome.status {
+        Some(0) => Ok(format!("seed {seed}, simulated ranks that were killed: {last}")),
+        _ => Err(outcome.report()),
+    }
 }
 
 /// Jobs whose ranks are killed at random moments, until so many have died. Returns a line for the report.
