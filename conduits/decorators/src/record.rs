@@ -21,7 +21,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::inputs;
-use crate::tape::{self, TapeLabel, TapeWriter};
+use crate::tape::{self, Counts, TapeLabel, TapeWriter};
 use gasnet_sys::clock::{seen, unseen};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
@@ -31,7 +31,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -80,6 +80,8 @@ struct Tape {
     rank: u32,
     kept: Kept,
     writer: Mutex<TapeWriter>,
+    /// Those of the writer; the thread below counts.
+    counts: Counts,
     /// The thread that calls the conduit: the address of its [`MARK`], or 0 before the first call.
     thread: AtomicUsize,
 }
@@ -90,6 +92,11 @@ thread_local! {
 }
 
 impl Tape {
+    fn new(rank: u32, kept: Kept, writer: TapeWriter) -> Tape {
+        let counts = writer.counts().clone();
+        Tape { rank, kept, writer: Mutex::new(writer), counts, thread: AtomicUsize::new(0) }
+    }
+
     fn write(&self) -> MutexGuard<'_, TapeWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,6 +126,7 @@ impl Tape {
         ));
     }
 
+    #[inline]
     fn check(&self, mut writer: MutexGuard<'_, TapeWriter>) {
         if let Some(why) = writer.stopped() {
             drop(writer);
@@ -217,7 +225,7 @@ impl Recorder {
         let path = file_of(folder, kept, boot.rank);
         let failed = |e: std::io::Error| Error::job(format!("--record: {}: {e}", path.display()));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-        let build = tape::hash_of_file(Path::new("/proc/self/exe")).map_err(failed)?;
+        let build = tape::hash_of_program(Path::new("/proc/self/exe")).map_err(failed)?;
         let label = TapeLabel { build, job: boot.job_id, rank: boot.rank, size: boot.size };
         let mut writer = TapeWriter::create(&path, &label).map_err(failed)?;
         // What cannot be read a replay does without.
@@ -228,8 +236,7 @@ impl Recorder {
         writer.fact(fact::PROGRAM, std::env::current_exe().unwrap_or_default().as_os_str().as_bytes());
         let max_segment = max_segment(&boot, &config);
         writer.fact(fact::MAX_SEGMENT, &max_segment.to_le_bytes());
-        let (writer, thread) = (Mutex::new(writer), AtomicUsize::new(0));
-        let tape = Arc::new(Tape { rank: boot.rank, kept, writer, thread });
+        let tape = Arc::new(Tape::new(boot.rank, kept, writer));
         inputs::listen(Box::new(Clock(tape.clone())));
         let (config, host) = tell_alone(&mut boot, exchange, config, max_segment)?;
         boot.exchange = Some(Box::new(RecordedExchange { inner: host.exchange(), tape: tape.clone() }));
@@ -263,7 +270,7 @@ impl Recorder {
         let limits: Vec<u8> = limits.iter().flat_map(|n| n.to_le_bytes()).collect();
         writer.fact(fact::LIMITS, &limits);
         drop(writer);
-        Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: Mutex::new(None) })))
+        Ok(Some(Box::new(Recorded { inner, tape: self.tape.clone(), reserved: NOBODY.into() })))
     }
 }
 
@@ -336,7 +343,6 @@ impl Overseer for End {
         // A signal handler that ends the rank may have interrupted whoever has the lock.
         if let Ok(mut writer) = self.0.writer.try_lock() {
             writer.ended(*status);
-            writer.trim();
         }
     }
 }
@@ -345,9 +351,12 @@ impl Overseer for End {
 struct Recorded {
     inner: Box<dyn Conduit>,
     tape: Arc<Tape>,
-    /// For whom the slot is that was reserved last.
-    reserved: Mutex<Option<(RankId, Channel)>>,
+    /// For whom the slot is that was reserved last: twice the rank, and the channel; or [`NOBODY`].
+    reserved: AtomicU64,
 }
+
+/// No slot is reserved.
+const NOBODY: u64 = u64::MAX;
 
 impl Recorded {
     fn sent(&self, to: RankId, channel: Channel, frame: &[u8]) {
@@ -365,13 +374,9 @@ impl Recorded {
         match (self.tape.kept, room) {
             (Kept::Frames, true) => {}
             (Kept::Frames, false) => self.tape.write().full(channel, to.0, len),
-            (Kept::Order, true) => self.tape.write().room(),
+            (Kept::Order, true) => self.tape.counts.room(),
             (Kept::Order, false) => self.tape.write().full_after(),
         }
-    }
-
-    fn reserved(&self) -> MutexGuard<'_, Option<(RankId, Channel)>> {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -398,25 +403,28 @@ unsafe impl Conduit for Recorded {
         self.tape.check_thread()?;
         let slot = unseen(|| self.inner.reserve(to, channel, len, immediate))?;
         if slot.is_some() {
-            *self.reserved() = Some((to, channel));
+            // Relaxed, here and below: only the thread of the tape uses it.
+            self.reserved.store(u64::from(to.0) << 1 | channel as u64, Ordering::Relaxed);
         }
         self.had_room(to, channel, len, slot.is_some());
         Ok(slot)
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
-        let reserved = self.reserved().take();
-        if let Some((to, channel)) = reserved {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        if reserved != NOBODY {
+            self.reserved.store(NOBODY, Ordering::Relaxed);
+            let channel = if reserved & 1 == 0 { Channel::Request } else { Channel::Reply };
             // SAFETY: (1), so the bytes of the slot are filled in.
             let frame = unsafe { core::slice::from_raw_parts(slot.buf.as_ptr(), slot.len) };
-            self.sent(to, channel, frame);
+            self.sent(RankId((reserved >> 1) as u32), channel, frame);
         }
         // SAFETY: owed by the caller.
         unseen(|| unsafe { self.inner.commit(slot) });
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
-        *self.reserved() = None;
+        self.reserved.store(NOBODY, Ordering::Relaxed);
         if self.tape.kept == Kept::Frames {
             self.tape.write().cancelled();
         }
@@ -448,12 +456,12 @@ unsafe impl Conduit for Recorded {
             seen(|| deliver(frame));
         };
         let done = unseen(|| self.inner.poll(channel, budget, &mut taken))?;
-        let mut writer = self.tape.write();
         if delivered || done > 0 {
+            let mut writer = self.tape.write();
             writer.poll_ends(done as u64);
             self.tape.check(writer);
         } else {
-            writer.idle_poll();
+            self.tape.counts.idle_poll();
         }
         Ok(done)
     }

@@ -11,7 +11,7 @@
 
 use crate::inputs;
 use crate::record::{ARGUMENT_COUNTS, Kept, Nobody, alone_in, fact, file_of};
-use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_file, hash_of_frame};
+use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_program, hash_of_frame};
 use crate::view::View;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
@@ -356,7 +356,7 @@ pub(crate) fn lock(play: &Shared) -> MutexGuard<'_, Play> {
 pub(crate) fn begin_play(file: File) -> Result<(Shared, Facts), String> {
     let mut reader = TapeReader::open(file)?;
     let label = reader.label();
-    let build = hash_of_file(Path::new("/proc/self/exe"));
+    let build = hash_of_program(Path::new("/proc/self/exe"));
     let other_program = build.is_ok_and(|build| build != label.build);
     let mut facts = Facts::default();
     let mut next = reader.next();

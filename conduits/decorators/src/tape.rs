@@ -2,18 +2,23 @@
 //!
 //! ```text
 //! header   4096 bytes: magic, version, build, job, rank, size; and the count of idle polls (below)
-//! block    8 bytes: length (u32), checksum (u32), then at most 65,528 bytes
-//! block    ...
+//! tail     8 bytes: length (u32), number of the block that it holds (u32); then at most 65,528 bytes
+//! block 0  8 bytes: length (u32), checksum (u32); then 65,528 bytes
+//! block 1  ...
 //! ```
 //! All numbers are little endian. The bytes of the blocks, one after the other, are the *events*: a tag, and
 //! what belongs to it as variable-length numbers (seven bits a byte) and bytes. The tag's lower four bits are
 //! the kind, the upper four the first number if it is less than 15; otherwise they are 15, and the rest of
 //! the number follows. An event may continue in the next block.
 //!
-//! **Cut anywhere.** The writer has the file mapped, so what it has written is in the file as soon as it is
-//! in memory: a killed process loses nothing. The length of the last block is stored after the bytes that it
-//! counts. The checksum of a block is 0 until the block is full. A reader ends where a length is 0, a
-//! checksum is wrong, or an event is not complete.
+//! **The tail.** The block that is being written is the tail. The writer has it mapped, so what it has
+//! written is in the file as soon as it is in memory: a killed process loses nothing. A full tail is copied
+//! behind the blocks before it by a write, and its memory holds the next block. (Blocks mapped one after the
+//! other would cost a page fault for every page: three to four times as much as the copy.) Length and number
+//! of the tail are stored together, after the bytes that they count.
+//!
+//! **Cut anywhere.** The blocks before the tail's number are full, and have a checksum. A reader ends where
+//! one of them is missing, a checksum is wrong, or an event is not complete.
 //!
 //! **Idle polls.** Most polls of a waiting rank find nothing. They are counted in the header, and become one
 //! event ([`TapeEvent::Idle`]) when something else happens.
@@ -29,13 +34,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"GASNETFR";
 /// Version of the format: major and minor.
-const VERSION: (u16, u16) = (2, 0);
-/// Bytes of the header: whole pages, since blocks are mapped.
+const VERSION: (u16, u16) = (3, 0);
+/// Bytes of the header: whole pages, since it is mapped.
 const HEADER_BYTES: usize = 4096;
 /// Bytes of a block with its head.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -43,8 +49,8 @@ const BLOCK_BYTES: usize = 64 << 10;
 const BLOCK_HEAD_BYTES: usize = 8;
 /// Bytes that a block holds.
 const BLOCK_ROOM: usize = BLOCK_BYTES - BLOCK_HEAD_BYTES;
-/// Bytes of the file that are mapped at a time: whole blocks.
-const WINDOW_BYTES: usize = 1 << 20;
+/// Bytes of the file that are mapped: the header and the tail.
+const MAPPED_BYTES: usize = HEADER_BYTES + BLOCK_BYTES;
 /// Where the header has the count of idle polls.
 const IDLE_AT: usize = 40;
 /// Bytes that are hashed together.
@@ -157,22 +163,43 @@ fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A hash of some bytes, which says nothing about their number.
-fn hash(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let hash =
-        words.iter().fold(0x51_7c_c1_b7_27_22_0a_95, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let hash = if rest.is_empty() { hash } else { mix(hash, u64::from_le_bytes(last)) };
-    hash ^ hash >> 32
+/// Odd numbers without a pattern, one for each word of a line.
+const SALTS: [u64; 8] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0x517c_c1b7_2722_0a95,
+    0xd6e8_feb8_6659_fd93,
+    0xa076_1d64_78bd_642f,
+    0xe703_7ed1_a0b4_28db,
+    0x8ebc_6af0_9c88_c6e3,
+];
+
+/// A hash of at most a line, which says nothing about the number of its bytes.
+#[inline]
+fn hash(line: &[u8]) -> u64 {
+    let mut words = [0; LINE_BYTES];
+    let words = line.first_chunk().unwrap_or_else(|| {
+        words[..line.len()].copy_from_slice(line);
+        &words
+    });
+    let (words, _) = words.as_chunks::<8>();
+    let word = |i: usize| u64::from_le_bytes(words[i]) ^ SALTS[i];
+    // Four products that do not wait for each other.
+    let product = |i: usize| u128::from(word(i)) * u128::from(word(i + 1));
+    [0, 2, 4, 6].into_iter().map(product).fold(0, |all, p| all ^ (p as u64) ^ (p >> 64) as u64)
+}
+
+/// A hash of many bytes.
+fn hash_of_lines(bytes: &[u8]) -> u64 {
+    // Lines do not depend on each other, so the processor hashes several at a time.
+    let all = bytes.chunks(LINE_BYTES).fold(0, |all, line| mix(all, hash(line)));
+    all ^ all >> 32
 }
 
 /// A hash of a frame.
 pub fn hash_of_frame(frame: &[u8]) -> u32 {
-    // Lines do not depend on each other, so the processor hashes several at a time.
-    let all = frame.chunks(LINE_BYTES).fold(0, |all, line| mix(all, hash(line)));
-    (all ^ all >> 32) as u32
+    hash_of_lines(frame) as u32
 }
 
 /// A check of what a frame begins with: one in 256 others has the same.
@@ -180,37 +207,74 @@ pub fn check_of_frame(frame: &[u8]) -> u8 {
     (mix(hash(&frame[..frame.len().min(LINE_BYTES)]), frame.len() as u64) >> 56) as u8
 }
 
-/// A hash of a file: which program it is.
+/// A hash of an executable: which program it is. Only what is loaded of it counts: symbols and lines for
+/// debuggers are often ten times as much.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn hash_of_file(path: &Path) -> io::Result<u64> {
+pub fn hash_of_program(path: &Path) -> io::Result<u64> {
     let file = File::open(path)?;
-    let mut buffer = vec![0; 1 << 20];
-    let (mut all, mut at) = (0, 0);
-    loop {
-        let n = file.read_at(&mut buffer, at)?;
-        if n == 0 {
-            return Ok(mix(all, at));
+    let mut buffer = vec![0; 256 << 10];
+    let mut all = 0;
+    for (mut at, end) in loaded_parts(&file)? {
+        while at < end {
+            let room = buffer.len().min((end - at) as usize);
+            let n = file.read_at(&mut buffer[..room], at)?;
+            if n == 0 {
+                break;
+            }
+            all = mix(all, hash_of_lines(&buffer[..n]));
+            at += n as u64;
         }
-        all = mix(all, hash(&buffer[..n]));
-        at += n as u64;
+        all = mix(all, at);
     }
+    Ok(all)
+}
+
+/// Bytes of the header of an ELF file.
+const ELF_HEADER_BYTES: usize = 64;
+/// Bytes of a row of its table of segments.
+const ELF_ROW_BYTES: usize = 56;
+/// The kind of a segment that is loaded.
+const ELF_LOADED: u64 = 1;
+
+/// Where the loaded segments of an ELF file lie in it; all of a file of another kind.
+fn loaded_parts(file: &File) -> io::Result<Vec<(u64, u64)>> {
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    let all = vec![(0, file.metadata()?.len())];
+    let mut header = [0; ELF_HEADER_BYTES];
+    // 64 bits, little endian.
+    if file.read_exact_at(&mut header, 0).is_err() || &header[..6] != b"\x7fELF\x02\x01" {
+        return Ok(all);
+    }
+    let (table, rows) = (number(&header[32..40]), number(&header[56..58]) as usize);
+    let mut bytes = vec![0; rows * ELF_ROW_BYTES];
+    if number(&header[54..56]) != ELF_ROW_BYTES as u64 || file.read_exact_at(&mut bytes, table).is_err() {
+        return Ok(all);
+    }
+    let part = |row: &[u8]| {
+        let (at, len) = (number(&row[8..16]), number(&row[32..40]));
+        (number(&row[..4]) == ELF_LOADED).then_some((at, at.saturating_add(len)))
+    };
+    Ok(bytes.chunks_exact(ELF_ROW_BYTES).filter_map(part).collect())
 }
 
 /// The largest first number that a tag holds, plus one: the mark that the number continues behind the tag.
 const TAG_FULL: u64 = 15;
 
+/// Bytes for a tag, two numbers and four more bytes.
+const HEAD_BYTES: usize = 32;
+
 /// The head of an event: a tag and numbers.
 struct Head {
-    bytes: [u8; 48],
+    bytes: [u8; HEAD_BYTES],
     len: usize,
 }
 
 impl Head {
     /// An event of this kind, with its first number.
     fn new(kind: u8, n: u64) -> Head {
-        let mut head = Head { bytes: [0; 48], len: 1 };
+        let mut head = Head { bytes: [0; HEAD_BYTES], len: 1 };
         head.bytes[0] = kind | (n.min(TAG_FULL) as u8) << 4;
         if n < TAG_FULL { head } else { head.number(n - TAG_FULL) }
     }
@@ -226,14 +290,50 @@ impl Head {
         self
     }
 
+    fn byte(mut self, byte: u8) -> Head {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+        self
+    }
+
     fn raw(mut self, bytes: [u8; 4]) -> Head {
         self.bytes[self.len..self.len + 4].copy_from_slice(&bytes);
         self.len += 4;
         self
     }
+}
 
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+/// What a writer counts between two events. Its rank counts most, and without a lock, so only one thread may
+/// count at a time.
+#[derive(Debug, Clone)]
+pub struct Counts {
+    /// The header and the tail of the file.
+    mapped: Arc<Mapping>,
+    /// Frames for which there was room since the last event or idle poll.
+    sends: Arc<AtomicU64>,
+}
+
+impl Counts {
+    /// Polls that found nothing since the last event.
+    #[inline]
+    fn idle(&self) -> &AtomicU64 {
+        // SAFETY: an aligned word of the mapped header, which lives as long as this; others reach it by this
+        // method only.
+        unsafe { AtomicU64::from_ptr(self.mapped.base().add(IDLE_AT).cast()) }
+    }
+
+    /// A poll found nothing.
+    #[inline]
+    pub fn idle_poll(&self) {
+        // Relaxed, here and below: one thread counts, and a reader of the file takes any value.
+        self.idle().store(self.idle().load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.sends.store(0, Ordering::Relaxed);
+    }
+
+    /// There was room for a frame, of whose sender the order is recorded.
+    #[inline]
+    pub fn room(&self) {
+        self.sends.store(self.sends.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }
 
@@ -241,20 +341,21 @@ impl Head {
 #[derive(Debug)]
 pub struct TapeWriter {
     file: File,
-    header: Mapping,
-    window: Mapping,
-    /// Where the window begins in the file.
-    window_at: u64,
-    /// Where the current block begins in the window, and bytes in it.
-    block: usize,
+    /// The header and the tail.
+    mapped: Arc<Mapping>,
+    counts: Counts,
+    /// The number of the block that the tail holds, and bytes in it.
+    block: u32,
     used: usize,
     /// Why nothing is written any more.
     stopped: Option<io::Error>,
-    idle: u64,
-    /// Frames for which there was room since the last event or idle poll.
-    sends: u64,
     events: u64,
     clocks: Clocks,
+}
+
+/// Where a block lies in the file that is not in the tail.
+fn block_at(number: u32) -> u64 {
+    (MAPPED_BYTES + number as usize * BLOCK_BYTES) as u64
 }
 
 impl TapeWriter {
@@ -265,21 +366,16 @@ impl TapeWriter {
     pub fn create(path: &Path, label: &TapeLabel) -> io::Result<TapeWriter> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        fd::allocate(file.as_fd(), 0, (HEADER_BYTES + WINDOW_BYTES) as u64)?;
+        fd::allocate(file.as_fd(), 0, MAPPED_BYTES as u64)?;
         file.write_all_at(&label.encode(), 0)?;
-        let header = Mapping::shared(file.as_fd(), 0, HEADER_BYTES)?;
-        let window = Mapping::shared(file.as_fd(), HEADER_BYTES as u64, WINDOW_BYTES)?;
-        let (block, used, stopped) = (0, 0, None);
+        let mapped = Arc::new(Mapping::shared(file.as_fd(), 0, MAPPED_BYTES)?);
         Ok(TapeWriter {
             file,
-            header,
-            window,
-            window_at: HEADER_BYTES as u64,
-            block,
-            used,
-            stopped,
-            idle: 0,
-            sends: 0,
+            counts: Counts { mapped: mapped.clone(), sends: Arc::default() },
+            mapped,
+            block: 0,
+            used: 0,
+            stopped: None,
             events: 0,
             clocks: [0; 16],
         })
@@ -292,7 +388,7 @@ impl TapeWriter {
 
     /// Bytes of the file so far.
     pub fn bytes(&self) -> u64 {
-        self.window_at + (self.block + BLOCK_HEAD_BYTES + self.used) as u64
+        block_at(self.block)
     }
 
     /// Why nothing is written any more, once.
@@ -301,53 +397,61 @@ impl TapeWriter {
         self.stopped.replace(kind.into()).filter(|why| why.raw_os_error().is_some())
     }
 
-    /// A poll found nothing.
-    #[inline]
-    pub fn idle_poll(&mut self) {
-        self.idle += 1;
-        self.sends = 0;
-        // SAFETY: an aligned word of the mapped header, which lives as long as this; nobody else has it.
-        let word = unsafe { AtomicU64::from_ptr(self.header.base().add(IDLE_AT).cast()) };
-        // Relaxed: only a reader of the file sees it, and takes any value.
-        word.store(self.idle, Ordering::Relaxed);
+    /// The counts, for whoever counts.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// Writes an event: its head, and bytes.
+    #[inline]
     fn event(&mut self, head: &Head, bytes: &[u8]) {
-        if self.idle > 0 {
-            let idle = Head::new(IDLE, core::mem::take(&mut self.idle));
-            self.append(idle.bytes());
+        let idle = self.counts.idle().load(Ordering::Relaxed);
+        if idle > 0 {
+            self.append_head(&Head::new(IDLE, idle));
             self.events += 1;
         }
-        self.append(head.bytes());
+        self.append_head(head);
         self.append(bytes);
         self.events += 1;
-        self.sends = 0;
+        self.counts.sends.store(0, Ordering::Relaxed);
         self.publish();
-        // SAFETY: as in `idle_poll`.
-        let word = unsafe { AtomicU64::from_ptr(self.header.base().add(IDLE_AT).cast()) };
-        // Relaxed: as in `idle_poll`.
-        word.store(0, Ordering::Relaxed);
+        if idle > 0 {
+            self.counts.idle().store(0, Ordering::Relaxed);
+        }
     }
 
-    /// Says how many bytes the current block has.
+    #[inline]
+    fn append_head(&mut self, head: &Head) {
+        if self.used + head.bytes.len() >= BLOCK_ROOM || self.stopped.is_some() {
+            return self.append(&head.bytes[..head.len]);
+        }
+        // Of known length, since a call to copy some bytes would take as long as all else.
+        let at = HEADER_BYTES + BLOCK_HEAD_BYTES + self.used;
+        // SAFETY: inside of the tail; nobody else has it.
+        unsafe { self.mapped.base().add(at).cast::<[u8; HEAD_BYTES]>().write(head.bytes) };
+        self.used += head.len;
+    }
+
+    /// Says which block the tail holds, and how many bytes of it.
+    #[inline]
     fn publish(&mut self) {
         if self.stopped.is_some() {
             return;
         }
-        // SAFETY: the aligned first word of a block in the window; nobody else has it.
-        let word = unsafe { AtomicU32::from_ptr(self.window.base().add(self.block).cast()) };
+        // SAFETY: the aligned first word of the tail; nobody else has it.
+        let word = unsafe { AtomicU64::from_ptr(self.mapped.base().add(HEADER_BYTES).cast()) };
         // ORDER: Release; pairs with whoever reads the file after this process was killed: the bytes are
         // there before the length that counts them.
-        word.store(self.used as u32, Ordering::Release);
+        word.store(u64::from(self.block) << 32 | self.used as u64, Ordering::Release);
     }
 
+    #[inline]
     fn append(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.stopped.is_none() {
             let (now, rest) = bytes.split_at(bytes.len().min(BLOCK_ROOM - self.used));
-            let at = self.block + BLOCK_HEAD_BYTES + self.used;
-            // SAFETY: inside of the block, which is inside of the window; nobody else has it.
-            unsafe { core::ptr::copy_nonoverlapping(now.as_ptr(), self.window.base().add(at), now.len()) };
+            let at = HEADER_BYTES + BLOCK_HEAD_BYTES + self.used;
+            // SAFETY: inside of the tail; nobody else has it.
+            unsafe { core::ptr::copy_nonoverlapping(now.as_ptr(), self.mapped.base().add(at), now.len()) };
             self.used += now.len();
             if self.used == BLOCK_ROOM {
                 self.next_block();
@@ -356,26 +460,30 @@ impl TapeWriter {
         }
     }
 
+    /// Copies the tail, which is full, to its place, and begins the next block.
+    #[cold]
     fn next_block(&mut self) {
-        let at = self.block;
-        // SAFETY: the bytes of the block, all written, in the window; nobody else has them.
-        let all =
-            unsafe { core::slice::from_raw_parts(self.window.base().add(at + BLOCK_HEAD_BYTES), BLOCK_ROOM) };
-        let sum = checksum(all);
         self.publish();
-        // SAFETY: the aligned second word of the block.
-        let word = unsafe { AtomicU32::from_ptr(self.window.base().add(at + 4).cast()) };
-        // Relaxed: the reader compares it with the bytes.
-        word.store(sum, Ordering::Relaxed);
-        (self.block, self.used) = (self.block + BLOCK_BYTES, 0);
-        if self.block < WINDOW_BYTES {
-            return;
-        }
-        let next = self.window_at + WINDOW_BYTES as u64;
-        let mapped = fd::allocate(self.file.as_fd(), next, WINDOW_BYTES as u64)
-            .and_then(|()| Mapping::shared(self.file.as_fd(), next, WINDOW_BYTES));
-        match mapped {
-            Ok(window) => (self.window, self.window_at, self.block) = (window, next, 0),
+        // SAFETY: the bytes of the tail, all written; nobody else has them.
+        let tail = unsafe {
+            core::slice::from_raw_parts(self.mapped.base().add(HEADER_BYTES + BLOCK_HEAD_BYTES), BLOCK_ROOM)
+        };
+        let head = [(BLOCK_ROOM as u32).to_le_bytes(), checksum(tail).to_le_bytes()];
+        let at = block_at(self.block);
+        // Until the tail has another number a reader takes the tail.
+        let written = self
+            .file
+            .write_all_at(tail, at + BLOCK_HEAD_BYTES as u64)
+            .and_then(|()| self.file.write_all_at(head.as_flattened(), at));
+        match written {
+            Ok(()) => {
+                (self.block, self.used) = (self.block + 1, 0);
+                self.publish();
+                // ORDER: SeqCst, for the compiler alone; a process is killed between two of its instructions.
+                // Pairs with whoever reads the file then: no byte of the next block is in the tail while the
+                // tail has the number of this one.
+                compiler_fence(Ordering::SeqCst);
+            }
             Err(why) => self.stopped = Some(why),
         }
     }
@@ -411,17 +519,13 @@ impl TapeWriter {
     /// A poll delivers a frame, of which the order is recorded.
     pub fn came(&mut self, channel: Channel, from: u32, frame: &[u8]) {
         let head = Head::new(CAME, u64::from(from) << 1 | channel as u64);
-        self.event(&head, &[check_of_frame(frame)]);
-    }
-
-    /// There was room for a frame, of whose sender the order is recorded.
-    pub fn room(&mut self) {
-        self.sends += 1;
+        self.event(&head.byte(check_of_frame(frame)), &[]);
     }
 
     /// There was no room for a frame, of whose sender the order is recorded.
     pub fn full_after(&mut self) {
-        self.event(&Head::new(FULL_AFTER, self.sends), &[]);
+        let sends = self.counts.sends.load(Ordering::Relaxed);
+        self.event(&Head::new(FULL_AFTER, sends), &[]);
     }
 
     /// Room was given back.
@@ -456,18 +560,19 @@ impl TapeWriter {
         *last = now;
         self.event(&Head::new(CLOCK, u64::from(clock)).number(passed), &[]);
     }
-
-    /// Gives back the room of the file that was not used.
-    pub fn trim(&mut self) {
-        // If it fails the file is longer than need be.
-        let block = (self.block + BLOCK_BYTES).min(WINDOW_BYTES) as u64;
-        let _ = self.file.set_len(self.window_at + block);
-    }
 }
 
-/// The checksum of a full block, which is not 0.
+/// The checksum of a full block.
 fn checksum(bytes: &[u8]) -> u32 {
-    (hash(bytes) as u32).max(1)
+    hash_of_lines(bytes) as u32
+}
+
+/// The two words of the head of a block.
+fn words(file: &File, at: u64) -> Option<(u32, u32)> {
+    let mut head = [0; BLOCK_HEAD_BYTES];
+    file.read_exact_at(&mut head, at).ok()?;
+    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    Some((word(&head), word(&head[4..])))
 }
 
 /// Reads a file, event by event.
@@ -475,8 +580,9 @@ fn checksum(bytes: &[u8]) -> u32 {
 pub struct TapeReader {
     file: File,
     label: TapeLabel,
-    /// Where the next block begins, or nothing if there is none.
-    next_block: Option<u64>,
+    /// The number of the next block, or nothing if there is none; and of that in the tail, with its length.
+    next_block: Option<u32>,
+    tail: (u32, usize),
     block: Vec<u8>,
     at: usize,
     /// The bytes of the event read last.
@@ -495,12 +601,14 @@ impl TapeReader {
         let mut header = [0; IDLE_AT];
         file.read_exact_at(&mut header, 0).map_err(|e| e.to_string())?;
         let label = TapeLabel::decode(&header)?;
-        let (next_block, block) = (Some(HEADER_BYTES as u64), Vec::with_capacity(BLOCK_ROOM));
+        // A file that is cut here has no events.
+        let (len, number) = words(&file, HEADER_BYTES as u64).unwrap_or_default();
         Ok(TapeReader {
             file,
             label,
-            next_block,
-            block,
+            next_block: Some(0),
+            tail: (number, len as usize),
+            block: Vec::with_capacity(BLOCK_ROOM),
             at: 0,
             bytes: Vec::new(),
             events: 0,
@@ -549,26 +657,23 @@ impl TapeReader {
     }
 
     fn read_block(&mut self) -> Option<()> {
-        let at = self.next_block?;
-        self.next_block = None;
-        let mut head = [0; BLOCK_HEAD_BYTES];
-        self.file.read_exact_at(&mut head, at).ok()?;
-        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let (len, sum) = (word(&head) as usize, word(&head[4..]));
-        if len == 0 || len > BLOCK_ROOM {
+        let number = self.next_block.take()?;
+        let (last, len) = self.tail;
+        let is_last = number == last;
+        let at = if is_last { HEADER_BYTES as u64 } else { block_at(number) };
+        let len = if is_last { len } else { BLOCK_ROOM };
+        if number > last || len == 0 || len > BLOCK_ROOM {
             return None;
         }
         self.block.resize(len, 0);
         self.at = 0;
-        self.file.read_exact_at(&mut self.block, at + BLOCK_HEAD_BYTES as u64).ok()?;
-        if len == BLOCK_ROOM {
-            // A block that was full when the writer was killed may lack its checksum.
-            if sum != 0 && sum != checksum(&self.block) {
-                self.block.clear();
-                return None;
-            }
-            self.next_block = Some(at + BLOCK_BYTES as u64);
+        let read = self.file.read_exact_at(&mut self.block, at + BLOCK_HEAD_BYTES as u64);
+        let sum = checksum(&self.block);
+        if read.is_err() || (!is_last && words(&self.file, at) != Some((BLOCK_ROOM as u32, sum))) {
+            self.block.clear();
+            return None;
         }
+        self.next_block = (!is_last).then_some(number + 1);
         Some(())
     }
 
@@ -694,7 +799,7 @@ mod tests {
         events
     }
 
-    /// Writes events of all kinds, those with bytes also across blocks and windows; returns what is to be
+    /// Writes events of all kinds, those with bytes also across blocks; returns what is to be
     /// read.
     fn write(writer: &mut TapeWriter, random: &mut fastrand::Rng, count: usize) -> Vec<Read> {
         let mut expected = Vec::new();
@@ -704,7 +809,7 @@ mod tests {
             let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
             let channel = if random.bool() { Channel::Request } else { Channel::Reply };
             let idle = if random.u8(..4) == 0 { random.u64(1..300) } else { 0 };
-            (0..idle).for_each(|_| writer.idle_poll());
+            (0..idle).for_each(|_| writer.counts().idle_poll());
             if idle > 0 {
                 expected.push((TapeEvent::Idle(idle), Vec::new()));
             }
@@ -717,7 +822,7 @@ mod tests {
                 }
                 11 => {
                     let sends = random.u64(..20);
-                    (0..sends).for_each(|_| writer.room());
+                    (0..sends).for_each(|_| writer.counts().room());
                     writer.full_after();
                     plain(TapeEvent::FullAfter(sends))
                 }
@@ -777,15 +882,14 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let mut writer = TapeWriter::create(&path, &LABEL).unwrap();
         let expected = write(&mut writer, &mut random, 500);
-        (0..5).for_each(|_| writer.idle_poll());
+        (0..5).for_each(|_| writer.counts().idle_poll());
         // Not closed: as after a kill.
         assert!(all(&path) == expected, "before the end");
         let reader = TapeReader::open(File::open(&path).unwrap()).unwrap();
         assert_eq!((reader.label(), reader.idle_at_end()), (LABEL, 5));
         let len = writer.bytes();
-        assert!(len > (HEADER_BYTES + WINDOW_BYTES) as u64, "several windows: {len}");
+        assert!(len > 20 * BLOCK_BYTES as u64, "many blocks: {len}");
         assert!(writer.stopped().is_none());
-        writer.trim();
         drop(writer);
         for _ in 0..8 {
             let cut = random.u64(HEADER_BYTES as u64..len);
@@ -808,7 +912,6 @@ mod tests {
         let mut writer = TapeWriter::create(&path, &LABEL).unwrap();
         let expected = write(&mut writer, &mut random, 60);
         let len = writer.bytes();
-        writer.trim();
         drop(writer);
         let good = std::fs::read(&path).unwrap();
         for _ in 0..200 {
@@ -821,8 +924,8 @@ mod tests {
             while reader.next().is_some() {
                 n += 1;
             }
-            // In the last block, which has no checksum, damage may look like other events.
-            if at < BLOCK_BYTES {
+            // In the tail, which has no checksum, damage may look like other events.
+            if at >= MAPPED_BYTES {
                 assert!(n <= expected.len(), "at {at}");
             }
         }
@@ -842,7 +945,31 @@ mod tests {
         let mut label = LABEL.encode();
         assert_eq!(open(&label), Ok(LABEL));
         label[10] = 1;
-        assert!(open(&label).unwrap_err().contains("version 2.1 of the format"));
+        assert!(open(&label).unwrap_err().contains("version 3.1 of the format"));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// What a program does depends on what is loaded of it.
+    #[test]
+    #[cfg_attr(miri, ignore = "reads files")]
+    fn the_hash_of_a_program_is_that_of_its_loaded_parts() {
+        let path = path("program");
+        let mut program = std::fs::read("/proc/self/exe").unwrap();
+        let before = hash_of_program(Path::new("/proc/self/exe")).unwrap();
+        program.extend_from_slice(b"more for debuggers");
+        std::fs::write(&path, &program).unwrap();
+        assert_eq!(hash_of_program(&path).unwrap(), before);
+        // The last byte of the code and data that the file has.
+        let (at, end) = *loaded_parts(&File::open(&path).unwrap()).unwrap().last().unwrap();
+        assert!(at < end && end < program.len() as u64);
+        program[end as usize - 1] ^= 1;
+        std::fs::write(&path, &program).unwrap();
+        assert_ne!(hash_of_program(&path).unwrap(), before);
+        // A file of another kind.
+        std::fs::write(&path, "#!/bin/sh").unwrap();
+        let script = hash_of_program(&path).unwrap();
+        std::fs::write(&path, "#!/bin/csh").unwrap();
+        assert_ne!(hash_of_program(&path).unwrap(), script);
         std::fs::remove_file(&path).unwrap();
     }
 
