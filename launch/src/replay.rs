@@ -170,9 +170,6 @@ impl Replay {
             Some((program, arguments)) => (find(program).map_err(|e| e.to_string())?, arguments.clone()),
             None => (Path::new(OsStr::from_bytes(&facts.program)).into(), recorded().collect()),
         };
-        if arguments.iter().cloned().ne(recorded()) {
-            eprintln!("gasnetrun: warning: these are not the arguments that were recorded");
-        }
         Ok((std::path::absolute(program).map_err(|e| e.to_string())?, arguments))
     }
 
@@ -190,6 +187,16 @@ impl Replay {
         let failed = |why: &dyn std::fmt::Display| format!("--replay: {}: {why}", path.display());
         let file = File::open(&path).map_err(|e| failed(&e))?;
         let (label, facts) = Facts::of(file).map_err(|why| failed(&why))?;
+        let lacking: Vec<u32> =
+            (0..label.size).filter(|rank| !file_of(&folder, Kept::Order, *rank).exists()).collect();
+        if let Some(first) = lacking.first() {
+            return Err(format!(
+                "--replay: there is no recording of {} of the {} ranks, the first {}; if the job ran on several hosts, copy their files into this folder, since here all ranks run on one host",
+                lacking.len(),
+                label.size,
+                file_of(&self.folder, Kept::Order, *first).display()
+            ));
+        }
         let (program, arguments) = self.program(&facts)?;
         let own = std::env::current_exe().map_err(|e| failed(&e))?;
         let mut command = Command::new(own);

@@ -80,6 +80,9 @@ fn the_recorded_order_comes_again() {
         says(&again, 0, &[]);
         (0..RANKS).for_each(|rank| assert_eq!(printed(&again, rank), printed(&job, rank), "rank {rank}"));
     }
+    // As if another host had it.
+    std::fs::rename(folder.join("run/order.2"), folder.join("order.2")).expect("it is there");
+    says(&gasnetrun(&folder, &["--replay", "run"], ""), 1, &["1 of the 4 ranks, the first run/order.2; if"]);
     let (folder, job) = record("order-udp", &["--order", "--conduit", "udp"], "status");
     says(&job, 7, &[]);
     says(&gasnetrun(&folder, &["--replay", "run"], ""), 7, &[]);
@@ -88,6 +91,25 @@ fn the_recorded_order_comes_again() {
         1,
         &["all ranks run again: leave --rank out"],
     );
+}
+
+/// What starts the ranks is no part of a recording: it may start them again, or stay away. Only a rank with
+/// other arguments is another one.
+#[test]
+fn ranks_may_be_started_by_others() {
+    let folder = folder("wrapped");
+    let words = ["--record", "run", "-l", "-n", "2"];
+    let job = gasnetrun(&folder, &[&words[..], &["sh", "-c", "A=1 exec ./relay 3"]].concat(), "");
+    says(&job, 0, &[]);
+    for words in
+        [&["sh", "-c", "A=1 exec ./relay 3"][..], &["env", "A=1", "./relay", "3"], &["./relay", "3"], &[]]
+    {
+        let again = gasnetrun(&folder, &[&["--replay", "run", "--rank", "1"], words].concat(), "");
+        says(&again, 0, &[]);
+        assert_eq!((&*again.stdout, &*again.stderr), (&*printed(&job, 1), ""), "{}", again.report());
+    }
+    let other = gasnetrun(&folder, &["--replay", "run", "--rank", "1", "./relay", "2"], "");
+    says(&other, 124, &["rank 1 of 2: warning: these are not the arguments that were recorded: ./relay 3"]);
 }
 
 /// A recorded job ends where others do.
@@ -145,10 +167,13 @@ fn a_debugger_stops_in_the_replayed_rank() {
     }
     let (folder, job) = record("gdb", &[], "well");
     says(&job, 0, &[]);
-    let commands = "break relay.rs:49\nrun\nbacktrace 1\ndelete\ncontinue\n";
+    let source = include_str!("../src/bin/relay.rs");
+    let line = source.lines().position(|line| line.contains("let value = ")).expect("a line of the loop") + 1;
+    let place = format!("relay.rs:{line}");
+    let commands = format!("break {place}\nrun\nbacktrace 1\ndelete\ncontinue\n");
     let words = ["--replay", "run", "--rank", "2", "--gdb", "./relay", "20", "well"];
-    let outcome = gasnetrun(&folder, &words, commands);
-    says(&outcome, 0, &["relay.rs:49", "exited normally"]);
+    let outcome = gasnetrun(&folder, &words, &commands);
+    says(&outcome, 0, &[&*place, "exited normally"]);
     printed(&job, 2).lines().for_each(|line| says(&outcome, 0, &[line]));
 }
 

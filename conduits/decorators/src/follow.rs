@@ -15,7 +15,7 @@
 
 use crate::inputs;
 use crate::record::{Kept, TrueHost, file_of, limits_of, tell_alone};
-use crate::replay::{Clock, End, Facts, Shared, begin_play, learn_rest, lock, name};
+use crate::replay::{Clock, End, Facts, Shared, begin_play, check_arguments, learn_rest, lock, name};
 use crate::tape::{TapeEvent, check_of_frame};
 use gasnet_sys::clock::unseen;
 use gasnet_sys::mutex;
@@ -60,6 +60,9 @@ impl Follower {
         let label = lock(&play).label();
         if (label.job, label.rank, label.size) != (boot.job_id, boot.rank, boot.size) {
             return Err(failed("it is of another job".into()));
+        }
+        if label.rank == 0 {
+            check_arguments(&play, &facts);
         }
         inputs::listen(Box::new(Clock(play.clone())));
         let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -11,7 +11,7 @@
 
 use crate::inputs;
 use crate::record::{ARGUMENT_COUNTS, Kept, Nobody, alone_in, fact, file_of};
-use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_program, hash_of_frame};
+use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_frame, hash_of_program};
 use crate::view::View;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
@@ -379,6 +379,20 @@ pub(crate) fn begin_play(file: File) -> Result<(Shared, Facts), String> {
     Ok((Arc::new(Mutex::new(play)), facts))
 }
 
+/// Warns if the rank has other arguments than then. The launcher does not know them: it may start a program
+/// that starts the rank.
+pub(crate) fn check_arguments(play: &Shared, facts: &Facts) {
+    let now = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let mut now: Vec<&[u8]> = now.split(|b| *b == 0).collect();
+    now.pop();
+    if now.iter().skip(1).eq(facts.arguments.iter().skip(1)) {
+        return;
+    }
+    let words: Vec<_> = facts.arguments.iter().map(|word| String::from_utf8_lossy(word)).collect();
+    let who = lock(play).who();
+    say(&format!("{who}: warning: these are not the arguments that were recorded: {}", words.join(" ")));
+}
+
 /// Facts about the network come after those at the start, and exchanges may lie between.
 pub(crate) fn learn_rest(play: &Shared, facts: &mut Facts) {
     let mut play = lock(play);
@@ -408,6 +422,7 @@ impl Replayer {
     /// The file is no recording.
     pub fn begin(file: File, config: Config) -> Result<(Boot, Config, Replayer), Error> {
         let (play, facts) = begin_play(file).map_err(|why| Error::job(format!("--replay: {why}")))?;
+        check_arguments(&play, &facts);
         let label = lock(&play).label();
         inputs::listen(Box::new(Clock(play.clone())));
         let alone = |name| {
