@@ -78,13 +78,21 @@ pub(crate) fn variables(folder: &Path, job: u64, rank: u32) -> std::io::Result<V
         libraries.push(":");
         libraries.push(others);
     }
-    let seed = job.wrapping_add(u64::from(rank).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let seed = seed_of(job, rank);
     let tape = if is_again() { AGAIN } else { WRITE };
     Ok(vec![
         (PRELOAD.into(), libraries),
         (SEED.into(), format!("{seed:016x}").into()),
         (TAPE.into(), tape.into()),
     ])
+}
+
+/// The seed of a rank's random numbers. The library adds a number to it for each that is drawn, so seeds that
+/// differ by multiples of it would give ranks the same numbers, one after the other.
+fn seed_of(job: u64, rank: u32) -> u64 {
+    let mixed = (job ^ job >> 29).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let seed = (mixed ^ u64::from(rank)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (seed ^ seed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
 /// What is said at the end of a job that began then and was recorded; nothing if no rank of this host was.
@@ -261,4 +269,25 @@ fn under_gdb(program: &Path, folder: &Path) -> Result<Command, String> {
     gdb.args(["-q", "-ex", "set startup-with-shell off", "-x"]).arg(script);
     gdb.args(["-ex", "unset environment LINES", "-ex", "unset environment COLUMNS", "--args"]).arg(program);
     Ok(gdb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of two ranks have nothing to do with each other.
+    #[test]
+    fn seeds_of_ranks_are_no_steps_apart() {
+        // What the library adds for each number drawn.
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let steps: Vec<u64> = (0..1000u64).map(|n| n.wrapping_mul(STEP)).collect();
+        for job in [0, 1, 0x1234_5678_9abc_def0] {
+            let first = seed_of(job, 0);
+            for rank in 1..64 {
+                let apart = seed_of(job, rank).wrapping_sub(first);
+                let near = |steps: &u64| *steps == apart || *steps == apart.wrapping_neg();
+                assert!(!steps.iter().any(near), "job {job}, rank {rank}");
+            }
+        }
+    }
 }

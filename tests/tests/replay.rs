@@ -93,6 +93,21 @@ fn the_recorded_order_comes_again() {
     );
 }
 
+/// Random numbers and times are recorded; standard input and files are read again.
+#[test]
+fn inputs_are_the_same() {
+    let folder = folder("inputs");
+    let words = ["--record", "run", "-l", "-n", "2", "./relay", "3", "inputs"];
+    let job = gasnetrun(&folder, &words, "some input\n");
+    says(&job, 0, &["[0] rank 0 read [", "\"some input\\n\""]);
+    for rank in 0..2 {
+        let words = ["--replay", "run", "--rank", &rank.to_string(), "./relay", "3", "inputs"];
+        let again = gasnetrun(&folder, &words, "some input\n");
+        says(&again, 0, &[]);
+        assert_eq!(again.stdout, printed(&job, rank), "{}", again.report());
+    }
+}
+
 /// What starts the ranks is no part of a recording: it may start them again, or stay away. Only a rank with
 /// other arguments is another one.
 #[test]

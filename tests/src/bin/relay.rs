@@ -2,10 +2,12 @@
 //! depends on the order in which messages come, on the clock, and on the seeds of hash tables.
 //!
 //! `relay [ROUNDS] [how it ends]`: `well`, `status` (rank 1 ends the job with status 7), `waits` (rank 1
-//! waits in vain), `leaves` (rank 1 exits), `killed` (rank 1 kills itself), `other` (it adds something else).
+//! waits in vain), `leaves` (rank 1 exits), `killed` (rank 1 kills itself), `other` (it adds something else),
+//! `inputs` (each rank prints what else it learns from the system).
 
 use gasnet::{GlobalPtr, Handler, RankId};
 use std::collections::HashMap;
+use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -53,10 +55,28 @@ fn main() {
                 rank.wait_until("the token", || ARRIVED.load(Relaxed) == round);
             }
         }
+        if end == "inputs" {
+            println!("rank {me} read {}", inputs().expect("files of every system"));
+        }
         rank.barrier();
         let places: HashMap<u64, u64> =
             (0..u64::from(size)).map(|i| (i, rank.read(order.add(1 + i as usize).on(RankId(0))))).collect();
         println!("rank {me} came as number {place}; all: {places:?}");
         println!("rank {me} saw {} after {} ns", VALUE.load(Relaxed), began.elapsed().as_nanos());
     });
+}
+
+/// What the system tells: random numbers, the time, the environment, standard input, a file.
+fn inputs() -> std::io::Result<String> {
+    let (mut random, mut more, mut input) = ([0; 5000], [0; 8], String::new());
+    let mut file = std::fs::File::open("/dev/urandom")?;
+    file.read_exact(&mut random)?;
+    file.read_exact(&mut more)?;
+    drop(file);
+    std::fs::File::open("/dev/random")?.read_exact(&mut random[..8])?;
+    // The descriptor that was a file of random numbers is another one's now.
+    let program = std::fs::File::open("/proc/self/exe")?.read(&mut random[8..16])?;
+    std::io::stdin().read_to_string(&mut input)?;
+    let now = std::time::SystemTime::now();
+    Ok(format!("{:?} {more:?} {program} {now:?} {:?} {input:?}", &random[..24], std::env::var_os("HOME")))
 }
