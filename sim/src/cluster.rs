@@ -255,6 +255,9 @@ impl Cluster {
     ) -> Result<Report<T>, Failure> {
         let fail = |what| Failure::before_start(self.seed, what);
         let shared = self.world();
+        if self.registration == Registration::None {
+            shared.world().run_ahead(&self.model.host);
+        }
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
         let no_start = |e: std::io::Error| fail(Cause::Start(e.to_string()));
         let files = match (self.survive, self.per_host) {
@@ -357,7 +360,10 @@ impl Cluster {
             let outcome = &outcome;
             let turn = Turn::new(self.stack, move || {
                 let what = match catch_unwind(AssertUnwindSafe(|| vessel.live(r))) {
-                    Ok(Ok(())) => None,
+                    Ok(Ok(())) => {
+                        shared.catch_up(r);
+                        None
+                    }
                     Ok(Err(text)) => Some(Cause::Start(format!("rank {r}: {text}"))),
                     Err(panic) => {
                         Some(Cause::Panic { rank: r, text: panic_text(&*panic), place: String::new() })

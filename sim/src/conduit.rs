@@ -22,9 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Length of a frame's header on the wire.
-const FRAME_HEADER_BYTES: usize = 16;
-
 /// One rank's end of the simulated network.
 pub(crate) struct SimConduit {
     pub(crate) at: Caller,
@@ -63,8 +60,14 @@ unsafe impl Conduit for SimConduit {
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
-        self.at.shared.work(self.at.rank, self.at.costs.am_send);
-        self.at.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER_BYTES);
+        let (rank, cost, slot) = (self.at.rank, self.at.costs.am_send, slot.cookie[0] as u32);
+        let mut w = self.at.shared.world();
+        if w.owe(rank, cost) {
+            return w.commit_ahead(rank, slot);
+        }
+        drop(w);
+        self.at.shared.work(rank, cost);
+        self.at.shared.world().commit(rank, slot);
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
@@ -78,6 +81,9 @@ unsafe impl Conduit for SimConduit {
         self.at.shared.alive();
         if self.has_given_up() {
             return Ok(0);
+        }
+        if self.at.shared.world().is_far_ahead(self.at.rank) {
+            self.at.shared.catch_up(self.at.rank);
         }
         {
             let mut w = self.at.shared.world();
@@ -96,7 +102,7 @@ unsafe impl Conduit for SimConduit {
                 self.at.shared.world().ranks[self.at.rank as usize].inbox[channel as usize].pop_front();
             let Some(mut frame) = next else { break };
             self.at.shared.world().stats.frames += 1;
-            self.at.shared.work(self.at.rank, self.at.costs.am_handle);
+            self.at.shared.spend(self.at.rank, self.at.costs.am_handle);
             let from = self.rank(frame.from);
             let data = frame.lines.as_mut_ptr().cast::<u8>();
             deliver(Frame { from, channel, data, len: frame.len });
@@ -137,7 +143,7 @@ unsafe impl Conduit for SimConduit {
     }
 
     fn clock(&self) -> Option<Duration> {
-        Some(self.at.shared.world().now.as_duration())
+        Some(self.at.shared.world().local_time(self.at.rank).as_duration())
     }
 }
 
@@ -204,6 +210,7 @@ impl SimConduit {
         if self.has_given_up() {
             return true;
         }
+        self.at.shared.catch_up(self.at.rank);
         self.nic.start(&self.at, start)
     }
 }

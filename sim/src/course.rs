@@ -34,6 +34,9 @@ impl Ord for QueuedEvent {
     }
 }
 
+/// Length of a frame's header on the wire.
+const FRAME_HEADER_BYTES: usize = 16;
+
 /// The next step of a simulation.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -91,8 +94,10 @@ impl World {
     /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends
     /// it.
     pub(crate) fn pass(&mut self, rank: u32, length: Time) -> bool {
-        let slow = self.hardships.slow.iter().find(|(who, _)| *who == rank);
-        let end = self.occupy(rank, length * slow.map_or(1, |(_, times)| u64::from(*times)));
+        let end = match self.most_ahead {
+            Some(_) => self.local_time(rank) + length * self.slowness(rank),
+            None => self.occupy(rank, length * self.slowness(rank)),
+        };
         if !self.explores() && self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
             self.now = end;
             return true;
@@ -100,6 +105,12 @@ impl World {
         self.at(end, WorldEvent::Resume(rank));
         self.set(rank, Activity::Busy);
         false
+    }
+
+    /// How many times as long a rank takes for everything.
+    pub(crate) fn slowness(&self, rank: u32) -> u64 {
+        let slow = self.hardships.slow.iter().find(|(who, _)| *who == rank);
+        slow.map_or(1, |(_, times)| u64::from(*times))
     }
 
     /// A rank lets its NIC do what it can do now, if the NIC needs the rank's processor.
@@ -132,7 +143,14 @@ impl World {
         if self.chooser.is_some() {
             self.chains.stepped(rank);
         }
-        if matches!(r.state, Activity::Idle(_)) {
+        if !matches!(r.state, Activity::Idle(_)) {
+            return;
+        }
+        let until = r.busy_until;
+        if until > self.now {
+            r.state = Activity::Busy;
+            self.at(until, WorldEvent::Resume(rank));
+        } else {
             r.state = Activity::Ready;
             self.ready.push_back(rank);
         }
@@ -225,6 +243,10 @@ impl World {
                 }
                 None => (u32::MAX, Kind::Other, (u32::MAX, 0)),
             },
+            WorldEvent::Send(slot) => {
+                let from = self.slots.get(slot as usize).map_or(u32::MAX, |frame| frame.from);
+                (from, Kind::Other, (from, event.number as u32))
+            }
             WorldEvent::Fetch(op) => (caller(op).0, Kind::Fetch, caller(op)),
             WorldEvent::Done(op) => (caller(op).0, Kind::Done, caller(op)),
             WorldEvent::Nic(rank, tag) => (rank, Kind::Other, (rank, tag as u32)),
@@ -271,6 +293,10 @@ impl World {
                 self.record(7, u64::from(rank), 0);
                 self.set(rank, Activity::Ready);
                 self.ready.push_back(rank);
+                None
+            }
+            WorldEvent::Send(slot) => {
+                self.send_frame(slot);
                 None
             }
             WorldEvent::Arrive(index) => {
@@ -542,12 +568,16 @@ impl World {
     }
 
     /// Sends a frame whose buffer was reserved.
-    pub(crate) fn commit(&mut self, slot: u32, extra: usize) {
+    pub(crate) fn commit(&mut self, rank: u32, slot: u32) {
+        self.ranks[rank as usize].begins();
+        self.send_frame(slot);
+    }
+
+    fn send_frame(&mut self, slot: u32) {
         if let Some(f) = self.slots.try_remove(slot as usize) {
             let (from, to, len) = (f.from, f.to, f.len);
             self.ranks[from as usize].frames_out += 1;
-            self.ranks[from as usize].begins();
-            self.send(from, to, len + extra, Body::Frame(f));
+            self.send(from, to, FRAME_HEADER_BYTES + len, Body::Frame(f));
         }
     }
 

@@ -11,6 +11,8 @@ use gasnet_wire::conduit::{Channel, FrameLine};
 pub(crate) enum WorldEvent {
     /// A rank that let time pass continues.
     Resume(u32),
+    /// The frame in this slot leaves.
+    Send(u32),
     /// A copy of a packet arrives.
     Arrive(u32),
     /// A NIC reads the source of a put.

@@ -20,6 +20,7 @@
 //! locals of its own, must not block outside of the runtime, and waits for peers by calls of the runtime
 //! only.
 
+mod ahead;
 mod bare;
 mod boot;
 mod card;

@@ -152,11 +152,25 @@ impl Simulation {
     /// The rank works for this long.
     pub(crate) fn work(&self, rank: u32, length: Time) {
         let mut w = self.world();
-        if length > Time::ZERO && !w.pass(rank, length) {
+        let owes = w.local_time(rank) > w.now;
+        if (length > Time::ZERO || owes) && !w.pass(rank, length) {
             w.stir(rank);
             drop(w);
             turn::give_back();
         }
+    }
+
+    /// The rank works for this long, and may run ahead of the clock instead of giving its turn away.
+    pub(crate) fn spend(&self, rank: u32, length: Time) {
+        let owes = self.world().owe(rank, length);
+        if !owes {
+            self.work(rank, length);
+        }
+    }
+
+    /// The rank gives its turn away until the clock has come to where it is.
+    pub(crate) fn catch_up(&self, rank: u32) {
+        self.work(rank, Time::ZERO);
     }
 
     /// The rank waits until something happens to it, unless something has happened since its last poll.
@@ -192,6 +206,7 @@ impl Simulation {
 
     /// The rank has looked at other ranks' memory in vain, and will look again when some time has passed.
     pub(crate) fn look(&self, rank: u32, why: &'static str, poll: Time) {
+        self.catch_up(rank);
         let (pause, is_stuck) = {
             let mut w = self.world();
             w.stir(rank);
@@ -251,6 +266,7 @@ impl Simulation {
     /// Ends a rank whose program does not return. Does not return.
     pub(crate) fn finish(&self, rank: u32, code: i32) -> ! {
         self.set_code(rank, code);
+        self.catch_up(rank);
         self.world().set(rank, Activity::Over);
         loop {
             assert!(turn::give_back(), "a simulated rank ended outside of its simulation");
@@ -308,5 +324,5 @@ pub fn compute(length: Time) {
 
 /// The virtual time, inside a simulation.
 pub fn now() -> Option<Time> {
-    current().map(|(shared, _)| shared.world().now)
+    current().map(|(shared, rank)| shared.world().local_time(rank))
 }

@@ -120,7 +120,11 @@ impl World {
             }
             WorldEvent::Done(op) => self.ops.get(op as usize).is_some_and(|op| !looks(op.from)),
             WorldEvent::Stir(_) => false,
-            WorldEvent::Fetch(_) | WorldEvent::Nic(..) | WorldEvent::Device(_) | WorldEvent::Dies(_) => true,
+            WorldEvent::Send(_)
+            | WorldEvent::Fetch(_)
+            | WorldEvent::Nic(..)
+            | WorldEvent::Device(_)
+            | WorldEvent::Dies(_) => true,
         };
         self.ranks.iter().all(|r| r.is_still()) && !self.queue.iter().any(|e| changes(e.event))
     }

@@ -34,6 +34,8 @@ pub(crate) struct RankState {
     pub(crate) state: Activity,
     /// The time of its last change of activity.
     pub(crate) since: Time,
+    /// The time until which its processor is busy, where it runs ahead of the clock.
+    pub(crate) busy_until: Time,
     /// Number of things that happened to this rank.
     pub(crate) news: u64,
     /// The value of `news` that its last poll saw.
@@ -177,6 +179,8 @@ pub(crate) struct World {
     pub(crate) without_memory: Option<u32>,
     pub(crate) chains: Chains,
     pub(crate) hardships: Hardships,
+    /// The time that a rank which polls may be ahead of the clock, if ranks run ahead.
+    pub(crate) most_ahead: Option<Time>,
     /// Time from the arrival of a put's bytes until its initiator can know of it: the way back.
     pub(crate) put_back: Time,
     /// NICs with firmware.
@@ -212,6 +216,7 @@ impl World {
                 .map(|_| RankState {
                     state: Activity::Ready,
                     since: Time::ZERO,
+                    busy_until: Time::ZERO,
                     news: 0,
                     seen: 0,
                     empty_polls: 0,
@@ -248,6 +253,7 @@ impl World {
             without_memory: None,
             chains: Chains::new(ranks),
             hardships: Hardships::default(),
+            most_ahead: None,
             cards: (0..n).map(|_| None).collect(),
             device: None,
             pagings: (0..n).map(|_| None).collect(),

@@ -42,7 +42,7 @@ pub(crate) struct SimulationPlan {
 /// Most ranks of a host: each of them keeps a ring for every other one.
 const MOST_PER_HOST: u32 = 64;
 /// First line of a file; the number changes when the same choices mean another run.
-const MAGIC: &str = "gasnet-sim 3";
+const MAGIC: &str = "gasnet-sim 4";
 /// Longest that a rank has the processor without calling the runtime.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 /// Choices of a run of which nothing is known.
@@ -301,7 +301,7 @@ mod tests {
         let file = format!("{}ended 101 rank 2 panicked\ntrace ff\n{}", plan.text(), pick_line(&pick));
         plan.again = Some((vec![pick], 255));
         assert_eq!(SimulationPlan::read(&file), Ok(plan));
-        for wrong in ["", "gasnet-sim 2\n", "gasnet-sim 3\nranks many\n", "gasnet-sim 3\nwhat 1\n"] {
+        for wrong in ["", "gasnet-sim 3\n", "gasnet-sim 4\nranks many\n", "gasnet-sim 4\nwhat 1\n"] {
             assert!(SimulationPlan::read(wrong).is_err(), "{wrong}");
         }
     }
