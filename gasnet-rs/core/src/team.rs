@@ -12,7 +12,7 @@ use crate::atomics::{Function, WordType};
 use crate::coll::algorithms::{self, Blocks};
 use crate::coll::board::{JOB_BARRIER_TEAM, State};
 use crate::coll::mail::{Op, Ptr};
-use crate::coll::members::{Members, Words};
+use crate::coll::members::{Members, Ranks, Words};
 use crate::coll::record::Signature;
 use crate::coll::reduction::{ElementType, Reduction};
 use crate::coll::tree::Hosts;
@@ -57,7 +57,7 @@ impl Rank {
                     "gasnet: warning: GASNET_COLL=nic: the NICs of the {name} conduit cannot carry out collectives; the setting has no effect"
                 ));
             }
-            let all = self.members(0, self.ranks().collect());
+            let all = self.members(0, Ranks::InOrder(self.size()));
             if self.tables.is_some() && all.hosts.one() {
                 let _ = all.table.set(0);
             }
@@ -69,19 +69,18 @@ impl Rank {
     /// Makes the team whose barrier is the job's, if NICs are to carry that out.
     pub(crate) fn make_barrier_team(&'static self) {
         if self.config().coll_nic && self.size() > 1 && self.wire.nic_port().is_some() {
-            let members = self.members(JOB_BARRIER_TEAM, self.ranks().collect());
+            let members = self.members(JOB_BARRIER_TEAM, Ranks::InOrder(self.size()));
             self.wire.nic_barrier.get_or_init(|| Box::new(Team { members }));
         }
     }
 
-    fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
-        let names: Vec<u32> = ranks.iter().map(|&r| self.topology().neighbourhood_of(r)).collect();
+    fn members(&'static self, id: u32, ranks: Ranks) -> Arc<Members> {
+        let names: Vec<u32> = ranks.iter().map(|r| self.topology().neighbourhood_of(r)).collect();
         let members = Arc::new(Members {
             rank: self,
             id,
             record: self.coll.mail.record(id),
-            me: ranks.iter().position(|&r| r == self.id()).unwrap_or(0),
-            by_rank: Members::by_rank(&ranks),
+            me: ranks.member(self.id()).unwrap_or(0),
             ranks,
             hosts: Hosts::new(&names),
             barrier: Mutex::default(),
@@ -125,12 +124,12 @@ impl Team {
 
     /// The rank of a member.
     pub fn rank_of(&self, member: usize) -> Option<RankId> {
-        self.members.ranks.get(member).copied()
+        self.members.ranks.get(member)
     }
 
     /// The member that a rank is, if it is in the team. Looked up here: nobody else is asked.
     pub fn member(&self, rank: RankId) -> Option<usize> {
-        self.members.member(rank)
+        self.members.ranks.member(rank)
     }
 
     /// A number that no other team of this rank has, and that all members know the team by.
@@ -150,7 +149,7 @@ impl Team {
         let mut chosen: Vec<(u64, usize)> =
             all.iter().enumerate().filter(|(_, c)| c[0] == mine[0]).map(|(i, c)| (c[1], i)).collect();
         chosen.sort_unstable();
-        let ranks = chosen.into_iter().map(|(_, i)| self.members.ranks[i]).collect();
+        let ranks = chosen.into_iter().map(|(_, i)| self.members.ranks.of(i)).collect();
         Some(self.found(id, ranks))
     }
 
@@ -208,7 +207,7 @@ impl Team {
     /// A new team of this number and these ranks, this one among them.
     fn found(&self, id: u32, ranks: Vec<RankId>) -> Team {
         let rank = self.members.rank;
-        let team = Team { members: rank.members(id, ranks) };
+        let team = Team { members: rank.members(id, Ranks::new(ranks)) };
         if let Some(tables) = rank.tables
             && team.members.hosts.one()
             && team.size() > 1

@@ -101,12 +101,12 @@ impl Rank {
         let (mails, teams) = (self.coll.mail.awaited(), self.coll.teams());
         for team in teams {
             for (peer, about) in mails.iter().filter(|m| m.0 == team.id).map(|m| (m.1, m.2)) {
-                if let Some(&peer) = team.ranks.get(peer as usize) {
+                if let Some(peer) = team.ranks.get(peer as usize) {
                     ask(self, &team.record, peer, About { member: team.me as u32, ..about });
                 }
             }
             if team.takes_turns() {
-                let right = team.ranks[(team.me + 1) % team.ranks.len()];
+                let right = team.ranks.of((team.me + 1) % team.ranks.len());
                 ask(self, &team.record, right, About { member: team.me as u32, ..About::default() });
             }
         }
@@ -115,7 +115,7 @@ impl Rank {
     /// Members that do different things have met at a table. One of the other members finds out which ones.
     #[cold]
     pub(crate) fn part(&self, team: &Members, number: u32, what: Signature, other: (RankId, Signature)) -> ! {
-        for &peer in team.ranks.iter().filter(|r| **r != self.id()) {
+        for peer in team.ranks.iter().filter(|r| *r != self.id()) {
             ask(self, &team.record, peer, About { member: team.me as u32, ..About::default() });
         }
         let since = map::monotonic();

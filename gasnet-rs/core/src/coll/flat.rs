@@ -62,7 +62,7 @@ impl<'a> Entered<'a> {
             Arrival::Early => {}
             Arrival::Others(what) => {
                 // Any of them.
-                let other = team.ranks[usize::from(op.me() == 0)];
+                let other = team.ranks.of(usize::from(op.me() == 0));
                 op.rank().part(team, op.number, op.what, (other, Signature::of_short(what)))
             }
         }

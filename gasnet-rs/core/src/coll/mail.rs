@@ -370,7 +370,13 @@ impl Op {
     }
 
     fn key(&self, step: u32, peer: usize) -> SlotName {
-        SlotName { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
+        SlotName {
+            team: self.team.id,
+            op: self.number,
+            step,
+            peer: peer as u32,
+            from: self.team.ranks.of(peer),
+        }
     }
 
     /// The operation of this member at a table: its kind, its number, and the step.
@@ -393,14 +399,14 @@ impl Op {
         let args = [self.team.id, self.number, step, me, lo, hi, what, total as u32];
         let out = Outgoing { args: &args, ..out };
         // SAFETY: callers pass memory that is valid for the call.
-        if let Err(e) = unsafe { self.rank().wire.send(Channel::Request, self.team.ranks[to], out) } {
+        if let Err(e) = unsafe { self.rank().wire.send(Channel::Request, self.team.ranks.of(to), out) } {
             self.rank().fatal(&e.to_string());
         }
     }
 
     /// Sends `len` bytes in fragments.
     fn fragments(&self, to: usize, step: u32, from: Ptr, len: usize) {
-        let most = self.rank().wire.max_frame(self.team.ranks[to], 8).min(MAX_MEDIUM);
+        let most = self.rank().wire.max_frame(self.team.ranks.of(to), 8).min(MAX_MEDIUM);
         let mut done = 0;
         loop {
             let n = most.min(len - done);
@@ -416,7 +422,7 @@ impl Op {
 
     /// Whether a large message between here and `peer` begins with an offer. Both find the same.
     fn offers(&self, peer: usize, way: Way) -> bool {
-        way == Way::Pull && self.rank().wire.maps(self.team.ranks[peer])
+        way == Way::Pull && self.rank().wire.maps(self.team.ranks.of(peer))
     }
 
     /// Offset in the own segment of a range, if it lies there.
@@ -456,7 +462,7 @@ impl Op {
             return self.fragments(to, step, from, len);
         }
         // SAFETY: `send` was promised that the source is valid; the receiver gave leave to write its buffer.
-        let event = unsafe { self.rank().put_nb_bulk(self.team.ranks[to], word - 1, from.0, len) };
+        let event = unsafe { self.rank().put_nb_bulk(self.team.ranks.of(to), word - 1, from.0, len) };
         self.event(event).await;
         self.tell(to, PLACED, step, len as u64, len);
     }
@@ -505,7 +511,7 @@ impl Op {
             let differs = |total: &usize| *total != len as u32 as usize || early.len() > len;
             if let Some(sent) = slot.total.filter(differs) {
                 drop(slots);
-                lengths_differ(self.rank(), (self.team.ranks[from], sent), (self.rank().id(), len));
+                lengths_differ(self.rank(), (self.team.ranks.of(from), sent), (self.rank().id(), len));
             }
             // SAFETY: (1); no more than `len` bytes.
             unsafe { Ptr::of(early.as_ptr()).copy_to(to, early.len()) };
@@ -548,12 +554,12 @@ impl Future for Receive<'_> {
             let sent = slot.total.filter(|total| *total != self.len as u32 as usize);
             if let Some(sent) = sent.or((slot.bytes > self.len).then_some(slot.bytes)) {
                 drop(slots);
-                lengths_differ(rank, (self.op.team.ranks[self.from], sent), (rank.id(), self.len));
+                lengths_differ(rank, (self.op.team.ranks.of(self.from), sent), (rank.id(), self.len));
             }
             slot.word.take().map(|(_, word)| word)
         };
         if offer.is_some() && !(self.len > MAX_EAGER_BYTES && self.op.offers(self.from, self.way)) {
-            disagree(rank, self.op.team.ranks[self.from]);
+            disagree(rank, self.op.team.ranks.of(self.from));
         }
         match offer {
             None => Poll::Pending,
@@ -562,7 +568,7 @@ impl Future for Receive<'_> {
                 Poll::Pending
             }
             Some(lent) => {
-                let peer = self.op.team.ranks[self.from];
+                let peer = self.op.team.ranks.of(self.from);
                 match rank.table().place_at(peer, lent - 1, self.len) {
                     // SAFETY: inside a mapped segment, lent until `DONE`; `receive` was promised the buffer.
                     Some(Place::Near(at)) => unsafe { Ptr(at).copy_to(self.to, self.len) },

@@ -19,10 +19,7 @@ pub(crate) struct Members {
     pub(crate) id: u32,
     /// This rank's index.
     pub(crate) me: usize,
-    pub(crate) ranks: Vec<RankId>,
-    /// Ranks in ascending order, and which member each is; empty if every rank is the member of its own
-    /// number.
-    pub(crate) by_rank: Box<[(RankId, u32)]>,
+    pub(crate) ranks: Ranks,
     pub(crate) hosts: Hosts,
     /// Its recent operations.
     pub(crate) record: Arc<Record>,
@@ -40,25 +37,6 @@ impl Members {
     /// See [`Team::meeting_place`](crate::Team::meeting_place).
     pub(crate) fn meeting_place(&self) -> Option<MeetingPlace> {
         (self.id == 0).then_some(MeetingPlace::Collective)
-    }
-
-    /// The field of that name for these ranks.
-    pub(crate) fn by_rank(ranks: &[RankId]) -> Box<[(RankId, u32)]> {
-        if (0..).map(RankId).zip(ranks).all(|(number, rank)| number == *rank) {
-            return [].into();
-        }
-        let mut all: Vec<_> = ranks.iter().copied().zip(0..).collect();
-        all.sort_unstable();
-        all.into()
-    }
-
-    /// The member that a rank is.
-    pub(crate) fn member(&self, rank: RankId) -> Option<usize> {
-        if self.by_rank.is_empty() {
-            return ((rank.0 as usize) < self.ranks.len()).then_some(rank.0 as usize);
-        }
-        let at = self.by_rank.binary_search_by_key(&rank, |entry| entry.0).ok()?;
-        Some(self.by_rank[at].1 as usize)
     }
 
     pub(crate) fn table(&self) -> Option<&'static Table> {
@@ -86,6 +64,63 @@ impl Drop for Members {
         if let (Some(tables), Some(&index @ 1..)) = (self.rank.tables, self.table.get()) {
             tables.give_back(index);
         }
+    }
+}
+
+/// Which rank each member of a team is.
+pub(crate) enum Ranks {
+    /// So many ranks, each the member of its own number: all ranks of most jobs, and it takes no memory.
+    InOrder(u32),
+    /// The rank of each member, and the member of each rank in ascending order.
+    Listed { ranks: Vec<RankId>, by_rank: Box<[(RankId, u32)]> },
+}
+
+impl Ranks {
+    pub(crate) fn new(ranks: Vec<RankId>) -> Ranks {
+        if (0..).map(RankId).zip(&ranks).all(|(number, rank)| number == *rank) {
+            return Ranks::InOrder(ranks.len() as u32);
+        }
+        let mut by_rank: Vec<_> = ranks.iter().copied().zip(0..).collect();
+        by_rank.sort_unstable();
+        Ranks::Listed { ranks, by_rank: by_rank.into() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Ranks::InOrder(count) => *count as usize,
+            Ranks::Listed { ranks, .. } => ranks.len(),
+        }
+    }
+
+    /// The rank of a member, if there is that member.
+    #[inline]
+    pub(crate) fn get(&self, member: usize) -> Option<RankId> {
+        match self {
+            Ranks::InOrder(count) => (member < *count as usize).then_some(RankId(member as u32)),
+            Ranks::Listed { ranks, .. } => ranks.get(member).copied(),
+        }
+    }
+
+    /// The rank of a member.
+    #[inline]
+    pub(crate) fn of(&self, member: usize) -> RankId {
+        self.get(member).unwrap_or_else(|| panic!("member {member} of a team of {}", self.len()))
+    }
+
+    /// The member that a rank is.
+    pub(crate) fn member(&self, rank: RankId) -> Option<usize> {
+        match self {
+            Ranks::InOrder(count) => (rank.0 < *count).then_some(rank.0 as usize),
+            Ranks::Listed { by_rank, .. } => {
+                let at = by_rank.binary_search_by_key(&rank, |entry| entry.0).ok()?;
+                Some(by_rank[at].1 as usize)
+            }
+        }
+    }
+
+    /// The ranks of all members.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = RankId> {
+        (0..self.len()).map(|member| self.of(member))
     }
 }
 

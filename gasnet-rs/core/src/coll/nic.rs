@@ -91,7 +91,7 @@ impl<'a> Tree<'a> {
     /// `beside`: it goes beside blocks, with signals only.
     fn new(op: &'a Op, port: &'a dyn NicPort, root: usize, beside: bool, set: u32) -> Tree<'a> {
         let (size, v) = (op.size(), (op.me() + op.size() - root) % op.size());
-        let rank = |v: usize| op.team.ranks[(v + root) % size];
+        let rank = |v: usize| op.team.ranks.of((v + root) % size);
         let (parent, children) = binomial(v, size);
         let parent = parent.map(|p| {
             let at = binomial(p, size).1.iter().position(|c| c.0 == v).unwrap_or(0);
@@ -415,7 +415,8 @@ async fn straight(
         }
         for (at, len) in pieces(here, there, WORD_BYTES + part.len) {
             let (from, at) = (tree.board + here + at, tree.board + there + at);
-            let piece = Move { from, to: op.team.ranks[part.peer], at, len, raise: tree.down(DATA_SEGMENT) };
+            let piece =
+                Move { from, to: op.team.ranks.of(part.peer), at, len, raise: tree.down(DATA_SEGMENT) };
             tree.post(None, CommandKind::Write(piece)).await;
         }
     }
@@ -434,7 +435,7 @@ async fn straight(
     if meet {
         let at = tree.signal_of(me);
         for peer in without(&out) {
-            tree.post(None, tree.signal(at, op.team.ranks[peer], at, tree.down(DATA_SEGMENT))).await;
+            tree.post(None, tree.signal(at, op.team.ranks.of(peer), at, tree.down(DATA_SEGMENT))).await;
         }
         come += op.size() - 1 - back.len();
     } else {
@@ -443,13 +444,13 @@ async fn straight(
     after.down[DATA_SEGMENT] = after.down[DATA_SEGMENT].wrapping_add(come as u32);
     turn.wait(1 + DATA_SEGMENT, &after).await;
     if meet {
-        without(&back).for_each(|peer| turn.compare(tree.signal_of(peer), op.team.ranks[peer], 0));
+        without(&back).for_each(|peer| turn.compare(tree.signal_of(peer), op.team.ranks.of(peer), 0));
     } else {
         turn.compare_tree(0);
     }
     for part in back {
         let at = tree.board + place(part.peer, me).1;
-        turn.compare(at, op.team.ranks[part.peer], part.len);
+        turn.compare(at, op.team.ranks.of(part.peer), part.len);
         let mut block = vec![0u8; part.len];
         port.load(at + WORD_BYTES as u32, &mut block);
         put(&block, 0, part.at, part.len);

@@ -31,11 +31,14 @@ pub(crate) struct TreePosition {
 
 impl Hosts {
     /// Groups members by the name of their host.
-    pub(crate) fn new<T: Copy + Eq + Hash>(names: &[T]) -> Hosts {
+    pub(crate) fn new<T: Copy + Ord + Hash>(names: &[T]) -> Hosts {
         let each = names.iter().take_while(|name| **name == names[0]).count().max(1);
-        let mut rows = names.chunks(each);
+        let rows = names.chunks(each);
         let mut seen = HashSet::new();
-        if rows.all(|row| row.iter().all(|name| *name == row[0]) && seen.insert(row[0])) {
+        // Names mostly ascend: then nothing need be remembered.
+        let ascend = rows.clone().is_sorted_by(|a, b| a[0] < b[0]);
+        let mut is_new = |name| ascend || seen.insert(name);
+        if rows.clone().all(|row| row.iter().all(|name| *name == row[0]) && is_new(row[0])) {
             return Hosts::Rows { members: names.len(), each };
         }
         let mut hosts: Vec<Vec<usize>> = Vec::new();
