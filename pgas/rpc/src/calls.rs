@@ -351,7 +351,7 @@ impl CallPlace {
 }
 
 /// Places that are made together, at first; then twice as many, and so on. Models have few.
-const FIRST_PLACES: u32 = if cfg!(loom) { 1 } else { 32 };
+const FIRST_PLACES: u32 = if cfg!(loom) { 1 } else { 16 };
 
 /// Free places that the own thread keeps.
 const MOST_OWN_PLACES: u32 = 256;
