@@ -7,7 +7,6 @@ use crate::world::World;
 use core::cmp::Ordering;
 use firehose::{Change, Outcome, Refusal, Side};
 use gasnet_wire::conduit::{Channel, Completion, FrameLine};
-use std::collections::hash_map::Entry;
 
 pub(crate) struct QueuedEvent {
     at: Time,
@@ -556,11 +555,9 @@ impl World {
         len: usize,
         epoch: u32,
     ) -> Option<u32> {
-        let used = self.ranks[from as usize].untaken.entry((to, channel)).or_default();
-        if *used >= self.hardships.frames {
+        if !self.ranks[from as usize].untaken.add(to, channel, self.hardships.frames) {
             return None;
         }
-        *used += 1;
         let class = class(len);
         let lines = self.pools[class].pop();
         let lines = lines.unwrap_or_else(|| vec![FrameLine([0; 64]); 1 << class].into());
@@ -584,15 +581,8 @@ impl World {
     /// Takes a frame's buffer back: it was handled, or never sent.
     pub(crate) fn recycle(&mut self, f: FrameBuf) {
         let (from, to) = (f.from, f.to);
-        if let Entry::Occupied(mut used) = self.ranks[from as usize].untaken.entry((to, f.channel)) {
-            let was_full = *used.get() >= self.hardships.frames;
-            *used.get_mut() -= 1;
-            if *used.get() == 0 {
-                used.remove();
-            }
-            if was_full {
-                self.tell(from);
-            }
+        if self.ranks[from as usize].untaken.take(to, f.channel, self.hardships.frames) {
+            self.tell(from);
         }
         let pool = &mut self.pools[class(f.len)];
         if pool.len() < 4096 {

@@ -55,6 +55,7 @@ mod survivors;
 mod time;
 mod trapeze;
 mod turn;
+mod untaken;
 mod vain;
 mod watchdog;
 mod world;

@@ -322,8 +322,7 @@ impl Processes<'_> {
         let r = &w.ranks[rank as usize];
         // A frame to anybody finds room if all that are under way would leave room to one peer.
         let limit = u32::from(w.hardships.frames);
-        let under_way = r.untaken.values().take(limit as usize).map(|n| u32::from(*n)).sum();
-        let frames = limit.saturating_sub(under_way);
+        let frames = limit.saturating_sub(r.untaken.sum());
         View {
             picoseconds: w.now.as_ps(),
             frames: [0, 1].map(|channel| r.inbox[channel].len() as u32),

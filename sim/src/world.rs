@@ -20,11 +20,11 @@ use crate::pinning::{PinMap, Registered};
 use crate::rng::Rng;
 use crate::stir::SharedMemory;
 use crate::time::Time;
+use crate::untaken::Untaken;
 use crate::vain::{Looking, Quiet};
 use core::any::Any;
 use firehose::{Action, Outcome, Strategy};
-use gasnet_wire::conduit::{Channel, Completion, FrameLine};
-use rustc_hash::FxHashMap;
+use gasnet_wire::conduit::{Completion, FrameLine};
 use slab::Slab;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -64,8 +64,8 @@ pub(crate) struct RankState {
     pub(crate) begun: u32,
     pub(crate) turns: u32,
     pub(crate) frames_out: u32,
-    /// Its frames that their receivers have not taken yet, by receiver and channel, where there are any.
-    pub(crate) untaken: FxHashMap<(u32, Channel), u16>,
+    /// Its frames that their receivers have not taken yet.
+    pub(crate) untaken: Untaken,
     /// Number of worlds before the one that it is in, and whether it has given that up.
     pub(crate) epoch: u32,
     pub(crate) gave_up: bool,
@@ -234,7 +234,7 @@ impl World {
                     begun: 0,
                     turns: 0,
                     frames_out: 0,
-                    untaken: FxHashMap::default(),
+                    untaken: Untaken::new(),
                     epoch: 0,
                     gave_up: false,
                     losses_seen: 0,
