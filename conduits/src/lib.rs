@@ -59,24 +59,54 @@ pub fn init_with(
     threading: Threading,
     change: impl FnOnce(Config) -> Config,
 ) -> Result<&'static Rank, Error> {
-    if is_simulator() {
-        let text = "--vessel closure runs programs whose `main` calls `run` (of pgas or gasnet_conduits) first; this one starts its rank by \
-                    itself: use --vessel process";
-        return Err(Error::job(text));
-    }
+    refuse_simulator()?;
     let config = read_settings(change)?;
     if let Some(rank) = start_apart(&config, threading)? {
         return Ok(rank);
     }
     let (place, config) = find_place(options, config)?;
     match place {
-        Booted::Rank(boot) => start(*boot, config, threading, registry::open),
+        Booted::Rank(boot) => {
+            let rank = start(*boot, config, threading, registry::open)?;
+            if rank.survival().is_possible() {
+                rank.ending().fatal_line(CANNOT_GO_ON, &format!("gasnet: {CANNOT_GO_ON}"));
+            }
+            Ok(rank)
+        }
         Booted::Replacement(link, _) => {
-            let why = "--on-death heal: this program cannot take the place of a rank that has died: only programs over the crate pgas can";
-            gasnet_launch::refuse_place(&link, why);
-            Err(Error::job(why))
+            gasnet_launch::refuse_place(&link, CANNOT_GO_ON);
+            Err(Error::job(CANNOT_GO_ON))
         }
     }
+}
+
+/// Why a job cannot start whose ranks are to survive each other.
+const CANNOT_GO_ON: &str = "--on-death: this program cannot go on when a rank has died: programs over the crate pgas can, and C programs \
+     that include gasnet_survive.h. Start it without --on-death";
+
+/// [`init`] of a program that goes on when ranks die (`gasnetrun --on-death shrink` or `heal`), by
+/// [`begin_next_world`]. `begin` makes of the rank what this returns; it is called again in another world if
+/// a rank dies meanwhile. A process that replaces a dead rank begins in the first world that it is in.
+/// `None`: there is none, since all ranks have done their work; such a process is to end with 0.
+///
+/// # Collective
+/// Over all ranks.
+///
+/// # Errors
+/// As [`init`].
+pub fn init_mortal<T>(
+    options: &BootOptions,
+    threading: Threading,
+    begin: impl Fn(&'static Rank, Member<'_>) -> T,
+) -> Result<Option<T>, Error> {
+    refuse_simulator()?;
+    begin_mortal(options, threading, &begin)
+}
+
+fn refuse_simulator() -> Result<(), Error> {
+    let text = "--vessel closure runs programs whose `main` calls `run` (of pgas or gasnet_conduits) first; this one starts its rank by \
+                itself: use --vessel process";
+    if is_simulator() { Err(Error::job(text)) } else { Ok(()) }
 }
 
 /// The settings. Every rank finds the same error in them; only one of them returns here to report it.
@@ -227,7 +257,10 @@ pub fn run_and_keep<T>(begin: impl Fn(&'static Rank, Member<'_>) -> T, body: imp
         // By value: what captures nothing but such closures has no bytes, and can be run for each rank.
         std::process::exit(simulate(move |rank| body(begin(rank, Member::default()))));
     }
-    std::process::exit(run_once(|| begin_and_keep(&begin), body))
+    std::process::exit(run_once(
+        || begin_mortal(&BootOptions::default(), Threading::Parallel, &keeping(begin)),
+        body,
+    ))
 }
 
 /// What a rank is told of the world that it is in.
@@ -242,16 +275,28 @@ pub struct Member<'a> {
     pub first_segments: Option<BorrowedFd<'a>>,
 }
 
-/// Starts this process as a rank that may survive the deaths of others.
-fn begin_and_keep<T>(
-    begin: &impl Fn(&'static Rank, Member<'_>) -> T,
-) -> Result<Option<(&'static Rank, T)>, Error> {
-    let config = read_settings(|config| config)?;
-    if let Some(rank) = start_apart(&config, Threading::Parallel)? {
-        attach_and_keep(rank);
-        return Ok(Some((rank, begin(rank, Member::default()))));
+/// Begins with a segment of the default size and kept memory behind it.
+fn keeping<T>(
+    begin: impl Fn(&'static Rank, Member<'_>) -> T,
+) -> impl Fn(&'static Rank, Member<'_>) -> (&'static Rank, T) {
+    move |rank, member| {
+        let attached = rank.segments().attach_and_keep(rank.segments().max_global(), None);
+        attached.unwrap_or_else(|e| rank.fatal(&e.to_string()));
+        (rank, begin(rank, member))
     }
-    let (place, config) = find_place(&BootOptions::default(), config)?;
+}
+
+/// Starts this process as a rank that may survive the deaths of others.
+fn begin_mortal<T>(
+    options: &BootOptions,
+    threading: Threading,
+    begin: &impl Fn(&'static Rank, Member<'_>) -> T,
+) -> Result<Option<T>, Error> {
+    let config = read_settings(|config| config)?;
+    if let Some(rank) = start_apart(&config, threading)? {
+        return Ok(Some(begin(rank, Member::default())));
+    }
+    let (place, config) = find_place(options, config)?;
     let (boot, link, epoch) = match place {
         Booted::Rank(boot) => {
             let link = boot.link.as_ref().map(|link| link.try_clone()).transpose();
@@ -259,17 +304,13 @@ fn begin_and_keep<T>(
         }
         Booted::Replacement(link, epoch) => (None, Some(link), epoch),
     };
-    let started = enter(boot, (link.as_ref().map(AsFd::as_fd), None), epoch, &config, begin)?;
+    let guide = (link.as_ref().map(AsFd::as_fd), None);
+    let started = enter(boot, guide, epoch, (&config, threading), begin)?;
     if started.is_none() {
         // All is done without this process.
         link.iter().for_each(gasnet_launch::leave_place);
     }
     Ok(started)
-}
-
-fn attach_and_keep(rank: &'static Rank) {
-    let attached = rank.segments().attach_and_keep(rank.segments().max_global(), None);
-    attached.unwrap_or_else(|e| rank.fatal(&e.to_string()));
 }
 
 /// Who tells a process of its next world: the launcher, over this connection, or else the simulator, through
@@ -283,9 +324,9 @@ fn enter<T>(
     mut boot: Option<Boot>,
     guide: Guide<'_>,
     mut epoch: u32,
-    config: &Config,
+    (config, threading): (&Config, Threading),
     begin: &impl Fn(&'static Rank, Member<'_>) -> T,
-) -> Result<Option<(&'static Rank, T)>, Error> {
+) -> Result<Option<T>, Error> {
     loop {
         let (boot, members, incarnation, first) = match boot.take() {
             Some(boot) => (boot, None, 0, None),
@@ -301,11 +342,10 @@ fn enter<T>(
             made.map_or_else(|| registry::open(context), |conduit| Ok(Some(conduit)))
         };
         let started = gasnet::attempt(|| {
-            let rank = start(boot, config.clone(), Threading::Parallel, open)?;
-            attach_and_keep(rank);
+            let rank = start(boot, config.clone(), threading, open)?;
             let first = first.as_ref().map(AsFd::as_fd).or_else(|| rank.survival().first_segments());
             let member = Member { members: members.as_deref(), incarnation, first_segments: first };
-            Ok((rank, begin(rank, member)))
+            Ok(begin(rank, member))
         });
         // Who dies while the world starts has died in it: its members ask for another one.
         let Ok(started): Result<Result<_, Error>, _> = started else { continue };
@@ -352,7 +392,11 @@ pub fn run_tested<T>(
 ) -> ! {
     if std::env::var_os(TESTED).is_some() {
         SignalSet::of(&[]).set();
-        std::process::exit(run_once(|| begin_and_keep(&begin), body));
+        let begin = keeping(begin);
+        std::process::exit(run_once(
+            || begin_mortal(&BootOptions::default(), Threading::Parallel, &begin),
+            body,
+        ));
     }
     // Not by forking: the harness has threads.
     let job = std::env::current_exe().map_err(|e| e.to_string()).and_then(|program| {
@@ -468,6 +512,21 @@ pub fn next_world<T>(
     rank: &'static Rank,
     begin: impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<T>, Error> {
+    begin_next_world(rank, Threading::Parallel, keeping(begin)).map(|next| next.map(|(_, begun)| begun))
+}
+
+/// [`next_world`] of a program that was started by [`init_mortal`], and attaches segments by itself.
+///
+/// # Collective
+/// As [`next_world`].
+///
+/// # Errors
+/// As [`next_world`].
+pub fn begin_next_world<T>(
+    rank: &'static Rank,
+    threading: Threading,
+    begin: impl Fn(&'static Rank, Member<'_>) -> T,
+) -> Result<Option<T>, Error> {
     let survival = rank.survival();
     if !survival.is_possible() {
         return Err(Error::job(
@@ -478,7 +537,9 @@ pub fn next_world<T>(
         return Err(Error::op("nobody in this world has died, so it goes on"));
     }
     survival.give_up();
-    let next = enter(None, (survival.launcher(), Some(rank)), survival.epoch(), rank.config(), &begin)?;
+    let begin = |rank, member: Member<'_>| (rank, begin(rank, member));
+    let guide = (survival.launcher(), Some(rank));
+    let next = enter(None, guide, survival.epoch(), (rank.config(), threading), &begin)?;
     Ok(next.map(|(new, begun)| {
         survival.continue_as(new);
         begun

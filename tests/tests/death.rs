@@ -279,7 +279,7 @@ fn more_deaths_than_are_allowed_end_the_job() {
 
 #[test]
 fn mistakes_are_named() {
-    let inside = "outside of an attempt (World::attempt, of pgas) a death ends the job";
+    let inside = "outside of an attempt (World::attempt of pgas, gasnetx_attempt of C) a death ends the job";
     for (role, status, part) in [
         ("outside", 1, inside),
         ("outside", 1, "waits for a barrier, and rank 1 has died (signal 9, SIGKILL)"),
@@ -315,4 +315,18 @@ fn jobs_that_could_not_survive_are_refused() {
     says(&outcome, 1, &["--on-death: not with the network that connects ranks here (smp)"]);
     let outcome = job(2, SHRINK, &[("GASNET_CONDUIT", "ofi")], "keeps");
     says(&outcome, 2, &["--on-death shrink: not with the network ofi"]);
+}
+
+/// A program that does not know what to do after a death is refused before it does anything.
+#[test]
+fn programs_that_cannot_go_on_are_refused() {
+    let why = "--on-death: this program cannot go on when a rank has died: programs over the crate pgas can, and C programs that include \
+               gasnet_survive.h. Start it without --on-death";
+    for on_death in [SHRINK, HEAL] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gasnetrun-for-tests"));
+        command.args(["-n", "3"]).args(on_death).args([env!("CARGO_BIN_EXE_misbehave"), "fine"]);
+        let outcome = run(command, "", HANGS).expect("gasnetrun starts");
+        says(&outcome, 1, &[why]);
+        assert_eq!((outcome.stderr.lines().count(), &*outcome.stdout), (1, ""), "{}", outcome.report());
+    }
 }

@@ -210,6 +210,15 @@ impl Wire {
         self.has_given_up() || peer.is_none_or(|peer| self.is_lost(peer))
     }
 
+    /// Called where a program may wait by a loop of its own, a turn of which has found nothing: unwinds to
+    /// the attempt if any rank has died.
+    #[inline]
+    pub fn unwind_if_any_died(&self, what: &str) {
+        if self.is_in_vain(None) {
+            self.unwind(what);
+        }
+    }
+
     /// Called where a call was refused that may follow one which was unwound: ends the attempt if this rank
     /// has given up the world.
     pub fn unwind_if_over(&self, what: &str) {
@@ -224,7 +233,7 @@ impl Wire {
         let died = self.dead();
         if !context::attempting() {
             self.fatal(&format!(
-                "waits for {what}, and {died}: outside of an attempt (World::attempt, of pgas) a death ends the job"
+                "waits for {what}, and {died}: outside of an attempt (World::attempt of pgas, gasnetx_attempt of C) a death ends the job"
             ));
         }
         if std::thread::panicking() {

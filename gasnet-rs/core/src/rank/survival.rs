@@ -65,6 +65,15 @@ impl Survival {
         self.0.wire.give_up();
     }
 
+    /// Ends a loop of the program's own that waits for `what`, a turn of which has found nothing, if any rank
+    /// has died: unwinds to the attempt.
+    ///
+    /// # One-sided
+    #[inline]
+    pub fn unwind_if_any_died(self, what: &'static str) {
+        self.0.wire.unwind_if_any_died(what);
+    }
+
     /// Whether this rank has given up its world.
     pub fn is_over(self) -> bool {
         self.0.wire.has_given_up()
