@@ -26,10 +26,12 @@ pub struct Run {
     pub within: Option<f64>,
     /// Start with a launcher instead of the environment.
     pub launcher: bool,
+    /// Options of that.
+    pub options: Vec<String>,
 }
 
 impl Run {
-    /// `1 2 4 | args a b | env NAME=value | status 3 | says text | never text | within 2 | launcher`
+    /// `1 2 4 | args a b | env NAME=value | status 3 | says text | never text | within 2 | launcher --option`
     ///
     /// # Errors
     /// The mistake in the text.
@@ -61,7 +63,10 @@ impl Run {
                 "within" => {
                     run.within = Some(value.trim().parse().map_err(|_| format!("bad time '{value}'"))?);
                 }
-                "launcher" => run.launcher = true,
+                "launcher" => {
+                    run.launcher = true;
+                    run.options = value.split_whitespace().map(String::from).collect();
+                }
                 _ => return Err(format!("unknown part '{part}' of a run")),
             }
         }
@@ -99,7 +104,7 @@ impl Run {
     ) -> Result<(), String> {
         let mut command = if self.launcher {
             let mut launched = Command::new(launcher);
-            launched.args(["-n", &ranks.to_string()]).arg(program);
+            launched.args(["-n", &ranks.to_string()]).args(&self.options).arg(program);
             launched
         } else {
             let mut direct = Command::new(program);

@@ -14,6 +14,7 @@ use crate::fatal::die;
 use crate::handlers::{self, AnyFn, CToken, Entry};
 use crate::info::{BAD_ARG, OK};
 use crate::state::{self, ClientJob};
+use crate::wait::not_ready;
 
 /// Kinds of message as C names them.
 const SHORT: c_int = 0;
@@ -103,7 +104,7 @@ fn conclude(state: &ClientJob, call: &str, message: &Outgoing, result: Result<()
 /// # Safety
 /// `src` has `len` readable bytes, `args` has `nargs` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_am_request(
+pub unsafe extern "C-unwind" fn gasneti_am_request(
     kind: c_int,
     to: u32,
     handler: u8,
@@ -148,7 +149,7 @@ pub unsafe extern "C" fn gasneti_am_request(
 /// # Safety
 /// `token` is the one the running handler was given; the rest as [`gasneti_am_request`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_am_reply(
+pub unsafe extern "C-unwind" fn gasneti_am_reply(
     kind: c_int,
     token: *const c_void,
     handler: u8,
@@ -214,7 +215,7 @@ fn offset(state: &ClientJob, to: u32, message: &Outgoing) -> u64 {
 /// # Safety
 /// `token` is the one the running handler was given; `src` is writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_AMGetMsgSource(token: *const c_void, src: *mut u32) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_AMGetMsgSource(token: *const c_void, src: *mut u32) -> c_int {
     if token.is_null() || src.is_null() {
         return BAD_ARG;
     }
@@ -225,23 +226,25 @@ pub unsafe extern "C" fn gasnet_AMGetMsgSource(token: *const c_void, src: *mut u
 
 /// Makes progress.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_AMPoll() -> c_int {
+pub extern "C-unwind" fn gasnet_AMPoll() -> c_int {
     const CALL: &str = "gasnet_AMPoll";
     let Some(state) = state::get() else { return crate::info::NOT_INIT };
     context::unrestricted(state, CALL);
-    state.rank.poll();
+    if state.rank.poll() == 0 {
+        not_ready(state);
+    }
     OK
 }
 
 /// Most arguments of a message.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_AMMaxArgs() -> usize {
+pub extern "C-unwind" fn gasnet_AMMaxArgs() -> usize {
     MAX_ARGUMENTS
 }
 
 /// Largest payload of a medium message.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_AMMaxMedium() -> usize {
+pub extern "C-unwind" fn gasnet_AMMaxMedium() -> usize {
     gasnet::am::MAX_MEDIUM
 }
 
@@ -257,12 +260,12 @@ fn max_long() -> usize {
 
 /// Largest payload of a long request.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_AMMaxLongRequest() -> usize {
+pub extern "C-unwind" fn gasnet_AMMaxLongRequest() -> usize {
     max_long()
 }
 
 /// Largest payload of a long reply.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_AMMaxLongReply() -> usize {
+pub extern "C-unwind" fn gasnet_AMMaxLongReply() -> usize {
     max_long()
 }

@@ -6,7 +6,8 @@ use std::ffi::c_int;
 
 use gasnet::barrier::{ANONYMOUS, Consensus, MISMATCH, Outcome};
 
-use crate::info::{BARRIER_MISMATCH, NOT_READY, OK};
+use crate::info::{BARRIER_MISMATCH, OK};
+use crate::wait::not_ready;
 use crate::{context, state};
 
 /// The flags that matter to the core; C has more, which are promises.
@@ -23,7 +24,7 @@ fn code(outcome: Outcome) -> c_int {
 
 /// Enters a barrier phase.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
+pub extern "C-unwind" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
     let state = state::ready("gasnet_barrier_notify");
     context::unrestricted(state, "gasnet_barrier_notify");
     state.rank.split_barrier().notify(id, core_flags(flags));
@@ -31,7 +32,7 @@ pub extern "C" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
 
 /// Waits for the end of the phase.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
+pub extern "C-unwind" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
     let state = state::ready("gasnet_barrier_wait");
     context::unrestricted(state, "gasnet_barrier_wait");
     code(state.rank.split_barrier().wait(id, core_flags(flags)))
@@ -39,15 +40,15 @@ pub extern "C" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
 
 /// Polls, and ends the phase if everybody has entered it.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_barrier_try(id: c_int, flags: c_int) -> c_int {
+pub extern "C-unwind" fn gasnet_barrier_try(id: c_int, flags: c_int) -> c_int {
     let state = state::ready("gasnet_barrier_try");
     context::unrestricted(state, "gasnet_barrier_try");
-    state.rank.split_barrier().try_wait(id, core_flags(flags)).map_or(NOT_READY, code)
+    state.rank.split_barrier().try_wait(id, core_flags(flags)).map_or_else(|| not_ready(state), code)
 }
 
 /// Notify and wait in one.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
+pub extern "C-unwind" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
     let state = state::ready("gasnet_barrier");
     context::unrestricted(state, "gasnet_barrier");
     state.rank.split_barrier().notify(id, core_flags(flags));
@@ -59,7 +60,7 @@ pub extern "C" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
 /// # Safety
 /// `id` is null or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_barrier_result(id: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_barrier_result(id: *mut c_int) -> c_int {
     let state = state::ready("gasnet_barrier_result");
     let (result, name) = match state.rank.split_barrier().result() {
         Some(Consensus::Named(name)) => (0, name),

@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use gasnet::barrier::{Consensus, Outcome};
@@ -17,8 +17,9 @@ use gasnet::{Event, Team};
 
 use crate::fatal::die;
 use crate::images::{self, Call, ImageOperation, Images, Layout, Operation};
-use crate::info::{BARRIER_MISMATCH, NOT_READY, OK};
+use crate::info::{BARRIER_MISMATCH, OK};
 use crate::state::{self, ClientJob};
+use crate::wait::not_ready;
 use crate::{abi, context};
 
 const IN_NOSYNC: c_int = 1;
@@ -33,7 +34,7 @@ const FOR_IMAGES: c_int = 4;
 const NONCOMM: c_uint = 1;
 
 /// `gasnet_coll_reduce_fn_t`.
-type ReduceFn = unsafe extern "C" fn(
+type ReduceFn = unsafe extern "C-unwind" fn(
     results: *mut c_void,
     result_count: usize,
     left: *const c_void,
@@ -56,8 +57,6 @@ pub struct FnEntry {
 static FUNCTIONS: RwLock<Vec<FnEntry>> = RwLock::new(Vec::new());
 /// The images of the team of all ranks, if some process has not exactly one image.
 static IMAGES: RwLock<Option<Arc<Images>>> = RwLock::new(None);
-/// Whether such images exist: read without the lock of the variable before.
-static SEVERAL: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The image of this process that the thread is.
@@ -113,7 +112,7 @@ unsafe fn chosen(state: &'static ClientJob, handle: *const Chosen) -> Chosen {
     unsafe { handle.as_ref() }.cloned().unwrap_or_else(|| Chosen {
         team: state.rank.team_all(),
         // Relaxed: an image knows, and takes them from the lock.
-        images: if SEVERAL.load(Ordering::Relaxed) {
+        images: if state.several.load(Ordering::Relaxed) {
             IMAGES.read().unwrap_or_else(PoisonError::into_inner).clone()
         } else {
             None
@@ -144,7 +143,7 @@ fn mode(flags: c_int) -> SyncMode {
 /// # Safety
 /// `images`, if not null, has an entry per node; `functions` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_init(
+pub unsafe extern "C-unwind" fn gasneti_coll_init(
     images: *const u32,
     image: u32,
     functions: *const FnEntry,
@@ -183,9 +182,9 @@ pub unsafe extern "C" fn gasneti_coll_init(
     }
     let local = image as usize - mine.start;
     IMAGE.set(Some(local));
-    images::begin(state.rank, &counts, local, |images| {
+    images::begin(state, &counts, local, |images| {
         *IMAGES.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(images));
-        SEVERAL.store(true, Ordering::Relaxed);
+        state.several.store(true, Ordering::Relaxed);
     });
 }
 
@@ -195,7 +194,7 @@ pub unsafe extern "C" fn gasneti_coll_init(
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_image(handle: *const Chosen, flags: c_int) -> usize {
+pub unsafe extern "C-unwind" fn gasneti_coll_image(handle: *const Chosen, flags: c_int) -> usize {
     const CALL: &str = "a collective operation with lists of addresses";
     // SAFETY: the caller's promise.
     let t = unsafe { chosen(enter(CALL), handle) };
@@ -213,7 +212,7 @@ pub unsafe extern "C" fn gasneti_coll_image(handle: *const Chosen, flags: c_int)
 /// # Safety
 /// `parent` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_team_split(
+pub unsafe extern "C-unwind" fn gasneti_coll_team_split(
     parent: *const Chosen,
     color: u32,
     key: u32,
@@ -236,7 +235,7 @@ pub unsafe extern "C" fn gasneti_coll_team_split(
 /// # Safety
 /// `handle` is a team handle that is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_free(handle: *mut Chosen) {
+pub unsafe extern "C-unwind" fn gasnet_coll_team_free(handle: *mut Chosen) {
     if !handle.is_null() {
         // SAFETY: the caller's promise; made by `split`.
         drop(unsafe { Box::from_raw(handle) });
@@ -248,7 +247,7 @@ pub unsafe extern "C" fn gasnet_coll_team_free(handle: *mut Chosen) {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_size(handle: *const Chosen) -> u32 {
+pub unsafe extern "C-unwind" fn gasnet_coll_team_size(handle: *const Chosen) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { team(enter("gasnet_coll_team_size"), handle) }.size() as u32
 }
@@ -258,7 +257,7 @@ pub unsafe extern "C" fn gasnet_coll_team_size(handle: *const Chosen) -> u32 {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Chosen) -> u32 {
+pub unsafe extern "C-unwind" fn gasnet_coll_team_rank(handle: *const Chosen) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { team(enter("gasnet_coll_team_rank"), handle) }.me() as u32
 }
@@ -268,7 +267,7 @@ pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Chosen) -> u32 {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Chosen, rank: c_int) -> u32 {
+pub unsafe extern "C-unwind" fn gasnet_coll_team_rank2node(handle: *const Chosen, rank: c_int) -> u32 {
     const CALL: &str = "gasnet_coll_team_rank2node";
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter(CALL), handle) };
@@ -283,7 +282,7 @@ pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Chosen, rank:
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_node2rank(handle: *const Chosen, node: u32) -> u32 {
+pub unsafe extern "C-unwind" fn gasnet_coll_team_node2rank(handle: *const Chosen, node: u32) -> u32 {
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter("gasnet_coll_team_node2rank"), handle) };
     match team.member(gasnet::RankId(node)) {
@@ -321,7 +320,7 @@ fn over(team: &Team, nb: c_int, event: Event) -> usize {
 /// # Safety
 /// The buffers have the bytes that the operation needs, until it is complete; `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_move(
+pub unsafe extern "C-unwind" fn gasneti_coll_move(
     what: c_int,
     handle: *const Chosen,
     root: u32,
@@ -385,7 +384,7 @@ unsafe fn blocks(at: *const usize, len: *const usize, n: usize) -> Vec<(usize, u
 /// # Safety
 /// As [`gasneti_coll_move`]; lists that the operation needs have an entry for each member.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_move_v(
+pub unsafe extern "C-unwind" fn gasneti_coll_move_v(
     what: c_int,
     handle: *const Chosen,
     root: u32,
@@ -451,7 +450,7 @@ pub unsafe extern "C" fn gasneti_coll_move_v(
 /// # Safety
 /// As [`gasneti_coll_move`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_combine(
+pub unsafe extern "C-unwind" fn gasneti_coll_combine(
     what: c_int,
     handle: *const Chosen,
     root: u32,
@@ -506,16 +505,16 @@ fn is_complete(state: &ClientJob, handle: usize) -> bool {
 
 /// Waits for one operation.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_coll_wait_sync(handle: usize) {
+pub extern "C-unwind" fn gasnet_coll_wait_sync(handle: usize) {
     enter("gasnet_coll_wait_sync").rank.wait(Event::from_raw(handle as u64));
 }
 
 /// Polls, and says whether one operation is complete.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_coll_try_sync(handle: usize) -> c_int {
+pub extern "C-unwind" fn gasnet_coll_try_sync(handle: usize) -> c_int {
     let state = enter("gasnet_coll_try_sync");
     state.rank.poll();
-    if is_complete(state, handle) { OK } else { NOT_READY }
+    if is_complete(state, handle) { OK } else { not_ready(state) }
 }
 
 /// Marks the complete operations of a list. Returns whether all of them are complete if `all` is set, else
@@ -545,7 +544,7 @@ unsafe fn sweep(state: &ClientJob, handles: *mut usize, n: usize, all: bool) -> 
 /// # Safety
 /// `handles` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_wait_list(handles: *mut usize, n: usize, all: c_int) {
+pub unsafe extern "C-unwind" fn gasneti_coll_wait_list(handles: *mut usize, n: usize, all: c_int) {
     let state = enter("gasnet_coll_wait_sync_all");
     // SAFETY: the caller's promise.
     state.rank.waits().poll_until("collective operations", || unsafe { sweep(state, handles, n, all != 0) });
@@ -556,11 +555,11 @@ pub unsafe extern "C" fn gasneti_coll_wait_list(handles: *mut usize, n: usize, a
 /// # Safety
 /// `handles` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_try_list(handles: *mut usize, n: usize, all: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn gasneti_coll_try_list(handles: *mut usize, n: usize, all: c_int) -> c_int {
     let state = enter("gasnet_coll_try_sync_all");
     state.rank.poll();
     // SAFETY: the caller's promise.
-    if unsafe { sweep(state, handles, n, all != 0) } { OK } else { NOT_READY }
+    if unsafe { sweep(state, handles, n, all != 0) } { OK } else { not_ready(state) }
 }
 
 fn outcome(outcome: Outcome) -> c_int {
@@ -575,7 +574,7 @@ fn outcome(outcome: Outcome) -> c_int {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Chosen, id: c_int, flags: c_int) {
+pub unsafe extern "C-unwind" fn gasnet_coll_barrier_notify(handle: *const Chosen, id: c_int, flags: c_int) {
     const CALL: &str = "gasnet_coll_barrier_notify";
     // SAFETY: the caller's promise.
     let chosen = unsafe { chosen(enter(CALL), handle) };
@@ -591,7 +590,11 @@ pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Chosen, id: c
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Chosen, id: c_int, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_coll_barrier_wait(
+    handle: *const Chosen,
+    id: c_int,
+    flags: c_int,
+) -> c_int {
     const CALL: &str = "gasnet_coll_barrier_wait";
     // SAFETY: the caller's promise.
     let chosen = unsafe { chosen(enter(CALL), handle) };
@@ -607,7 +610,11 @@ pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Chosen, id: c_i
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Chosen, id: c_int, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_coll_barrier_try(
+    handle: *const Chosen,
+    id: c_int,
+    flags: c_int,
+) -> c_int {
     const CALL: &str = "gasnet_coll_barrier_try";
     let state = enter(CALL);
     state.rank.poll();
@@ -618,7 +625,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Chosen, id: c_in
         Some((images, local)) => images.barrier_test(team, local, id, f),
         None => team.split_barrier().test(id, f),
     }
-    .map_or(NOT_READY, outcome)
+    .map_or_else(|| not_ready(state), outcome)
 }
 
 /// The name that the last barrier agreed on; non-zero if it was anonymous.
@@ -626,7 +633,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Chosen, id: c_in
 /// # Safety
 /// `handle` is a team handle, `id` is null or can be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_result(handle: *const Chosen, id: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_coll_barrier_result(handle: *const Chosen, id: *mut c_int) -> c_int {
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter("gasnet_coll_barrier_result"), handle) };
     match team.split_barrier().result() {

@@ -134,6 +134,22 @@ pub fn leave(index: u8, before: (Handling, *mut Hsl, bool)) {
     });
 }
 
+/// What a thread is doing, before functions that a death may end in the middle.
+pub fn of_thread() -> (Handling, *mut Hsl, bool) {
+    CONTEXT.with(|c| (c.handling.get(), c.innermost.get(), c.no_interrupt.get()))
+}
+
+/// The thread does what it did before, and has prepared no message: what it began since has ended in the
+/// middle.
+pub fn restore(before: (Handling, *mut Hsl, bool)) {
+    CONTEXT.with(|c| {
+        c.handling.set(before.0);
+        c.innermost.set(before.1);
+        c.no_interrupt.set(before.2);
+        c.prepared.iter().for_each(|prepared| prepared.set(std::ptr::null_mut()));
+    });
+}
+
 /// Whether explicit no-interrupt calls are ignored: in handlers and while a lock is held.
 fn sections_are_ignored(c: &Context) -> bool {
     c.handling.get() != Handling::No || !c.innermost.get().is_null()

@@ -3,13 +3,21 @@
 #![expect(unsafe_code, reason = "exported to C by name; raises a signal")]
 
 use std::ffi::c_char;
+use std::sync::OnceLock;
 
 use crate::{abi, tools};
+
+/// How an error ends a job that goes on when a rank aborts: set once, where there is such a job.
+pub static END_JOB: OnceLock<fn(&str) -> !> = OnceLock::new();
 
 /// Prints a fatal error with this rank's name and ends the job with SIGABRT.
 pub fn die(message: &str) -> ! {
     tools::sys::gasnett_flush_streams();
-    eprintln!("*** FATAL ERROR (node {}/{}): {message}", abi::rank(), abi::size());
+    let line = format!("*** FATAL ERROR (node {}/{}): {message}", abi::rank(), abi::size());
+    if let Some(end_job) = END_JOB.get() {
+        end_job(&line);
+    }
+    eprintln!("{line}");
     tools::sys::gasnett_freezeForDebuggerErr();
     // SAFETY: abort never returns; our handler for it prints a backtrace if one is wanted.
     unsafe { libc::abort() }

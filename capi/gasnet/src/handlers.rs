@@ -16,10 +16,10 @@ use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Kind, MAX_ARGUMENTS, Message, To
 use crate::abi;
 use crate::context::{self, Handling};
 use crate::fatal::die;
-use crate::state::ClientJob;
+use crate::state::{ClientJob, PerWorld};
 
 /// A C handler of unknown arguments.
-pub type AnyFn = unsafe extern "C" fn();
+pub type AnyFn = unsafe extern "C-unwind" fn();
 
 /// `GEX_FLAG_AM_REQUEST`.
 const REQUEST: u32 = 1 << 3;
@@ -50,13 +50,13 @@ pub struct Entry {
 }
 
 /// Which handlers are registered, by index.
-static TAKEN: Mutex<[bool; 256]> = Mutex::new([false; 256]);
+static TAKEN: PerWorld<Mutex<[bool; 256]>> = PerWorld::empty();
 
 /// Gives every entry of a client's table an index, and registers it. Entries with index 0 get the highest
 /// index that is free, in table order and after all others, so the same tables have the same result on every
 /// rank. Nothing is registered if something is wrong.
 pub fn register(state: &ClientJob, table: &mut [Entry], declared: bool) -> Result<(), String> {
-    let mut taken = lock(&TAKEN);
+    let mut taken = lock(TAKEN.of(state, || Mutex::new([false; 256])));
     let mut will_be = *taken;
     for entry in table.iter().filter(|entry| entry.index != 0) {
         let index = entry.index;
@@ -132,7 +132,7 @@ macro_rules! int {
 macro_rules! call {
     ($function:expr, [$($type:ty = $fixed:expr),*], $args:expr, $($i:literal)*) => {{
         // SAFETY: the client registered this function for messages with this many arguments.
-        let f: unsafe extern "C" fn($($type,)* $(int!($i)),*) = unsafe { std::mem::transmute($function) };
+        let f: unsafe extern "C-unwind" fn($($type,)* $(int!($i)),*) = unsafe { std::mem::transmute($function) };
         // SAFETY: as above; the arguments are what the message carries.
         unsafe { f($($fixed,)* $($args[$i] as c_int),*) }
     }};

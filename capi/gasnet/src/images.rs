@@ -34,9 +34,10 @@ use std::sync::{Arc, Mutex};
 
 use gasnet::barrier::{self, Consensus, Outcome};
 use gasnet::coll::{Promise, Reduction, SyncMode};
-use gasnet::{Event, Rank, Team};
+use gasnet::{Event, Team};
 
 use crate::fatal::die;
+use crate::state::{ClientJob, PerWorld};
 
 /// How many images the members of a team have.
 #[derive(Debug, Clone)]
@@ -704,15 +705,17 @@ struct Beginning {
     rounds: u64,
 }
 
-static BEGINNING: Mutex<Beginning> = Mutex::new(Beginning { here: Vec::new(), count: 0, rounds: 0 });
+static BEGINNING: PerWorld<Mutex<Beginning>> = PerWorld::empty();
 
 /// Waits until all images of the job have begun. `counts`: how many each node has; `begin` is run by the last
 /// one of each process, and makes its images known.
-pub fn begin(rank: &'static Rank, counts: &[usize], local: usize, begin: impl FnOnce(Images)) {
+pub fn begin(state: &'static ClientJob, counts: &[usize], local: usize, begin: impl FnOnce(Images)) {
+    let rank = state.rank;
+    let all_here = BEGINNING.of(state, Mutex::default);
     let layout = Layout::new(counts.iter().copied(), rank.id().0 as usize);
     let k = layout.mine().len();
     let (last, round) = {
-        let mut beginning = lock(&BEGINNING);
+        let mut beginning = lock(all_here);
         beginning.here.resize(k, false);
         if std::mem::replace(&mut beginning.here[local], true) {
             die(&format!(
@@ -724,7 +727,7 @@ pub fn begin(rank: &'static Rank, counts: &[usize], local: usize, begin: impl Fn
         (beginning.count == k, beginning.rounds)
     };
     if !last {
-        return rank.wait_until("all images of this process", || lock(&BEGINNING).rounds != round);
+        return rank.wait_until("all images of this process", || lock(all_here).rounds != round);
     }
     let all = rank.team_all().gather_all(&[k as u64]);
     if let Some(node) = (0..counts.len()).find(|node| all[*node] != counts[*node] as u64) {
@@ -736,7 +739,7 @@ pub fn begin(rank: &'static Rank, counts: &[usize], local: usize, begin: impl Fn
         ));
     }
     begin(Images::new(layout));
-    let mut beginning = lock(&BEGINNING);
+    let mut beginning = lock(all_here);
     *beginning = Beginning { rounds: beginning.rounds + 1, ..Beginning::default() };
 }
 

@@ -22,6 +22,8 @@ pub const BAD_ARG: c_int = 10003;
 pub const NOT_READY: c_int = 10004;
 /// The names given to a barrier differ.
 pub const BARRIER_MISMATCH: c_int = 10005;
+/// A rank has died (`gasnet_survive.h`).
+pub const DIED: c_int = 10099;
 
 /// The name of an error code.
 #[unsafe(no_mangle)]
@@ -33,6 +35,7 @@ pub extern "C" fn gasnet_ErrorName(code: c_int) -> *const c_char {
         BAD_ARG => c"GASNET_ERR_BAD_ARG",
         NOT_READY => c"GASNET_ERR_NOT_READY",
         BARRIER_MISMATCH => c"GASNET_ERR_BARRIER_MISMATCH",
+        DIED => c"GASNETX_DIED",
         _ => c"*unknown*",
     }
     .as_ptr()
@@ -48,6 +51,7 @@ pub extern "C" fn gasnet_ErrorDesc(code: c_int) -> *const c_char {
         BAD_ARG => c"Invalid function argument",
         NOT_READY => c"Not complete yet, or not available now",
         BARRIER_MISMATCH => c"The names given to a barrier differ",
+        DIED => c"A rank has died",
         _ => c"no description available",
     }
     .as_ptr()

@@ -7,7 +7,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed, Ordering::Release};
 
-use gasnet::{OneThread, Threading};
+use gasnet::{OneThread, Rank, Threading};
+use gasnet_conduits::{BootOptions, Member};
 
 use crate::abi::{self, Peer};
 use crate::am::{self, HandlerEntry};
@@ -15,13 +16,16 @@ use crate::info::{BAD_ARG, NOT_INIT, OK, RESOURCE};
 use crate::objects::{
     self, CAPABILITY_ALL, Ep, LEGACY, Object, Primordial, Segment, Team, primordial, set_primordial,
 };
-use crate::state::{self, ClientJob};
+use crate::state::{self, ClientJob, Program};
 use crate::tools::{self, backtrace::BacktraceType};
-use crate::{exit, info, signals, wait};
+use crate::{exit, fatal, info, signals, wait};
 
 /// A text that every object of a C program contributes: interface, thread mode, segment mode, pointer width,
 /// and [`DEBUG`] if it was compiled for that.
 type Mode = [u8; 32];
+
+/// The text of an object that includes `gasnet_survive.h`, beside that of its mode.
+const SURVIVES: &str = "survives";
 
 /// The end of the text of an object that was compiled with `GASNET_DEBUG`.
 const DEBUG: &str = ":debug";
@@ -116,24 +120,88 @@ unsafe fn start_client(state: &ClientJob, name: *const c_char, flags: u32) -> &'
         // SAFETY: the caller's promise.
         unsafe { CStr::from_ptr(name) }.to_owned()
     };
-    let rank = state.rank;
     set_primordial(|| Primordial {
         client: Object::make(objects::Client { name, flags }),
-        ep: Object::make(Ep {
-            index: 0,
-            capabilities: CAPABILITY_ALL,
-            flags: 0,
-            segment: AtomicPtr::default(),
-        }),
-        team: Object::make(Team {
-            rank: rank.id().0,
-            size: rank.size(),
-            members: None,
-            flags: 0,
-            scratch: None,
-            team: rank.team_all(),
-        }),
+        ep: Object::make(primordial_ep()),
+        team: Object::make(primordial_team(state.rank)),
     })
+}
+
+fn primordial_ep() -> Ep {
+    Ep { index: 0, capabilities: CAPABILITY_ALL, flags: 0, segment: AtomicPtr::default() }
+}
+
+fn primordial_team(rank: &'static Rank) -> Team {
+    let (me, size) = (rank.id().0, rank.size());
+    Team { rank: me, size, members: None, flags: 0, scratch: None, team: rank.team_all() }
+}
+
+/// The job of a rank that was just started. It may have to be started again in another world.
+fn client_job(rank: &'static Rank, program: Program, member: Member<'_>) -> ClientJob {
+    let Program { threading, everything, legacy, .. } = program;
+    // An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
+    let attached = everything && !legacy;
+    if attached {
+        attach_everything(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
+    }
+    ClientJob {
+        rank,
+        check: rank.config().check,
+        parallel: matches!(threading, Threading::Parallel),
+        one_thread: matches!(threading, Threading::Serial(one) if one.is_always_the_same()),
+        everything,
+        legacy,
+        mortal: rank.survival().is_possible(),
+        program,
+        incarnation: member.incarnation,
+        first_numbers: member.members.map(Box::from),
+        attached: AtomicBool::new(attached),
+        segment_asked: AtomicBool::new(false),
+        several: AtomicBool::new(false),
+        wait_mode: AtomicU32::new(wait::SPINBLOCK),
+        max_long: OnceLock::new(),
+    }
+}
+
+/// Makes this the job that all calls work on, and inline code as well.
+fn enter(job: ClientJob) -> &'static ClientJob {
+    let rank = job.rank;
+    let far = rank.neighbours().len() < rank.size() as usize;
+    abi::publish(rank.id().0, rank.size(), job.check, far);
+    let state = state::set(job);
+    if state.mortal {
+        // An error is no death: it is everywhere.
+        let end = |line: &str| -> ! {
+            let rank = state::state("an error").rank;
+            rank.ending().fatal_line(line, line)
+        };
+        let _ = fatal::END_JOB.set(end);
+    }
+    if state.attached.load(Relaxed) {
+        abi::set_peers(&peers(state));
+    }
+    state
+}
+
+/// Makes this process a rank of the world after the one of this job, in which a rank has died: a client that
+/// has started and has attached nothing. `None`: all work is done, and there is none.
+///
+/// # Errors
+/// As [`gasnet_conduits::next_world`].
+pub fn next_world(old: &ClientJob) -> Result<Option<&'static ClientJob>, gasnet::Error> {
+    let program = old.program;
+    let begin = |rank, member: Member<'_>| client_job(rank, program, member);
+    let next = gasnet_conduits::begin_next_world(old.rank, program.threading, begin)?;
+    Ok(next.map(|job| {
+        job.wait_mode.store(old.wait_mode.load(Relaxed), Relaxed);
+        let all = primordial("the next world");
+        objects::end_world(all);
+        all.ep.renew(primordial_ep());
+        all.team.renew(primordial_team(job.rank));
+        let state = enter(job);
+        abi::set_team(all.team.handle().cast());
+        state
+    }))
 }
 
 /// # Safety
@@ -154,7 +222,8 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
         ));
     }
     // SAFETY: the caller's promise.
-    let modes = unsafe { modes(client) };
+    let mut modes = unsafe { modes(client) };
+    let survives = modes.remove(SURVIVES);
     if let Some(mixed) = mixed(&modes) {
         return complain(&format!(
             "the objects of this program were compiled for different modes: {mixed}. Compile all of them with the same \
@@ -164,28 +233,21 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     adopt_debug(&modes);
     // SAFETY: the caller's promise.
     unsafe { adopt_max_segsize(client) };
-    let parallel = matches!(threading, Threading::Parallel);
-    let one_thread = matches!(threading, Threading::Serial(one) if one.is_always_the_same());
-    let rank = match gasnet_conduits::init(&Default::default(), threading) {
-        Ok(rank) => rank,
+    let program = Program { threading, everything, legacy: client.flags & LEGACY != 0, survives };
+    let options = BootOptions::default();
+    let begun = if survives {
+        let begin = |rank, member: Member<'_>| client_job(rank, program, member);
+        gasnet_conduits::init_mortal(&options, threading, begin)
+    } else {
+        let started = gasnet_conduits::init(&options, threading);
+        started.map(|rank| Some(client_job(rank, program, Member::default())))
+    };
+    let state = match begun {
+        Ok(Some(job)) => enter(job),
+        // This process replaces a rank that has died, and the others have done their work without it.
+        Ok(None) => std::process::exit(0),
         Err(error) => return complain(&error.to_string()),
     };
-    let check = rank.config().check;
-    let far = rank.neighbours().len() < rank.size() as usize;
-    abi::publish(rank.id().0, rank.size(), check, far);
-    let legacy = client.flags & LEGACY != 0;
-    let fresh = state::set(ClientJob {
-        rank,
-        check,
-        parallel,
-        one_thread,
-        everything,
-        legacy,
-        attached: AtomicBool::new(false),
-        wait_mode: AtomicU32::new(wait::SPINBLOCK),
-        max_long: OnceLock::new(),
-    });
-    let Some(state) = state::get().filter(|_| fresh) else { return NOT_INIT };
     // SAFETY: the caller's promise; each pointer is null or writable.
     unsafe {
         let all = start_client(state, client.name, client.flags);
@@ -200,18 +262,13 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     signals::set_up_backtrace_signal();
     exit::set_up();
     tools::sys::freeze_if("GASNET_FREEZE");
-    if everything && !legacy { attach_everything(state) } else { OK }
+    OK
 }
 
-/// An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
-fn attach_everything(state: &ClientJob) -> c_int {
+/// All memory of an EVERYTHING program can be reached from now on.
+fn attach_everything(rank: &Rank) -> Result<(), gasnet::Error> {
     // SAFETY: the client promises it, which was compiled for this segment mode.
-    if let Err(error) = unsafe { state.rank.segments().attach_everything() } {
-        return complain(&error.to_string());
-    }
-    abi::set_peers(&peers(state));
-    state.attached.store(true, Relaxed);
-    OK
+    unsafe { rank.segments().attach_everything() }.map(drop)
 }
 
 fn one_thread() -> Threading {
@@ -269,7 +326,7 @@ const PAGE_BYTES: usize = 4096;
 /// # Safety
 /// `table` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_attach(
+pub unsafe extern "C-unwind" fn gasnet_attach(
     table: *mut HandlerEntry,
     n: c_int,
     segsize: usize,
@@ -297,7 +354,15 @@ pub unsafe extern "C" fn gasnet_attach(
         }
         return BAD_ARG;
     }
-    if state.everything { attach_everything(state) } else { attach_segment(state, "gasnet_attach", segsize) }
+    if !state.everything {
+        return attach_segment(state, "gasnet_attach", segsize);
+    }
+    if let Err(error) = attach_everything(state.rank) {
+        return complain(&error.to_string());
+    }
+    abi::set_peers(&peers(state));
+    state.attached.store(true, Relaxed);
+    OK
 }
 
 /// The error of a call that attaches a segment of this size; `None` if the size is valid.
@@ -352,7 +417,7 @@ fn run_attach_hook(state: &ClientJob) {
         && !hook.is_null()
     {
         // SAFETY: C code stores functions of this type here.
-        let hook: extern "C" fn(*mut c_void, usize) = unsafe { std::mem::transmute(hook) };
+        let hook: extern "C-unwind" fn(*mut c_void, usize) = unsafe { std::mem::transmute(hook) };
         hook(own.local.cast(), own.size);
     }
 }

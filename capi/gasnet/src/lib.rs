@@ -30,6 +30,7 @@ pub mod objects;
 pub mod rma;
 pub mod signals;
 pub mod state;
+pub mod survive;
 pub mod tools;
 pub mod vis;
 pub mod wait;

@@ -65,7 +65,7 @@ unsafe fn bytes<'a>(p: *const c_void, n: usize) -> &'a [u8] {
 
 /// `gasnet_nic_attach`.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_nic_attach(offset: usize, size: usize) -> c_int {
+pub extern "C-unwind" fn gasnet_nic_attach(offset: usize, size: usize) -> c_int {
     let rank = rank("gasnet_nic_attach");
     // The objects are at the same offsets of all segments.
     let least = rank.table().entries().iter().map(|entry| entry.size).min().unwrap_or(0);
@@ -85,7 +85,7 @@ macro_rules! methods {
         /// # Safety
         /// The handle comes from the function that makes these objects; buffers are valid for their sizes.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(handle: Static<$object> $(, $arg: $ty)*) $(-> $out)? {
+        pub unsafe extern "C-unwind" fn $name(handle: Static<$object> $(, $arg: $ty)*) $(-> $out)? {
             rank(stringify!($name));
             // SAFETY: the caller's promise.
             let $this = unsafe { object(stringify!($name), handle) };
@@ -99,7 +99,7 @@ macro_rules! made {
     ($($object:ty: $create:ident($rank:ident $(, $arg:ident: $ty:ty)*) = $body:expr, $destroy:ident;)*) => {$(
         #[doc = concat!("`", stringify!($create), "`.")]
         #[unsafe(no_mangle)]
-        pub extern "C" fn $create($($arg: $ty),*) -> Static<$object> {
+        pub extern "C-unwind" fn $create($($arg: $ty),*) -> Static<$object> {
             let $rank = rank(stringify!($create));
             boxed($body)
         }
@@ -109,7 +109,7 @@ macro_rules! made {
         /// # Safety
         /// The handle is null or comes from the function that makes these objects, and is not used again.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $destroy(handle: Static<$object>) {
+        pub unsafe extern "C-unwind" fn $destroy(handle: Static<$object>) {
             if !handle.is_null() {
                 // SAFETY: the caller's promise.
                 drop(unsafe { Box::from_raw(handle) });
@@ -253,7 +253,7 @@ methods! { Notification<'static>:
 }
 
 /// `gasnet_nic_handler_t`.
-type Handler = unsafe extern "C" fn(context: *mut c_void, number: u32);
+type Handler = unsafe extern "C-unwind" fn(context: *mut c_void, number: u32);
 
 /// The place of an address in a node's segment.
 fn at<T>(call: &'static str, to: u32, address: *mut T) -> GlobalPtr<u8> {
@@ -268,7 +268,7 @@ macro_rules! atomics {
     ($($name:ident($this:ident, $word:ident $(, $arg:ident)*) -> $out:ty = $body:expr;)*) => {$(
         #[doc = concat!("`", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(to: u32, word: *mut u32 $(, $arg: u32)*) -> $out {
+        pub extern "C-unwind" fn $name(to: u32, word: *mut u32 $(, $arg: u32)*) -> $out {
             let $this = NicAtomics::new(rank(stringify!($name)));
             let $word = at(stringify!($name), to, word).cast::<u32>();
             $body
@@ -385,7 +385,7 @@ pub struct CCounter {
 /// # Safety
 /// `into` is valid for writes of `room` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_nic_counters(into: *mut CCounter, room: usize) -> usize {
+pub unsafe extern "C-unwind" fn gasnet_nic_counters(into: *mut CCounter, room: usize) -> usize {
     let counters = rank("gasnet_nic_counters").counters();
     for (i, (name, value)) in counters.iter().enumerate().take(room) {
         let mut entry = CCounter { name: [0; NAME_BYTES], value: *value };
@@ -403,7 +403,7 @@ pub unsafe extern "C" fn gasnet_nic_counters(into: *mut CCounter, room: usize) -
 /// # Safety
 /// `name` is a string; `value` is valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_nic_counter(name: *const c_char, value: *mut u64) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_nic_counter(name: *const c_char, value: *mut u64) -> c_int {
     let counters = rank("gasnet_nic_counter").counters();
     if name.is_null() || value.is_null() {
         return BAD_ARG;

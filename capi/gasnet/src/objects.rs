@@ -104,6 +104,11 @@ impl<T: ObjectKind> Object<T> {
         *value
     }
 
+    /// Replaces the value, for another world. What was got of the old one stays what it was.
+    pub fn renew(&self, value: T) {
+        self.value.store(Box::into_raw(Box::new(value)), Ordering::Relaxed);
+    }
+
     /// The client's own pointer.
     pub fn cdata(&self) -> *mut c_void {
         // ORDER: Acquire; pairs with Release in `set_cdata`: what the pointer leads to is visible.
@@ -354,6 +359,17 @@ pub fn set_primordial(make: impl FnOnce() -> Primordial) -> &'static Primordial 
 pub fn primordial(call: &str) -> &'static Primordial {
     let _ = state::state(call);
     PRIMORDIAL.get().unwrap_or_else(|| die(&format!("{call} was called before gex_Client_Init")))
+}
+
+/// Ends what the client has made in a world that is over: from now on its use is an error. `kept` are the
+/// primordial objects. What the client, or a call under way, has got of the others stays readable.
+pub fn end_world(kept: &Primordial) {
+    let kept = [kept.client.handle() as usize, kept.ep.handle() as usize, kept.team.handle() as usize];
+    for address in lock(&KNOWN).iter().filter(|address| !kept.contains(address)) {
+        // SAFETY: objects are leaked, and all begin alike.
+        let object = unsafe { &*(*address as *const Object<Client>) };
+        object.mark.store(DEAD, Ordering::Relaxed);
+    }
 }
 
 /// A segment.

@@ -9,8 +9,9 @@ use std::ffi::{c_int, c_void};
 
 use gasnet::{Categories, Event, RankId};
 
-use crate::info::{NOT_READY, OK};
+use crate::info::OK;
 use crate::state::{self, ClientJob};
+use crate::wait::not_ready;
 use crate::{abi, context, fatal::die};
 
 /// A checked target: the state, the rank, and the offset in its segment.
@@ -29,7 +30,7 @@ fn target(call: &'static str, node: u32, address: usize) -> (&'static ClientJob,
 /// # Safety
 /// `src` has `n` readable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_put(node: u32, dest: *mut c_void, src: *const c_void, n: usize) {
+pub unsafe extern "C-unwind" fn gasneti_put(node: u32, dest: *mut c_void, src: *const c_void, n: usize) {
     let (state, to, offset) = target("gasnet_put", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn gasneti_put(node: u32, dest: *mut c_void, src: *const c
 /// # Safety
 /// `dest` has `n` writable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_get(dest: *mut c_void, node: u32, src: *const c_void, n: usize) {
+pub unsafe extern "C-unwind" fn gasneti_get(dest: *mut c_void, node: u32, src: *const c_void, n: usize) {
     let (state, from, offset) = target("gasnet_get", node, src as usize);
     // SAFETY: the caller's promise.
     unsafe {
@@ -55,7 +56,7 @@ pub unsafe extern "C" fn gasneti_get(dest: *mut c_void, node: u32, src: *const c
 /// # Safety
 /// The program answers for the destination.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_memset(node: u32, dest: *mut c_void, value: c_int, n: usize) {
+pub unsafe extern "C-unwind" fn gasneti_memset(node: u32, dest: *mut c_void, value: c_int, n: usize) {
     let (state, to, offset) = target("gasnet_memset", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
@@ -72,7 +73,7 @@ fn word(event: Event) -> usize {
 /// # Safety
 /// `src` has `n` readable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_put_nb(
+pub unsafe extern "C-unwind" fn gasneti_put_nb(
     node: u32,
     dest: *mut c_void,
     src: *const c_void,
@@ -96,7 +97,12 @@ pub unsafe extern "C" fn gasneti_put_nb(
 /// # Safety
 /// `dest` has `n` writable bytes until completion.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_get_nb(dest: *mut c_void, node: u32, src: *const c_void, n: usize) -> usize {
+pub unsafe extern "C-unwind" fn gasneti_get_nb(
+    dest: *mut c_void,
+    node: u32,
+    src: *const c_void,
+    n: usize,
+) -> usize {
     let (state, from, offset) = target("gasnet_get_nb", node, src as usize);
     // SAFETY: the caller's promise.
     unsafe { word(state.rank.get_nb(dest.cast(), from, offset, n)) }
@@ -107,7 +113,12 @@ pub unsafe extern "C" fn gasneti_get_nb(dest: *mut c_void, node: u32, src: *cons
 /// # Safety
 /// The program answers for the destination.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_memset_nb(node: u32, dest: *mut c_void, value: c_int, n: usize) -> usize {
+pub unsafe extern "C-unwind" fn gasneti_memset_nb(
+    node: u32,
+    dest: *mut c_void,
+    value: c_int,
+    n: usize,
+) -> usize {
     let (state, to, offset) = target("gasnet_memset_nb", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe { word(state.rank.memset_nb(to, offset, value as u8, n)) }
@@ -118,7 +129,7 @@ pub unsafe extern "C" fn gasneti_memset_nb(node: u32, dest: *mut c_void, value: 
 /// # Safety
 /// `src` has `n` readable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_put_nbi(
+pub unsafe extern "C-unwind" fn gasneti_put_nbi(
     node: u32,
     dest: *mut c_void,
     src: *const c_void,
@@ -141,7 +152,7 @@ pub unsafe extern "C" fn gasneti_put_nbi(
 /// # Safety
 /// `dest` has `n` writable bytes until completion.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, n: usize) {
+pub unsafe extern "C-unwind" fn gasneti_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, n: usize) {
     let (state, from, offset) = target("gasnet_get_nbi", node, src as usize);
     // SAFETY: the caller's promise.
     unsafe {
@@ -154,7 +165,7 @@ pub unsafe extern "C" fn gasneti_get_nbi(dest: *mut c_void, node: u32, src: *con
 /// # Safety
 /// The program answers for the destination.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_memset_nbi(node: u32, dest: *mut c_void, value: c_int, n: usize) {
+pub unsafe extern "C-unwind" fn gasneti_memset_nbi(node: u32, dest: *mut c_void, value: c_int, n: usize) {
     let (state, to, offset) = target("gasnet_memset_nbi", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
@@ -164,7 +175,7 @@ pub unsafe extern "C" fn gasneti_memset_nbi(node: u32, dest: *mut c_void, value:
 
 /// Ends the job: a value has 1 to 8 bytes.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_bad_value_size(n: usize) -> ! {
+pub extern "C-unwind" fn gasneti_bad_value_size(n: usize) -> ! {
     die(&format!("a value of {n} bytes was put or got; values have 1 to 8 bytes"))
 }
 
@@ -180,7 +191,7 @@ pub struct ValueGet {
 /// # Safety
 /// The program answers for the source.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_get_nb_val(node: u32, src: *const c_void, n: usize) -> *mut ValueGet {
+pub unsafe extern "C-unwind" fn gasneti_get_nb_val(node: u32, src: *const c_void, n: usize) -> *mut ValueGet {
     if !(1..=8).contains(&n) {
         gasneti_bad_value_size(n);
     }
@@ -200,7 +211,7 @@ pub unsafe extern "C" fn gasneti_get_nb_val(node: u32, src: *const c_void, n: us
 /// # Safety
 /// `get` comes from [`gasneti_get_nb_val`] and was not waited for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
+pub unsafe extern "C-unwind" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
     // SAFETY: the caller's promise; the value is read only when it has arrived.
     unsafe {
         gasneti_wait_syncnb((*get).handle);
@@ -215,7 +226,7 @@ fn is_complete(state: &ClientJob, handle: usize) -> bool {
 
 /// Waits for one operation.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_wait_syncnb(handle: usize) {
+pub extern "C-unwind" fn gasneti_wait_syncnb(handle: usize) {
     let state = state::attached("gasnet_wait_syncnb");
     context::unrestricted(state, "gasnet_wait_syncnb");
     if handle != 0 {
@@ -225,11 +236,11 @@ pub extern "C" fn gasneti_wait_syncnb(handle: usize) {
 
 /// Polls, and says whether one operation is complete.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_try_syncnb(handle: usize) -> c_int {
+pub extern "C-unwind" fn gasneti_try_syncnb(handle: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb");
     context::unrestricted(state, "gasnet_try_syncnb");
     state.rank.poll();
-    if is_complete(state, handle) { OK } else { NOT_READY }
+    if is_complete(state, handle) { OK } else { not_ready(state) }
 }
 
 /// A client's array of handles.
@@ -263,7 +274,7 @@ fn sweep(state: &ClientJob, handles: &mut [usize]) -> (usize, usize) {
 /// # Safety
 /// `handles` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
+pub unsafe extern "C-unwind" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_all");
     context::unrestricted(state, "gasnet_wait_syncnb_all");
     // SAFETY: the caller's promise.
@@ -280,12 +291,12 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
 /// # Safety
 /// `handles` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_try_syncnb_all(handles: *mut usize, n: usize) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_try_syncnb_all(handles: *mut usize, n: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb_all");
     context::unrestricted(state, "gasnet_try_syncnb_all");
     state.rank.poll();
     // SAFETY: the caller's promise.
-    if sweep(state, unsafe { list(handles, n) }).1 == 0 { OK } else { NOT_READY }
+    if sweep(state, unsafe { list(handles, n) }).1 == 0 { OK } else { not_ready(state) }
 }
 
 /// Waits for at least one operation of a list.
@@ -293,7 +304,7 @@ pub unsafe extern "C" fn gasnet_try_syncnb_all(handles: *mut usize, n: usize) ->
 /// # Safety
 /// `handles` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) {
+pub unsafe extern "C-unwind" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_some");
     context::unrestricted(state, "gasnet_wait_syncnb_some");
     // SAFETY: the caller's promise.
@@ -309,13 +320,13 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) 
 /// # Safety
 /// `handles` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_try_syncnb_some(handles: *mut usize, n: usize) -> c_int {
+pub unsafe extern "C-unwind" fn gasnet_try_syncnb_some(handles: *mut usize, n: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb_some");
     context::unrestricted(state, "gasnet_try_syncnb_some");
     state.rank.poll();
     // SAFETY: the caller's promise.
     let (finished, left) = sweep(state, unsafe { list(handles, n) });
-    if finished > 0 || left == 0 { OK } else { NOT_READY }
+    if finished > 0 || left == 0 { OK } else { not_ready(state) }
 }
 
 fn wait_implicit(call: &'static str, kinds: Categories) {
@@ -327,48 +338,48 @@ fn wait_implicit(call: &'static str, kinds: Categories) {
 fn try_implicit(call: &'static str, kinds: Categories) -> c_int {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    if state.rank.implicit().test(kinds) { OK } else { NOT_READY }
+    if state.rank.implicit().test(kinds) { OK } else { not_ready(state) }
 }
 
 /// Waits for this thread's implicit gets.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_wait_syncnbi_gets() {
+pub extern "C-unwind" fn gasnet_wait_syncnbi_gets() {
     wait_implicit("gasnet_wait_syncnbi_gets", Categories::GETS);
 }
 
 /// Waits for this thread's implicit puts.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_wait_syncnbi_puts() {
+pub extern "C-unwind" fn gasnet_wait_syncnbi_puts() {
     wait_implicit("gasnet_wait_syncnbi_puts", Categories::PUTS);
 }
 
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_wait_syncnbi_all() {
+pub extern "C-unwind" fn gasnet_wait_syncnbi_all() {
     wait_implicit("gasnet_wait_syncnbi_all", Categories::ALL);
 }
 
 /// Polls, and says whether this thread's implicit gets are complete.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_try_syncnbi_gets() -> c_int {
+pub extern "C-unwind" fn gasnet_try_syncnbi_gets() -> c_int {
     try_implicit("gasnet_try_syncnbi_gets", Categories::GETS)
 }
 
 /// Polls, and says whether this thread's implicit puts are complete.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_try_syncnbi_puts() -> c_int {
+pub extern "C-unwind" fn gasnet_try_syncnbi_puts() -> c_int {
     try_implicit("gasnet_try_syncnbi_puts", Categories::PUTS)
 }
 
 /// Polls, and says whether this thread's implicit operations are complete.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_try_syncnbi_all() -> c_int {
+pub extern "C-unwind" fn gasnet_try_syncnbi_all() -> c_int {
     try_implicit("gasnet_try_syncnbi_all", Categories::ALL)
 }
 
 /// Opens an access region of this thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_begin_nbi_accessregion() {
+pub extern "C-unwind" fn gasnet_begin_nbi_accessregion() {
     let state = state::attached("gasnet_begin_nbi_accessregion");
     context::unrestricted(state, "gasnet_begin_nbi_accessregion");
     state.rank.implicit().begin_access_region()
@@ -376,7 +387,7 @@ pub extern "C" fn gasnet_begin_nbi_accessregion() {
 
 /// Closes this thread's access region; the handle covers all its operations.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_end_nbi_accessregion() -> usize {
+pub extern "C-unwind" fn gasnet_end_nbi_accessregion() -> usize {
     let state = state::attached("gasnet_end_nbi_accessregion");
     context::unrestricted(state, "gasnet_end_nbi_accessregion");
     word(state.rank.implicit().end_access_region())

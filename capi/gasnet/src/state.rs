@@ -1,11 +1,30 @@
 //! The one pointer to this process's rank, and what `gasnet_init` learned about the program.
+//!
+//! A process is a rank of one world after another if ranks die and it goes on (`gasnet_survive.h`). Each
+//! world has a [`ClientJob`] of its own, and what else there is once in a world is a [`PerWorld`]: nothing is
+//! reset.
+
+#![expect(unsafe_code, reason = "follows pointers to what lives for ever")]
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, Ordering::Relaxed};
 
-use gasnet::{Rank, RankId, SegmentEntry};
+use gasnet::{Rank, RankId, SegmentEntry, Threading};
 
-/// The C program's job.
+/// What the program is, in all worlds.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// How many of its threads call the library.
+    pub threading: Threading,
+    /// It was compiled for `GASNET_SEGMENT_EVERYTHING`.
+    pub everything: bool,
+    /// The client was started by `gasnet_init`, so everything but attaching waits until it has attached.
+    pub legacy: bool,
+    /// It goes on when ranks die: it includes `gasnet_survive.h`.
+    pub survives: bool,
+}
+
+/// The C program's job, in one world.
 #[derive(Debug)]
 pub struct ClientJob {
     /// The rank that every call works on.
@@ -20,8 +39,20 @@ pub struct ClientJob {
     pub everything: bool,
     /// The client was started by `gasnet_init`, so everything but attaching waits until it has attached.
     pub legacy: bool,
+    /// Ranks may die, and the others go on.
+    pub mortal: bool,
+    /// All that is known of the program.
+    pub program: Program,
+    /// The number of processes that were this rank before this one.
+    pub incarnation: u32,
+    /// The numbers that the ranks had in the job's first world; `None` in that.
+    pub first_numbers: Option<Box<[u32]>>,
     /// The segment is attached.
     pub attached: AtomicBool,
+    /// `gex_Segment_Attach` was called.
+    pub segment_asked: AtomicBool,
+    /// Some process has several images: read without the lock of the list.
+    pub several: AtomicBool,
     /// `gasnet_set_waitmode`.
     pub wait_mode: AtomicU32,
     /// Largest long payload to any rank, once asked for.
@@ -41,18 +72,20 @@ impl ClientJob {
     }
 }
 
-static STATE: OnceLock<ClientJob> = OnceLock::new();
+static STATE: AtomicPtr<ClientJob> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The job, once `gasnet_init` has run.
 #[inline]
 pub fn get() -> Option<&'static ClientJob> {
-    STATE.get()
+    // ORDER: Acquire; pairs with Release in `set`.
+    // SAFETY: null, or what `set` has leaked.
+    unsafe { STATE.load(Ordering::Acquire).as_ref() }
 }
 
 /// The job; a call that needs one before `gasnet_init` ends the program with a message.
 #[inline]
 pub fn state(call: &str) -> &'static ClientJob {
-    match STATE.get() {
+    match get() {
         Some(state) => state,
         None => crate::fatal::die(&format!("{call} was called before gasnet_init or gex_Client_Init")),
     }
@@ -76,7 +109,52 @@ pub fn ready(call: &str) -> &'static ClientJob {
     if state.legacy { attached(call) } else { state }
 }
 
-/// Sets the job; `false` if there is one.
-pub fn set(state: ClientJob) -> bool {
-    STATE.set(state).is_ok()
+/// Makes this the job. The one before stays what it was, for calls that are under way.
+pub fn set(state: ClientJob) -> &'static ClientJob {
+    let state = Box::leak(Box::new(state));
+    // ORDER: Release; pairs with Acquire in `get`.
+    STATE.store(state, Ordering::Release);
+    state
+}
+
+/// A value that there is once in each world: made when a call first asks for it.
+#[derive(Debug)]
+pub struct PerWorld<T>(AtomicPtr<(usize, T)>);
+
+impl<T> PerWorld<T> {
+    /// No value yet.
+    pub const fn empty() -> PerWorld<T> {
+        PerWorld(AtomicPtr::new(std::ptr::null_mut()))
+    }
+}
+
+impl<T: Send + Sync + 'static> PerWorld<T> {
+    /// The value of this job's world.
+    #[inline]
+    pub fn of(&self, state: &ClientJob, make: impl FnOnce() -> T) -> &'static T {
+        let world = std::ptr::from_ref(state) as usize;
+        // ORDER: Acquire; pairs with AcqRel in `make`.
+        let found = self.0.load(Ordering::Acquire);
+        // SAFETY: null, or what `make` has leaked.
+        match unsafe { found.as_ref() } {
+            Some((of, value)) if *of == world => value,
+            _ => self.make(found, (world, make())),
+        }
+    }
+
+    #[cold]
+    fn make(&self, found: *mut (usize, T), new: (usize, T)) -> &'static T {
+        let new = Box::into_raw(Box::new(new));
+        // ORDER: AcqRel; pairs with Acquire in `of`, and with itself: who comes second takes the first one's.
+        let value = match self.0.compare_exchange(found, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(other) => {
+                // SAFETY: made above, and nobody else has it.
+                drop(unsafe { Box::from_raw(new) });
+                other
+            }
+        };
+        // SAFETY: never freed once it is there. Nobody begins another world while threads are in calls.
+        unsafe { &(*value).1 }
+    }
 }

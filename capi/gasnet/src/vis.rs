@@ -82,7 +82,7 @@ fn refuse(call: &str, node: u32, (base, size): (usize, usize), remote: Shape<'_>
 /// # Safety
 /// The lists have their lengths, the pieces can be used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_vis_v(
+pub unsafe extern "C-unwind" fn gasneti_vis_v(
     get: c_int,
     mode: c_int,
     node: u32,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn gasneti_vis_v(
 /// # Safety
 /// As [`gasneti_vis_v`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_vis_i(
+pub unsafe extern "C-unwind" fn gasneti_vis_i(
     get: c_int,
     mode: c_int,
     node: u32,
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn gasneti_vis_i(
 /// # Safety
 /// As [`gasneti_vis_v`]; `count` has one entry more than there are levels.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_vis_s(
+pub unsafe extern "C-unwind" fn gasneti_vis_s(
     get: c_int,
     mode: c_int,
     node: u32,
@@ -164,7 +164,7 @@ fn window(peer: &Peer) -> Window {
 /// # Safety
 /// As [`gasneti_vis_v`]; `peer` is an entry of the table that C reads.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_vis_near_v(
+pub unsafe extern "C-unwind" fn gasneti_vis_near_v(
     get: c_int,
     peer: &Peer,
     remotes: usize,
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn gasneti_vis_near_v(
 /// # Safety
 /// As [`gasneti_vis_near_v`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_vis_near_i(
+pub unsafe extern "C-unwind" fn gasneti_vis_near_i(
     get: c_int,
     peer: &Peer,
     remotes: usize,
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn gasneti_vis_near_i(
 /// # Safety
 /// As [`gasneti_vis_near_v`]; the lists have `levels` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_vis_near_s(
+pub unsafe extern "C-unwind" fn gasneti_vis_near_s(
     get: c_int,
     peer: &Peer,
     remote: usize,

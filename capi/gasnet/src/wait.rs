@@ -54,7 +54,7 @@ fn policy(state: &state::ClientJob) -> WaitPolicy {
 /// # Safety
 /// `waiter` points to memory for a [`CWaiter`] that only this wait uses, with `stage` 0 at the first turn.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
+pub unsafe extern "C-unwind" fn gasneti_wait_step(waiter: *mut CWaiter) {
     const CALL: &str = "GASNET_BLOCKUNTIL";
     let state = state::state(CALL);
     context::unrestricted(state, CALL);
@@ -89,7 +89,7 @@ thread_local! {
 /// The program has tested or waited for an operation that was complete when it started, and some ranks are
 /// far: perhaps it does so in a loop, until they change what it operates on.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_attend() {
+pub extern "C-unwind" fn gasneti_attend() {
     attend();
 }
 
@@ -98,6 +98,16 @@ pub extern "C" fn gasneti_attend() {
 pub fn in_vain(state: &ClientJob) -> c_int {
     if !state.parallel {
         attend();
+    }
+    not_ready(state)
+}
+
+/// What a call returns that has polled in vain. It may be a turn of a loop of the program's, which a death
+/// ends in a job that goes on.
+#[inline]
+pub fn not_ready(state: &ClientJob) -> c_int {
+    if state.mortal {
+        state.rank.survival().unwind_if_any_died("what the program polls for");
     }
     NOT_READY
 }
@@ -121,7 +131,7 @@ fn attend() {
 
 /// A hint how this process should wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_set_waitmode(mode: c_int) -> c_int {
+pub extern "C-unwind" fn gasnet_set_waitmode(mode: c_int) -> c_int {
     let Some(state) = state::get() else { return NOT_INIT };
     match u32::try_from(mode) {
         Ok(mode @ (SPIN | BLOCK | SPINBLOCK)) => {

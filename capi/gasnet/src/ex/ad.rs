@@ -63,7 +63,7 @@ ex_kind!(Ad, "atomic domain", "GEX_AD_INVALID", b"atdo", gex_AD_SetCData, gex_AD
 /// # Safety
 /// `ad` is writable; `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AD_Create(
+pub unsafe extern "C-unwind" fn gex_AD_Create(
     ad: *mut *const Object<Ad>,
     tm: *const Object<Team>,
     dt: u32,
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn gex_AD_Create(
 /// # Safety
 /// `ad` names a domain that nobody uses any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AD_Destroy(ad: *const Object<Ad>) {
+pub unsafe extern "C-unwind" fn gex_AD_Destroy(ad: *const Object<Ad>) {
     const CALL: &str = "gex_AD_Destroy";
     context::unrestricted(state::state(CALL), CALL);
     // SAFETY: the caller's promise.
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn gex_AD_Destroy(ad: *const Object<Ad>) {
 /// # Safety
 /// `ad` names a domain.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AD_QueryFlags(ad: *const Object<Ad>) -> u32 {
+pub unsafe extern "C-unwind" fn gex_AD_QueryFlags(ad: *const Object<Ad>) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_AD_QueryFlags", ad) }.flags
 }
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn gex_AD_QueryFlags(ad: *const Object<Ad>) -> u32 {
 /// # Safety
 /// `ad` names a domain.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AD_QueryTM(ad: *const Object<Ad>) -> *const Object<Team> {
+pub unsafe extern "C-unwind" fn gex_AD_QueryTM(ad: *const Object<Ad>) -> *const Object<Team> {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_AD_QueryTM", ad) }.tm
 }
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn gex_AD_QueryTM(ad: *const Object<Ad>) -> *const Object<
 /// # Safety
 /// `ad` names a domain.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AD_QueryDT(ad: *const Object<Ad>) -> u32 {
+pub unsafe extern "C-unwind" fn gex_AD_QueryDT(ad: *const Object<Ad>) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_AD_QueryDT", ad) }.dt()
 }
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn gex_AD_QueryDT(ad: *const Object<Ad>) -> u32 {
 /// # Safety
 /// `ad` names a domain.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AD_QueryOps(ad: *const Object<Ad>) -> u32 {
+pub unsafe extern "C-unwind" fn gex_AD_QueryOps(ad: *const Object<Ad>) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_AD_QueryOps", ad) }.ops()
 }
@@ -239,7 +239,7 @@ fn word_offset(call: &str, state: &ClientJob, rank: RankId, address: usize, widt
 /// # Safety
 /// `ad` names a domain; `result` is writable until the operation is complete, if it fetches.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ad_op(
+pub unsafe extern "C-unwind" fn gasneti_ad_op(
     ad: *const Object<Ad>,
     dt: u32,
     implicit: std::ffi::c_int,

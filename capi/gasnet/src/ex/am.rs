@@ -27,7 +27,7 @@ use crate::{am, context};
 /// # Safety
 /// `ep` names an endpoint; `table` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_EP_RegisterHandlers(
+pub unsafe extern "C-unwind" fn gex_EP_RegisterHandlers(
     ep: *const Object<Ep>,
     table: *mut Entry,
     n: usize,
@@ -71,7 +71,11 @@ const ALL_INFO: c_uint = 31;
 /// # Safety
 /// `token` is the one the running handler was given; `info` is writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Token_Info(token: *const c_void, info: *mut TokenInfo, mask: c_uint) -> c_uint {
+pub unsafe extern "C-unwind" fn gex_Token_Info(
+    token: *const c_void,
+    info: *mut TokenInfo,
+    mask: c_uint,
+) -> c_uint {
     const CALL: &str = "gex_Token_Info";
     if token.is_null() || info.is_null() {
         die(&format!("{CALL}: the token or the place for what is told is a null pointer"));
@@ -275,7 +279,7 @@ const REPLIES: [&str; 3] = ["gex_AM_ReplyShort", "gex_AM_ReplyMedium", "gex_AM_R
 /// `tm` names a team or a pair; `src` has `len` readable bytes, `args` has `nargs` entries, `lc_opt` is
 /// writable if it is a pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_request(
+pub unsafe extern "C-unwind" fn gasneti_ex_request(
     kind: c_int,
     tm: *const Object<Team>,
     rank: u32,
@@ -315,7 +319,7 @@ pub unsafe extern "C" fn gasneti_ex_request(
 /// # Safety
 /// `token` is the one the running handler was given; the rest as [`gasneti_ex_request`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_reply(
+pub unsafe extern "C-unwind" fn gasneti_ex_reply(
     kind: c_int,
     token: *const c_void,
     handler: u8,
@@ -388,7 +392,7 @@ macro_rules! limits {
             /// # Safety
             /// `tm` names a team or a pair.
             #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $max(
+            pub unsafe extern "C-unwind" fn $max(
                 tm: *const Object<Team>,
                 rank: u32,
                 _lc_opt: *const usize,
@@ -401,7 +405,7 @@ macro_rules! limits {
 
             /// Largest payload of a message with these parameters to anyone, with any number of arguments.
             #[unsafe(no_mangle)]
-            pub extern "C" fn $lub() -> usize {
+            pub extern "C-unwind" fn $lub() -> usize {
                 max(stringify!($lub), $kind, None, 0)
             }
         )*
@@ -439,7 +443,7 @@ unsafe fn max_reply(call: &str, kind: c_int, token: *const c_void, nargs: c_uint
 /// # Safety
 /// `token` is the one the running handler was given.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Token_MaxReplyMedium(
+pub unsafe extern "C-unwind" fn gex_Token_MaxReplyMedium(
     token: *const c_void,
     _lc_opt: *const usize,
     _flags: u32,
@@ -454,7 +458,7 @@ pub unsafe extern "C" fn gex_Token_MaxReplyMedium(
 /// # Safety
 /// `token` is the one the running handler was given.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Token_MaxReplyLong(
+pub unsafe extern "C-unwind" fn gex_Token_MaxReplyLong(
     token: *const c_void,
     _lc_opt: *const usize,
     _flags: u32,

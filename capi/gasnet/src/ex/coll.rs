@@ -19,8 +19,12 @@ use crate::objects::{Object, Team};
 use crate::state;
 
 /// `gex_Coll_ReduceFn_t`: `second[i] = first[i] (+) second[i]`.
-type ReduceFn =
-    unsafe extern "C" fn(first: *const c_void, second: *mut c_void, count: usize, cdata: *const c_void);
+type ReduceFn = unsafe extern "C-unwind" fn(
+    first: *const c_void,
+    second: *mut c_void,
+    count: usize,
+    cdata: *const c_void,
+);
 
 /// The client's function, and what it is given.
 #[derive(Clone, Copy)]
@@ -140,7 +144,7 @@ fn check_root(call: &str, team: &gasnet::Team, root: u32) {
 /// # Safety
 /// `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Coll_BarrierNB(tm: *const Object<Team>, _flags: u32) -> usize {
+pub unsafe extern "C-unwind" fn gex_Coll_BarrierNB(tm: *const Object<Team>, _flags: u32) -> usize {
     // SAFETY: the caller's promise.
     types::event(unsafe { enter("gex_Coll_BarrierNB", tm) }.barrier_nb())
 }
@@ -150,7 +154,7 @@ pub unsafe extern "C" fn gex_Coll_BarrierNB(tm: *const Object<Team>, _flags: u32
 /// # Safety
 /// `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Coll_BarrierBlocking(tm: *const Object<Team>, _flags: u32) {
+pub unsafe extern "C-unwind" fn gex_Coll_BarrierBlocking(tm: *const Object<Team>, _flags: u32) {
     // SAFETY: the caller's promise.
     unsafe { enter("gex_Coll_BarrierBlocking", tm) }.barrier();
 }
@@ -160,7 +164,7 @@ pub unsafe extern "C" fn gex_Coll_BarrierBlocking(tm: *const Object<Team>, _flag
 /// # Safety
 /// `tm` names a team; the buffers are valid until the event is done.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Coll_BroadcastNB(
+pub unsafe extern "C-unwind" fn gex_Coll_BroadcastNB(
     tm: *const Object<Team>,
     root: u32,
     dst: *mut c_void,
@@ -181,7 +185,7 @@ pub unsafe extern "C" fn gex_Coll_BroadcastNB(
 /// # Safety
 /// `tm` names a team; the buffers are valid until the event is done, and so is what the function uses.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Coll_ReduceToOneNB(
+pub unsafe extern "C-unwind" fn gex_Coll_ReduceToOneNB(
     tm: *const Object<Team>,
     root: u32,
     dst: *mut c_void,
@@ -210,7 +214,7 @@ pub unsafe extern "C" fn gex_Coll_ReduceToOneNB(
 /// # Safety
 /// As [`gex_Coll_ReduceToOneNB`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Coll_ReduceToAllNB(
+pub unsafe extern "C-unwind" fn gex_Coll_ReduceToAllNB(
     tm: *const Object<Team>,
     dst: *mut c_void,
     src: *const c_void,

@@ -18,7 +18,7 @@ use crate::ex::client::team;
 use crate::fatal::die;
 use crate::info::{BAD_ARG, OK, RESOURCE, give, refuse};
 use crate::objects::{CAPABILITY_ALL, Client, Ep, Object, Segment, Team, Tm, primordial, resolve};
-use crate::state::{self, ClientJob};
+use crate::state::{self, ClientJob, PerWorld};
 use crate::{abi, context};
 
 /// `GASNET_MAXEPS`: endpoints of a process.
@@ -43,19 +43,30 @@ pub struct Published {
     pub size: usize,
 }
 
-/// The endpoints of other processes, by number and then by rank. The core knows the primordial ones.
-static PUBLISHED: [OnceLock<Box<[OnceLock<Published>]>>; MAX_ENDPOINTS] =
-    [const { OnceLock::new() }; MAX_ENDPOINTS];
+/// The endpoints of a world.
+struct Endpoints {
+    /// Those of other processes, by number and then by rank. The core knows the primordial ones.
+    published: [OnceLock<Box<[OnceLock<Published>]>>; MAX_ENDPOINTS],
+    /// Those of this process that the client has made, by number.
+    own: [AtomicPtr<Object<Ep>>; MAX_ENDPOINTS],
+    /// The number of the next one.
+    next: AtomicU32,
+}
 
-/// The endpoints of this process that the client has made, by number.
-static OWN: [AtomicPtr<Object<Ep>>; MAX_ENDPOINTS] =
-    [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_ENDPOINTS];
-static NEXT: AtomicU32 = AtomicU32::new(1);
+fn endpoints(state: &ClientJob) -> &'static Endpoints {
+    static ENDPOINTS: PerWorld<Endpoints> = PerWorld::empty();
+    ENDPOINTS.of(state, || Endpoints {
+        published: [const { OnceLock::new() }; MAX_ENDPOINTS],
+        own: [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_ENDPOINTS],
+        next: AtomicU32::new(1),
+    })
+}
 
 /// An endpoint of this process.
 fn own(index: u16) -> Option<&'static Ep> {
     // ORDER: Acquire; pairs with Release in gex_EP_Create.
-    let made = OWN.get(usize::from(index))?.load(Ordering::Acquire);
+    let state = state::state("endpoint");
+    let made = endpoints(state).own.get(usize::from(index))?.load(Ordering::Acquire);
     let object = if index == 0 { std::ptr::from_ref(primordial("endpoint").ep) } else { made.cast_const() };
     // SAFETY: endpoints live for ever.
     unsafe { object.as_ref().map(|object| object.get()) }
@@ -162,7 +173,8 @@ fn published(jobrank: u32, index: u16) -> Option<Published> {
         let key = segment.region.as_ref()?.key();
         return Some(Published { key, address: segment.address, size: segment.size });
     }
-    PUBLISHED.get(usize::from(index))?.get()?.get(jobrank as usize)?.get().copied()
+    let state = state::state("endpoint");
+    endpoints(state).published.get(usize::from(index))?.get()?.get(jobrank as usize)?.get().copied()
 }
 
 /// Makes an endpoint.
@@ -170,7 +182,7 @@ fn published(jobrank: u32, index: u16) -> Option<Published> {
 /// # Safety
 /// `ep` is writable; `client` names a client.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_EP_Create(
+pub unsafe extern "C-unwind" fn gex_EP_Create(
     ep: *mut *const Object<Ep>,
     client: *const Object<Client>,
     capabilities: u32,
@@ -196,13 +208,13 @@ pub unsafe extern "C" fn gex_EP_Create(
         return refuse(BAD_ARG, CALL, &format!("invalid flags {flags:#x}"));
     }
     let fresh = |n: u32| ((n as usize) < MAX_ENDPOINTS).then_some(n + 1);
-    let Ok(index) = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh) else {
+    let Ok(index) = endpoints(state).next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh) else {
         let why = format!("there are {MAX_ENDPOINTS} endpoints already (GASNET_MAXEPS)");
         return refuse(RESOURCE, CALL, &why);
     };
     let made = Object::make(Ep { index: index as u16, capabilities, flags, segment: AtomicPtr::default() });
     // ORDER: Release; pairs with Acquire in `own`.
-    OWN[index as usize].store(made.handle().cast_mut(), Ordering::Release);
+    endpoints(state).own[index as usize].store(made.handle().cast_mut(), Ordering::Release);
     // SAFETY: the caller's promise.
     unsafe { ep.write(made) };
     OK
@@ -213,7 +225,7 @@ pub unsafe extern "C" fn gex_EP_Create(
 /// # Safety
 /// `ep` and `segment` name an endpoint and a segment, or are invalid handles.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_EP_BindSegment(
+pub unsafe extern "C-unwind" fn gex_EP_BindSegment(
     ep: *const Object<Ep>,
     segment: *const Object<Segment>,
     flags: u32,
@@ -271,7 +283,7 @@ type Record = [u64; 3];
 /// # Safety
 /// `tm` names a team; `eps` has `n` entries, each an endpoint of this process.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_EP_PublishBoundSegment(
+pub unsafe extern "C-unwind" fn gex_EP_PublishBoundSegment(
     tm: *const Object<Team>,
     eps: *const *const Object<Ep>,
     n: usize,
@@ -328,7 +340,8 @@ fn learn(state: &ClientJob, rank: RankId, record: &Record, key: RegionKey) -> Re
         state.attached.store(true, Ordering::Relaxed);
         return Ok(());
     }
-    let known = PUBLISHED
+    let known = endpoints(state)
+        .published
         .get(index)
         .ok_or_else(|| format!("rank {rank} told of endpoint {index}, which there is not"))?;
     let ranks = known.get_or_init(|| (0..abi::size()).map(|_| OnceLock::new()).collect());
@@ -382,7 +395,7 @@ unsafe fn tell(found: Bound, owner: *mut *mut c_void, local: *mut *mut c_void, s
 /// # Safety
 /// `tm` names a team or a pair; each pointer is null or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_EP_QueryBoundSegmentNB(
+pub unsafe extern "C-unwind" fn gex_EP_QueryBoundSegmentNB(
     tm: *const Object<Team>,
     rank: u32,
     owner: *mut *mut c_void,
@@ -409,7 +422,7 @@ pub unsafe extern "C" fn gex_EP_QueryBoundSegmentNB(
 /// # Safety
 /// As [`gex_EP_QueryBoundSegmentNB`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_QueryBound(
+pub unsafe extern "C-unwind" fn gex_Segment_QueryBound(
     tm: *const Object<Team>,
     rank: u32,
     owner: *mut *mut c_void,
@@ -436,7 +449,7 @@ pub unsafe extern "C" fn gex_Segment_QueryBound(
 /// # Safety
 /// `ep` names an endpoint.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_Pair(ep: *const Object<Ep>, remote: u16) -> *const Object<Team> {
+pub unsafe extern "C-unwind" fn gex_TM_Pair(ep: *const Object<Ep>, remote: u16) -> *const Object<Team> {
     const CALL: &str = "gex_TM_Pair";
     // SAFETY: the caller's promise.
     let local = unsafe { resolve(CALL, ep) }.index;

@@ -84,7 +84,7 @@ fn ready(call: &str) -> &'static ClientJob {
 
 /// Whether one operation is complete; if so the event is used up.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_event_test(word: usize) -> c_int {
+pub extern "C-unwind" fn gasneti_event_test(word: usize) -> c_int {
     const CALL: &str = "gex_Event_Test";
     let state = ready(CALL);
     if state.rank.events().test_quietly(event(CALL, word)) { OK } else { in_vain(state) }
@@ -92,7 +92,7 @@ pub extern "C" fn gasneti_event_test(word: usize) -> c_int {
 
 /// Waits for one operation.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_event_wait(word: usize) {
+pub extern "C-unwind" fn gasneti_event_wait(word: usize) {
     const CALL: &str = "gex_Event_Wait";
     ready(CALL).rank.wait(event(CALL, word));
 }
@@ -138,7 +138,7 @@ unsafe fn sweep(state: &ClientJob, call: &str, events: *mut usize, n: usize) -> 
 /// # Safety
 /// `events` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Event_TestSome(events: *mut usize, n: usize, _flags: u32) -> c_int {
+pub unsafe extern "C-unwind" fn gex_Event_TestSome(events: *mut usize, n: usize, _flags: u32) -> c_int {
     const CALL: &str = "gex_Event_TestSome";
     let state = ready(CALL);
     // SAFETY: the caller's promise.
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn gex_Event_TestSome(events: *mut usize, n: usize, _flags
 /// # Safety
 /// `events` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Event_TestAll(events: *mut usize, n: usize, _flags: u32) -> c_int {
+pub unsafe extern "C-unwind" fn gex_Event_TestAll(events: *mut usize, n: usize, _flags: u32) -> c_int {
     const CALL: &str = "gex_Event_TestAll";
     let state = ready(CALL);
     // SAFETY: the caller's promise.
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn gex_Event_TestAll(events: *mut usize, n: usize, _flags:
 /// # Safety
 /// `events` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Event_WaitSome(events: *mut usize, n: usize, _flags: u32) {
+pub unsafe extern "C-unwind" fn gex_Event_WaitSome(events: *mut usize, n: usize, _flags: u32) {
     const CALL: &str = "gex_Event_WaitSome";
     let state = ready(CALL);
     state.rank.wait_until("an operation to complete", || {
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn gex_Event_WaitSome(events: *mut usize, n: usize, _flags
 /// # Safety
 /// `events` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Event_WaitAll(events: *mut usize, n: usize, _flags: u32) {
+pub unsafe extern "C-unwind" fn gex_Event_WaitAll(events: *mut usize, n: usize, _flags: u32) {
     const CALL: &str = "gex_Event_WaitAll";
     let state = ready(CALL);
     // SAFETY: the caller's promise.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn gex_Event_WaitAll(events: *mut usize, n: usize, _flags:
 /// The event that says that the sources of an operation, or of all puts of an access region, may be written
 /// again.
 #[unsafe(no_mangle)]
-pub extern "C" fn gex_Event_QueryLeaf(root: usize, category: u32) -> usize {
+pub extern "C-unwind" fn gex_Event_QueryLeaf(root: usize, category: u32) -> usize {
     const CALL: &str = "gex_Event_QueryLeaf";
     let state = ready(CALL);
     if category != EC_LC {
@@ -203,25 +203,25 @@ pub extern "C" fn gex_Event_QueryLeaf(root: usize, category: u32) -> usize {
 
 /// Whether this thread's implicit operations of these categories are complete.
 #[unsafe(no_mangle)]
-pub extern "C" fn gex_NBI_Test(categories: u32, _flags: u32) -> c_int {
+pub extern "C-unwind" fn gex_NBI_Test(categories: u32, _flags: u32) -> c_int {
     let state = ready("gex_NBI_Test");
     if state.rank.implicit().test_quietly(Categories::from_bits(categories)) { OK } else { in_vain(state) }
 }
 
 /// Waits for this thread's implicit operations of these categories.
 #[unsafe(no_mangle)]
-pub extern "C" fn gex_NBI_Wait(categories: u32, _flags: u32) {
+pub extern "C-unwind" fn gex_NBI_Wait(categories: u32, _flags: u32) {
     ready("gex_NBI_Wait").rank.implicit().wait(Categories::from_bits(categories));
 }
 
 /// Opens an access region of this thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn gex_NBI_BeginAccessRegion(_flags: u32) {
+pub extern "C-unwind" fn gex_NBI_BeginAccessRegion(_flags: u32) {
     ready("gex_NBI_BeginAccessRegion").rank.implicit().begin_access_region();
 }
 
 /// Closes the access region of this thread; its event is complete when all its operations are.
 #[unsafe(no_mangle)]
-pub extern "C" fn gex_NBI_EndAccessRegion(_flags: u32) -> usize {
+pub extern "C-unwind" fn gex_NBI_EndAccessRegion(_flags: u32) -> usize {
     ready("gex_NBI_EndAccessRegion").rank.implicit().end_access_region().into_raw() as usize
 }

@@ -191,7 +191,7 @@ unsafe fn prepare_reply(wish: &Wish, token: *const c_void) -> *mut SrcDesc {
 /// `tm` names a team or a pair; `client` has `most` bytes or is null; `lc_opt` is writable if it is a
 /// pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AM_PrepareRequestMedium(
+pub unsafe extern "C-unwind" fn gex_AM_PrepareRequestMedium(
     tm: *const Object<Team>,
     rank: u32,
     client: *const c_void,
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn gex_AM_PrepareRequestMedium(
 /// # Safety
 /// As [`gex_AM_PrepareRequestMedium`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AM_PrepareRequestLong(
+pub unsafe extern "C-unwind" fn gex_AM_PrepareRequestLong(
     tm: *const Object<Team>,
     rank: u32,
     client: *const c_void,
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn gex_AM_PrepareRequestLong(
 /// # Safety
 /// `token` is the one the running handler was given; the rest as [`gex_AM_PrepareRequestMedium`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AM_PrepareReplyMedium(
+pub unsafe extern "C-unwind" fn gex_AM_PrepareReplyMedium(
     token: *const c_void,
     client: *const c_void,
     least: usize,
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn gex_AM_PrepareReplyMedium(
 /// # Safety
 /// As [`gex_AM_PrepareReplyMedium`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AM_PrepareReplyLong(
+pub unsafe extern "C-unwind" fn gex_AM_PrepareReplyLong(
     token: *const c_void,
     client: *const c_void,
     least: usize,
@@ -311,7 +311,7 @@ fn index(what: c_int) -> usize {
 /// # Safety
 /// `sd` is what this thread has prepared.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AM_SrcDescAddr(sd: *mut SrcDesc) -> *mut c_void {
+pub unsafe extern "C-unwind" fn gex_AM_SrcDescAddr(sd: *mut SrcDesc) -> *mut c_void {
     current("gex_AM_SrcDescAddr", sd, None);
     // SAFETY: just found to be alive.
     unsafe { (*sd).address.cast() }
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn gex_AM_SrcDescAddr(sd: *mut SrcDesc) -> *mut c_void {
 /// # Safety
 /// `sd` is what this thread has prepared.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_AM_SrcDescSize(sd: *mut SrcDesc) -> usize {
+pub unsafe extern "C-unwind" fn gex_AM_SrcDescSize(sd: *mut SrcDesc) -> usize {
     current("gex_AM_SrcDescSize", sd, None);
     // SAFETY: just found to be alive.
     unsafe { (*sd).size }
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn gex_AM_SrcDescSize(sd: *mut SrcDesc) -> usize {
 /// # Safety
 /// `sd` is what this thread has prepared; `args` has `nargs` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_commit(
+pub unsafe extern "C-unwind" fn gasneti_ex_commit(
     what: c_int,
     sd: *mut SrcDesc,
     handler: u8,
@@ -407,7 +407,7 @@ pub unsafe extern "C" fn gasneti_ex_commit(
 /// # Safety
 /// `sd` is what this thread has prepared.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_cancel(what: c_int, sd: *mut SrcDesc, _flags: u32) -> c_int {
+pub unsafe extern "C-unwind" fn gasneti_ex_cancel(what: c_int, sd: *mut SrcDesc, _flags: u32) -> c_int {
     let call = CANCELS[index(what)];
     current(call, sd, Some(what));
     CONTEXT.with(|c| c.prepared[place(what)].set(std::ptr::null_mut()));

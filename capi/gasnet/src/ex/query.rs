@@ -2,10 +2,8 @@
 
 #![expect(unsafe_code, reason = "exported to C by name; writes where C asks for results")]
 
-use std::sync::OnceLock;
-
 use crate::info::give;
-use crate::state::{self, ClientJob};
+use crate::state::{self, ClientJob, PerWorld};
 
 /// A group of ranks among the groups of its kind.
 struct Group {
@@ -41,15 +39,15 @@ impl Group {
 }
 
 fn neighbourhood(call: &str) -> &'static Group {
-    static GROUP: OnceLock<Group> = OnceLock::new();
+    static GROUP: PerWorld<Group> = PerWorld::empty();
     let state = state::state(call);
-    GROUP.get_or_init(|| Group::new(state, |rank| state.rank.topology().neighbourhood_of(rank)))
+    GROUP.of(state, || Group::new(state, |rank| state.rank.topology().neighbourhood_of(rank)))
 }
 
 fn host(call: &str) -> &'static Group {
-    static GROUP: OnceLock<Group> = OnceLock::new();
+    static GROUP: PerWorld<Group> = PerWorld::empty();
     let state = state::state(call);
-    GROUP.get_or_init(|| Group::new(state, |rank| state.rank.topology().host_of(rank)))
+    GROUP.of(state, || Group::new(state, |rank| state.rank.topology().host_of(rank)))
 }
 
 /// The ranks that share memory with this one, itself among them. The list is the library's.

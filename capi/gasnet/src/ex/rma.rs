@@ -65,7 +65,7 @@ fn granted(call: &str, result: Result<(), RegionError>) {
 /// # Safety
 /// `tm` names a team or a pair; `src` has `n` readable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_put(
+pub unsafe extern "C-unwind" fn gasneti_ex_put(
     tm: *const Object<Team>,
     rank: u32,
     dest: *mut c_void,
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn gasneti_ex_put(
 /// # Safety
 /// `tm` names a team or a pair; `dest` has `n` writable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_get(
+pub unsafe extern "C-unwind" fn gasneti_ex_get(
     tm: *const Object<Team>,
     dest: *mut c_void,
     rank: u32,
@@ -151,7 +151,7 @@ fn word(result: Result<Event, Refused>) -> usize {
 /// `tm` names a team or a pair; `src` has `n` readable bytes as long as `lc_opt` says, which is writable if
 /// it is a pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_put_nb(
+pub unsafe extern "C-unwind" fn gasneti_ex_put_nb(
     tm: *const Object<Team>,
     rank: u32,
     dest: *mut c_void,
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn gasneti_ex_put_nb(
 /// # Safety
 /// `tm` names a team or a pair; `dest` has `n` writable bytes until completion.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_get_nb(
+pub unsafe extern "C-unwind" fn gasneti_ex_get_nb(
     tm: *const Object<Team>,
     dest: *mut c_void,
     rank: u32,
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn gasneti_ex_get_nb(
 /// # Safety
 /// `tm` names a team or a pair; `src` has `n` readable bytes as long as `lc_opt` says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_put_nbi(
+pub unsafe extern "C-unwind" fn gasneti_ex_put_nbi(
     tm: *const Object<Team>,
     rank: u32,
     dest: *mut c_void,
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn gasneti_ex_put_nbi(
 /// # Safety
 /// `tm` names a team or a pair; `dest` has `n` writable bytes until completion.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_get_nbi(
+pub unsafe extern "C-unwind" fn gasneti_ex_get_nbi(
     tm: *const Object<Team>,
     dest: *mut c_void,
     rank: u32,

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "exported to C by name; writes where C asks for results")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use gasnet::Modes;
 
@@ -19,13 +19,12 @@ use crate::{context, job};
 /// # Safety
 /// `segment` is writable; `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_Attach(
+pub unsafe extern "C-unwind" fn gex_Segment_Attach(
     segment: *mut *const Object<Segment>,
     tm: *const Object<Team>,
     size: usize,
 ) -> c_int {
     const CALL: &str = "gex_Segment_Attach";
-    static DONE: AtomicBool = AtomicBool::new(false);
     let state = state::state(CALL);
     context::unrestricted(state, CALL);
     let all = primordial(CALL);
@@ -34,7 +33,7 @@ pub unsafe extern "C" fn gex_Segment_Attach(
         Tm::Team(team) if std::ptr::eq(team, all.team) => {}
         _ => return refuse(BAD_ARG, CALL, "only the primordial team attaches segments"),
     }
-    let again = DONE.swap(true, Ordering::Relaxed);
+    let again = state.segment_asked.swap(true, Ordering::Relaxed);
     if again || (state.attached.load(Ordering::Relaxed) && !state.everything) {
         return refuse(NOT_INIT, CALL, "a segment is attached already");
     }
@@ -43,7 +42,7 @@ pub unsafe extern "C" fn gex_Segment_Attach(
         // SAFETY: the caller's promise; the primordial endpoint lives for ever.
         unsafe { give(segment, all.ep.get().segment.load(Ordering::Acquire).cast_const()) };
     } else {
-        DONE.store(false, Ordering::Relaxed);
+        state.segment_asked.store(false, Ordering::Relaxed);
     }
     code
 }
@@ -60,7 +59,9 @@ fn meet(state: &ClientJob) -> c_int {
 /// # Safety
 /// `segment` names a segment.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_QueryClient(segment: *const Object<Segment>) -> *const Object<Client> {
+pub unsafe extern "C-unwind" fn gex_Segment_QueryClient(
+    segment: *const Object<Segment>,
+) -> *const Object<Client> {
     const CALL: &str = "gex_Segment_QueryClient";
     // SAFETY: the caller's promise.
     let _ = unsafe { resolve(CALL, segment) };
@@ -72,7 +73,7 @@ pub unsafe extern "C" fn gex_Segment_QueryClient(segment: *const Object<Segment>
 /// # Safety
 /// `segment` names a segment.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_QueryFlags(segment: *const Object<Segment>) -> u32 {
+pub unsafe extern "C-unwind" fn gex_Segment_QueryFlags(segment: *const Object<Segment>) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_Segment_QueryFlags", segment) }.flags
 }
@@ -82,7 +83,7 @@ pub unsafe extern "C" fn gex_Segment_QueryFlags(segment: *const Object<Segment>)
 /// # Safety
 /// `segment` names a segment.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_QueryAddr(segment: *const Object<Segment>) -> *mut c_void {
+pub unsafe extern "C-unwind" fn gex_Segment_QueryAddr(segment: *const Object<Segment>) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_Segment_QueryAddr", segment) }.address as *mut c_void
 }
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn gex_Segment_QueryAddr(segment: *const Object<Segment>) 
 /// # Safety
 /// `segment` names a segment.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_QuerySize(segment: *const Object<Segment>) -> usize {
+pub unsafe extern "C-unwind" fn gex_Segment_QuerySize(segment: *const Object<Segment>) -> usize {
     // SAFETY: the caller's promise.
     unsafe { resolve("gex_Segment_QuerySize", segment) }.size
 }
@@ -103,7 +104,7 @@ pub unsafe extern "C" fn gex_Segment_QuerySize(segment: *const Object<Segment>) 
 /// # Safety
 /// `segment` is writable; `client` names a client; the memory stays until the segment is destroyed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_Create(
+pub unsafe extern "C-unwind" fn gex_Segment_Create(
     segment: *mut *const Object<Segment>,
     client: *const Object<Client>,
     address: *mut c_void,
@@ -155,7 +156,7 @@ pub unsafe extern "C" fn gex_Segment_Create(
 /// # Safety
 /// `segment` names a segment that nobody uses any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_Segment_Destroy(segment: *const Object<Segment>, _flags: u32) {
+pub unsafe extern "C-unwind" fn gex_Segment_Destroy(segment: *const Object<Segment>, _flags: u32) {
     const CALL: &str = "gex_Segment_Destroy";
     let state = state::state(CALL);
     context::unrestricted(state, CALL);

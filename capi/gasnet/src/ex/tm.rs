@@ -98,7 +98,7 @@ unsafe fn give(new: *mut *const Object<Team>, made: gasnet::Team, flags: u32, sc
 /// `new` is null or writable; `parent` names a team; the scratch memory stays with the team until it is
 /// destroyed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_Split(
+pub unsafe extern "C-unwind" fn gex_TM_Split(
     new: *mut *const Object<Team>,
     parent: *const Object<Team>,
     color: c_int,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn gex_TM_Split(
 /// `new` has `num_new` entries, `args` `numargs`, `scratch` as many as the flags say; `parent` names a team;
 /// the scratch memory stays with the team until it is destroyed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_Create(
+pub unsafe extern "C-unwind" fn gex_TM_Create(
     new: *mut *const Object<Team>,
     num_new: usize,
     parent: *const Object<Team>,
@@ -230,7 +230,11 @@ pub unsafe extern "C" fn gex_TM_Create(
 /// # Safety
 /// `tm` names a team that nobody uses any more; `scratch` is null or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_Destroy(tm: *const Object<Team>, scratch: *mut Memvec, flags: u32) -> c_int {
+pub unsafe extern "C-unwind" fn gex_TM_Destroy(
+    tm: *const Object<Team>,
+    scratch: *mut Memvec,
+    flags: u32,
+) -> c_int {
     const CALL: &str = "gex_TM_Destroy";
     let state = state::state(CALL);
     context::unrestricted(state, CALL);
@@ -261,7 +265,7 @@ pub unsafe extern "C" fn gex_TM_Destroy(tm: *const Object<Team>, scratch: *mut M
 /// # Safety
 /// `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_TranslateRankToJobrank(tm: *const Object<Team>, rank: u32) -> u32 {
+pub unsafe extern "C-unwind" fn gex_TM_TranslateRankToJobrank(tm: *const Object<Team>, rank: u32) -> u32 {
     const CALL: &str = "gex_TM_TranslateRankToJobrank";
     context::unrestricted(state::state(CALL), CALL);
     // SAFETY: the caller's promise.
@@ -276,7 +280,7 @@ pub unsafe extern "C" fn gex_TM_TranslateRankToJobrank(tm: *const Object<Team>, 
 /// # Safety
 /// `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_TranslateJobrankToRank(tm: *const Object<Team>, jobrank: u32) -> u32 {
+pub unsafe extern "C-unwind" fn gex_TM_TranslateJobrankToRank(tm: *const Object<Team>, jobrank: u32) -> u32 {
     const CALL: &str = "gex_TM_TranslateJobrankToRank";
     context::unrestricted(state::state(CALL), CALL);
     // SAFETY: the caller's promise.
@@ -289,7 +293,7 @@ pub unsafe extern "C" fn gex_TM_TranslateJobrankToRank(tm: *const Object<Team>, 
 /// # Safety
 /// `tm` names a team.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_TM_TranslateRankToEP(
+pub unsafe extern "C-unwind" fn gex_TM_TranslateRankToEP(
     tm: *const Object<Team>,
     rank: u32,
     _flags: u32,

@@ -31,7 +31,7 @@ thread_local! {
 /// # Safety
 /// `source` has `n` readable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gex_VIS_SetPeerCompletionHandler(
+pub unsafe extern "C-unwind" fn gex_VIS_SetPeerCompletionHandler(
     handler: u8,
     source: *const c_void,
     n: usize,
@@ -147,7 +147,7 @@ unsafe fn go(
 /// # Safety
 /// `tm` names a team or a pair of endpoints; the lists have their lengths, the pieces can be used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_vis_v(
+pub unsafe extern "C-unwind" fn gasneti_ex_vis_v(
     how: c_int,
     tm: *const Object<Team>,
     rank: u32,
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn gasneti_ex_vis_v(
 /// # Safety
 /// As [`gasneti_ex_vis_v`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_vis_i(
+pub unsafe extern "C-unwind" fn gasneti_ex_vis_i(
     how: c_int,
     tm: *const Object<Team>,
     rank: u32,
@@ -203,7 +203,7 @@ const MAX_LEVELS_ON_STACK: usize = 8;
 /// # Safety
 /// As [`gasneti_ex_vis_v`]; the lists have `levels` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_ex_vis_s(
+pub unsafe extern "C-unwind" fn gasneti_ex_vis_s(
     how: c_int,
     tm: *const Object<Team>,
     rank: u32,
