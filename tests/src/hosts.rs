@@ -169,6 +169,15 @@ impl Hosts {
         sh(&format!("ip -n {} link set p{host} {state}", self.bridge)).map(drop)
     }
 
+    /// Whether a process of a host runs a program of this name.
+    pub fn runs(&self, host: usize, program: &str) -> bool {
+        let all = sh(&format!("ip netns pids {}", self.names[host])).unwrap_or_default();
+        let is = |process: &str| {
+            std::fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|exe| exe.ends_with(program))
+        };
+        all.split_whitespace().any(is)
+    }
+
     /// Kills every process of a host.
     ///
     /// # Errors

@@ -284,6 +284,26 @@ fn host_dies(first: World) {
     println!("{left} are left");
 }
 
+/// All work, until somebody is lost and then a while. Each rank says in this folder that it works, and which of
+/// its processes has finished.
+fn cut(first: World, folder: &str) {
+    let (me, process) = (first.first_number(first.rank()), first.incarnation());
+    let say = |word: &str| {
+        std::fs::write(format!("{folder}/{word}-{me}"), process.to_string()).expect("a folder of the test's");
+    };
+    first.survive(|world| {
+        assert_eq!(compute(world, 0), sum(0, 0..ITEMS));
+        say("works");
+        while world.epoch() == 0 {
+            compute(world, 0);
+        }
+        for step in 0..STEPS {
+            assert_eq!(compute(world, step), sum(step, 0..ITEMS));
+        }
+    });
+    say("finished");
+}
+
 /// Ranks that can do without each other go on in a world in which somebody has died.
 fn some_go_on(world: World) {
     static HAS_LEFT: AtomicBool = AtomicBool::new(false);
@@ -384,6 +404,7 @@ fn main() {
         }
         "some-go-on" => some_go_on(world),
         "host-dies" => host_dies(world),
+        "cut" => cut(world, words.get(1).map_or("", |folder| folder)),
         "all-die" => die(),
         "outside" => {
             world.barrier();

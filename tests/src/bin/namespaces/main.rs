@@ -1,10 +1,11 @@
 //! Jobs on several hosts: network namespaces joined by a bridge, as root. Plain, with losses, with a cut
-//! link, with a host that dies, with hosts that are not alike, and with an attacker on the wire.
+//! link, with hosts that die or are cut off, with hosts that are not alike, and with an attacker on the wire.
 //!
 //! Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, or says what is missing to make
 //! namespaces. With a task as its first argument it is a part of a test: a rank, or the attacker.
 
 mod attack;
+mod partition;
 mod unequal;
 
 use gasnet_tests::hosts::Hosts;
@@ -30,6 +31,7 @@ const TESTS: &[Test] = &[
     ("cut-link", cut_link),
     ("dead-host", dead_host),
     ("deaths", deaths),
+    ("partition", partition::partition),
     ("attacker", attacker),
     ("netvm", netvm),
     ("netvm-loss", netvm_loss),
@@ -334,6 +336,8 @@ fn main() -> ExitCode {
     match first.as_str() {
         "forever" => forever_rank(&second),
         "attack" => return attack::run(&second),
+        "serve" => return partition::serve(&second),
+        "connect" => return partition::connect(&second, &args.collect::<Vec<_>>().join(" ")),
         "unequal-rank" => unequal::rank(),
         _ => {}
     }
