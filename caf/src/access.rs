@@ -16,7 +16,7 @@ use crate::memory::Location;
 use crate::near::Near;
 use crate::owner::Target;
 use crate::stat::Failure;
-use crate::walk::Reference;
+use crate::walk::Step;
 use gasnet::vis::Shape;
 use gasnet::{Categories, RankId};
 use gasnet_wire::bytes;
@@ -31,12 +31,12 @@ pub struct Remote<'a> {
     pub rank: RankId,
     /// Their type; 0 bytes if only their owner knows how many they have.
     pub element: Element,
-    /// Where they are.
-    pub place: Place<'a>,
+    /// How they are reached.
+    pub lead: Lead<'a>,
 }
 
-/// Where elements of an image are, as far as this image knows.
-pub enum Place<'a> {
+/// Where elements of an image are, as far as this image can follow a reference to them.
+pub enum Lead<'a> {
     /// At these addresses, mapped here.
     Mapped(Section),
     /// At these offsets in the owner's segment.
@@ -61,28 +61,16 @@ pub fn as_bytes(a: (Descriptor, i32), b: (Descriptor, i32)) -> Option<usize> {
 }
 
 impl Remote<'_> {
-    /// Where the one element is mapped, if it is of the same type as a variable here.
-    #[inline]
-    pub fn one_as(&self, own: Descriptor, kind: i32) -> Option<*mut u8> {
-        match &self.place {
-            Place::Mapped(Section { at, axes }) if axes.is_empty() => {
-                let same = own.rank() == 0 && !own.base().is_null() && own.element(kind) == self.element;
-                same.then(|| std::ptr::with_exposed_provenance_mut(*at))
-            }
-            _ => None,
-        }
-    }
-
     /// How many elements there are along each dimension.
     ///
     /// # Errors
     /// What the owner found wrong.
     pub fn extents(&self, image: &Image) -> Result<Vec<usize>, Failure> {
-        match &self.place {
-            Place::Mapped(section) | Place::Segment(section) | Place::Private(section, ..) => {
+        match &self.lead {
+            Lead::Mapped(section) | Lead::Segment(section) | Lead::Private(section, ..) => {
                 Ok(section.extents())
             }
-            Place::Owner(target) => target.shape(image),
+            Lead::Owner(target) => target.shape(image),
         }
     }
 }
@@ -168,7 +156,7 @@ impl Image {
     /// 1. Both are elements of these types, in a coarray and here (owed by the caller).
     pub unsafe fn get_section(&self, to: Local, from: &Remote<'_>, overlap: bool) -> Result<(), Failure> {
         let how = conversion(to.element, from.element)?;
-        if let Place::Segment(section) = &from.place
+        if let Lead::Segment(section) = &from.lead
             && let Some((here, there)) = direct(&to, section, from.element, how)
         {
             self.settle_bytes(from.rank, reach(section, from.element));
@@ -191,14 +179,15 @@ impl Image {
     /// # Safety
     /// As [`Image::get_section`].
     pub unsafe fn hold(&self, from: &Remote<'_>, copy: bool) -> Result<HeldElements, Failure> {
-        let Remote { rank, element, place } = from;
-        match place {
-            Place::Mapped(section) => {
+        let Remote { rank, element, lead } = from;
+        match lead {
+            Lead::Mapped(section) => {
+                self.count_look();
                 let local = Local { section: section.clone(), element: *element };
                 // SAFETY: owed by the caller.
                 unsafe { HeldElements::of(local, copy) }
             }
-            Place::Segment(section) => {
+            Lead::Segment(section) => {
                 self.settle_bytes(*rank, reach(section, *element));
                 let held = HeldElements::room(section.extents(), *element);
                 let (to, source) = (Form::of(&held.local.section, *element), Form::of(section, *element));
@@ -206,11 +195,11 @@ impl Image {
                 unsafe { self.rank.shapes().get(to.shape(), *rank, source.shape(), 0) };
                 Ok(held)
             }
-            Place::Private(section, near, target) => match near.read(section, element.bytes) {
+            Lead::Private(section, near, target) => match near.read(section, element.bytes) {
                 Some(data) => Ok(HeldElements::packed(data, &section.extents(), *element)),
                 None => target.read(self, *element),
             },
-            Place::Owner(target) => target.read(self, *element),
+            Lead::Owner(target) => target.read(self, *element),
         }
     }
 
@@ -227,14 +216,14 @@ impl Image {
     /// # Safety
     /// As [`Image::get_section`].
     pub unsafe fn put_section(&self, to: &Remote<'_>, from: Local, overlap: bool) -> Result<(), Failure> {
-        let Remote { rank, element, place } = to;
+        let Remote { rank, element, lead } = to;
         let how = conversion(*element, from.element)?;
         let converted = |from: Local, extents| {
             // SAFETY: (1).
             unsafe { HeldElements::converted(from, extents, *element) }
         };
-        match place {
-            Place::Mapped(section) => {
+        match lead {
+            Lead::Mapped(section) => {
                 let to = Local { section: section.clone(), element: *element };
                 // SAFETY: (1).
                 unsafe {
@@ -242,7 +231,7 @@ impl Image {
                     assign(to, held.local, Way::Store)
                 }
             }
-            Place::Segment(section) => {
+            Lead::Segment(section) => {
                 let held;
                 let (here, there) = match direct(&from, section, *element, how) {
                     Some(forms) => forms,
@@ -262,13 +251,13 @@ impl Image {
                 }
                 Ok(())
             }
-            Place::Private(section, near, target) => {
+            Lead::Private(section, near, target) => {
                 let held = converted(from, section.extents())?;
                 let written = near.write(section, element.bytes, held.data());
                 if written { Ok(()) } else { target.write(self, &held) }
             }
-            Place::Owner(target) => {
-                let one = from.section.axes.is_empty() && target.steps.iter().any(Reference::is_ranked);
+            Lead::Owner(target) => {
+                let one = from.section.axes.is_empty() && target.steps.iter().any(Step::is_ranked);
                 let extents = if one { target.shape(self)? } else { from.section.extents() };
                 target.write(self, &converted(from, extents)?)
             }

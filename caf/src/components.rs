@@ -6,7 +6,7 @@
 //! images, the owner follows it ([`crate::owner`]).
 #![expect(unsafe_code, reason = "copies between variables of compiled code and segments")]
 
-use crate::access::{Place, Remote};
+use crate::access::{Lead, Remote};
 use crate::assign::{Local, Way, assign, same_shape};
 use crate::coarray::Coarray;
 use crate::descriptor::{Class, Descriptor, Element, Section};
@@ -15,8 +15,8 @@ use crate::memory::Location;
 use crate::near::Near;
 use crate::owner::Target;
 use crate::stat::Failure;
-use crate::walk::{Found, Miss, Reference, Steps, walk};
-use gasnet_wire::bytes;
+use crate::walk::{Miss, Reference, Step, walk};
+use gasnet::RankId;
 
 /// Where elements that were read go.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +37,17 @@ pub struct Path<'a> {
     /// The image, in the current team.
     pub image: i32,
     /// The steps from its first byte on.
-    pub steps: Steps<'a>,
+    pub steps: Reference<'a>,
     /// The type of the elements.
     pub class: Class,
     /// Their kind.
     pub kind: i32,
+}
+
+impl Path<'_> {
+    fn element(&self, bytes: usize) -> Element {
+        Element { class: self.class, kind: self.kind, bytes }
+    }
 }
 
 impl Image {
@@ -52,31 +58,47 @@ impl Image {
     fn reach<'a>(&'a self, path: &Path<'a>) -> Result<Remote<'a>, Failure> {
         let Location { rank, offset, .. } = self.locate(path.coarray, 0, path.image)?;
         let target = Target { rank, offset, steps: path.steps };
-        let remote = |bytes, place| Remote {
-            rank,
-            element: Element { class: path.class, kind: path.kind, bytes },
-            place,
-        };
-        let owner = || remote(target.bytes(), Place::Owner(target));
-        let Some(segment) = self.rank.table().get(rank).filter(|s| !s.local.is_null()) else {
+        let remote = |bytes, lead| Remote { rank, element: path.element(bytes), lead };
+        let owner = || remote(target.bytes(), Lead::Owner(target));
+        let Some(mut near) = self.near_image(rank) else {
             // Nobody knows here where the reference leads.
             self.settle_bytes(rank, 0..u64::MAX);
             return Ok(owner());
         };
+        near.process = self.processes.get(rank.0 as usize).copied().flatten();
         self.count_look();
-        let process = self.processes.get(rank.0 as usize).copied().flatten();
-        let near = Near { own: rank == self.rank.id(), segment, process };
-        match walk(&near, near.start().wrapping_add(offset as usize), path.steps) {
-            Ok(Found { section: Section { at, axes }, bytes }) => Ok(remote(
-                bytes,
-                match near.mapped(at) {
-                    Some(at) => Place::Mapped(Section { at: at.expose_provenance(), axes }),
-                    None => Place::Private(Section { at, axes }, near, target),
-                },
-            )),
-            Err(Miss::Unreadable) => Ok(owner()),
+        let mut section = Section::scalar(near.start().wrapping_add(offset as usize));
+        match walk(&near, &mut section, path.steps) {
+            Ok(bytes) => {
+                let lead = match near.mapped(section.at) {
+                    Some(at) => Lead::Mapped(Section { at: at.expose_provenance(), ..section }),
+                    None => Lead::Private(section, near, target),
+                };
+                Ok(remote(bytes, lead))
+            }
+            Err(miss) if *miss == Miss::Unreadable => Ok(owner()),
             Err(miss) => Err(miss.on(rank.0 + 1)),
         }
+    }
+
+    #[inline]
+    fn near_image(&self, rank: RankId) -> Option<Near<'_>> {
+        let segment = self.rank.table().get(rank).filter(|segment| !segment.local.is_null())?;
+        Some(Near { own: rank == self.rank.id(), segment, process: None })
+    }
+
+    /// Where the one element is mapped that a reference leads to, if it is of the same type as a scalar here.
+    #[inline]
+    pub fn near_element(&self, path: &Path<'_>, own: Descriptor, kind: i32) -> Option<*mut u8> {
+        if own.rank() != 0 || own.base().is_null() {
+            return None;
+        }
+        let Location { rank, offset, .. } = self.locate(path.coarray, 0, path.image).ok()?;
+        let near = self.near_image(rank)?;
+        let mut section = Section::scalar(near.start().wrapping_add(offset as usize));
+        let bytes = walk(&near, &mut section, path.steps).ok()?;
+        let one = section.axes.is_empty() && path.element(bytes) == own.element(kind);
+        one.then(|| near.mapped(section.at))?
     }
 
     /// Reads what a reference leads to.
@@ -87,15 +109,10 @@ impl Image {
     ///
     /// # Safety
     /// 1. The destination is a variable of compiled code (owed by the caller).
-    #[inline]
     pub unsafe fn get_by_path(&self, to: Destination, path: Path<'_>, overlap: bool) -> Result<(), Failure> {
         let from = self.reach(&path)?;
         // SAFETY: (1); the others are elements of this type.
         unsafe {
-            if let Some(at) = from.one_as(to.descriptor, to.kind) {
-                bytes::load(to.descriptor.base(), at, from.element.bytes);
-                return Ok(());
-            }
             let held = self.hold(&from, overlap && from.rank == self.rank.id())?;
             assign(to.shaped(&held.local.section.extents())?, held.local, Way::Load)
         }
@@ -109,22 +126,10 @@ impl Image {
     ///
     /// # Safety
     /// 1. The elements here are of that type (owed by the caller).
-    #[inline]
-    pub unsafe fn put_by_path(
-        &self,
-        path: Path<'_>,
-        (from, kind): (Descriptor, i32),
-        overlap: bool,
-    ) -> Result<(), Failure> {
+    pub unsafe fn put_by_path(&self, path: Path<'_>, from: Local, overlap: bool) -> Result<(), Failure> {
         let to = self.reach(&path)?;
         // SAFETY: (1).
-        unsafe {
-            if let Some(at) = to.one_as(from, kind) {
-                bytes::store(at, from.base(), to.element.bytes);
-                return Ok(());
-            }
-            self.put_or_part(&to, &path, Local::of(from, kind), overlap)
-        }
+        unsafe { self.put_or_part(&to, &path, from, overlap) }
     }
 
     /// Writes elements, or the first ones along each dimension, as many as the section has that the reference
@@ -144,17 +149,16 @@ impl Image {
         overlap: bool,
     ) -> Result<(), Failure> {
         // SAFETY: (1).
-        let result = unsafe { self.put_section(to, from.clone(), overlap) };
-        let is_part = path.steps.iter().last().is_some_and(Reference::is_part);
-        let Err(failure) = result.as_ref().map_err(|failure| failure.text.clone()) else { return result };
+        let Err(failure) = (unsafe { self.put_section(to, from.clone(), overlap) }) else { return Ok(()) };
+        let is_part = path.steps.iter().last().is_some_and(Step::is_part);
         let Some(extents) = to.extents(self).ok().filter(|_| is_part && !self.rank.config().check) else {
-            return result;
+            return Err(failure);
         };
         let own = from.section.extents();
         if own == extents || own.len() != extents.len() || own.iter().zip(&extents).any(|(own, n)| own < n) {
-            return result;
+            return Err(failure);
         }
-        self.warn(&failure);
+        self.warn(&failure.text);
         let from = Local { section: from.section.first(&extents), element: from.element };
         // SAFETY: (1); fewer elements than before.
         unsafe { self.put_section(to, from, overlap) }
@@ -183,7 +187,7 @@ impl Image {
     pub fn is_present(&self, path: Path<'_>) -> Result<bool, Failure> {
         self.rank_of(path.image)?;
         match self.reach(&path) {
-            Ok(Remote { place: Place::Owner(target), .. }) => target.is_present(self),
+            Ok(Remote { lead: Lead::Owner(target), .. }) => target.is_present(self),
             found => Ok(found.is_ok()),
         }
     }

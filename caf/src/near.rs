@@ -44,15 +44,14 @@ impl Reader for Near<'_> {
     #[inline]
     fn words<const N: usize>(&self, at: usize) -> Option<[isize; N]> {
         if let Some(at) = self.mapped(at) {
-            let word = |i| {
-                let mut word = 0isize;
+            let mut words = [0; N];
+            for (i, word) in words.iter_mut().enumerate() {
                 let at = at.wrapping_add(i * size_of::<isize>());
-                // SAFETY: coarrays, components and their descriptors are whole in the segment; the own program
-                // knows where its own are.
-                unsafe { bytes::load((&raw mut word).cast(), at, size_of::<isize>()) };
-                word
-            };
-            return Some(std::array::from_fn(word));
+                // SAFETY: coarrays, components and their descriptors are whole in the segment; the own
+                // program knows where its own are.
+                unsafe { bytes::load(std::ptr::from_mut(word).cast(), at, size_of::<isize>()) };
+            }
+            return Some(words);
         }
         let (mut words, process) = ([0; N], self.process?);
         // SAFETY: so many words.

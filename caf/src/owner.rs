@@ -2,13 +2,13 @@
 #![expect(unsafe_code, reason = "the owner follows pointers of its program")]
 
 use crate::assign::{HeldElements, runs, same_shape};
-use crate::descriptor::Element;
+use crate::descriptor::{Element, Section};
 use crate::image::Image;
 use crate::near::Near;
 use crate::questions::{ends_early, nonsense};
 use crate::stat::Failure;
 use crate::walk::wire::{Parser, Writer};
-use crate::walk::{Found, Reference, Steps, walk};
+use crate::walk::{Reference, Step, walk};
 use gasnet::RankId;
 use gasnet::am::FIRST_LIBRARY_HANDLER;
 use gasnet_wire::bytes;
@@ -36,13 +36,13 @@ pub struct Target<'a> {
     /// Where its steps begin, from the start of the segment.
     pub offset: u64,
     /// The steps.
-    pub steps: Steps<'a>,
+    pub steps: Reference<'a>,
 }
 
 impl Target<'_> {
     /// Bytes of an element; 0 if only the owner knows.
     pub fn bytes(self) -> usize {
-        self.steps.iter().last().map_or(0, Reference::bytes)
+        self.steps.iter().last().map_or(0, Step::bytes)
     }
 
     fn ask(self, image: &Image, question: u64, written: Option<&HeldElements>) -> Result<Vec<u8>, Failure> {
@@ -111,14 +111,15 @@ pub fn serve(image: &Image, question: &[u8], answer: &mut Vec<u8>) -> Result<(),
     let what = parser.number().ok_or_else(nonsense)?;
     let segment = image.rank.table().get(image.rank.id()).filter(|own| offset < own.size as u64);
     let own = Near { own: true, segment: segment.ok_or_else(nonsense)?, process: None };
-    let found = walk(&own, own.start() + offset as usize, steps.steps());
+    let mut section = Section::scalar(own.start() + offset as usize);
+    let found = walk(&own, &mut section, steps.steps());
     let mut message = Writer::default();
     if what == question::PRESENT {
         message.number(found.is_ok().into());
         *answer = message.0;
         return Ok(());
     }
-    let Found { section, bytes } = found.map_err(|miss| miss.on(image.rank.id().0 + 1))?;
+    let bytes = found.map_err(|miss| miss.on(image.rank.id().0 + 1))?;
     let whole = section.count() * bytes;
     if what == question::WRITE {
         let (theirs, extents) = parser.number().zip(parser.numbers()).ok_or_else(nonsense)?;

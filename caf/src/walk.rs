@@ -1,9 +1,9 @@
 //! References to parts of a coarray, through components that are allocated or pointed to.
 //!
 //! Compiled code hands over a list of *steps*, from the first byte of the coarray on an image to the elements
-//! meant: [`Steps`]. [`walk`] follows it in the memory of that image, which is this one's own, mapped here,
-//! or read with the system's help: [`Reader`] says how. The owner of far elements gets the same list in a
-//! message ([`wire`]). Nobody follows tokens of components.
+//! meant: a [`Reference`]. [`walk`] follows it in the memory of that image, which is this one's own, mapped
+//! here, or read with the system's help: [`Reader`] says how. The owner of far elements gets the same list in
+//! a message ([`wire`]). Nobody follows tokens of components.
 #![expect(unsafe_code, reason = "reads lists of compiled code")]
 
 pub mod wire;
@@ -12,13 +12,13 @@ use crate::descriptor::{Axis, DIMENSION_BYTES, Dimension, HEAD_BYTES, MAX_RANK, 
 use crate::stat::Failure;
 use std::ffi::c_int;
 
-/// Words of a descriptor before its dimensions: the first is the address, the last the span.
-const HEAD_WORDS: usize = HEAD_BYTES / size_of::<usize>();
+/// Where a descriptor has its span.
+const SPAN_AT: usize = 32;
 
 /// A step, as compiled code has it: an entry of its list.
 #[repr(C)]
-pub struct Reference {
-    next: *const Reference,
+pub struct Step {
+    next: *const Step,
     what: c_int,
     bytes: usize,
     which: Which,
@@ -112,7 +112,7 @@ impl Array {
     }
 }
 
-impl Reference {
+impl Step {
     /// Bytes of the elements it leads to; 0 if only their owner knows.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -140,31 +140,38 @@ impl Reference {
 
 /// The steps of a reference, from the first byte of a coarray on.
 #[derive(Clone, Copy)]
-pub struct Steps<'a> {
-    first: Option<&'a Reference>,
+pub struct Reference<'a> {
+    first: Option<&'a Step>,
     /// The bounds of the coarray itself, if the first step has subscripts of them: the same on all images.
     bounds: &'a [Dimension],
 }
 
-impl<'a> Steps<'a> {
+impl<'a> Reference<'a> {
+    /// Of a list; `bounds` says what bounds the coarray itself has.
+    ///
     /// # Errors
     /// The first step needs bounds, and these are not known.
     ///
     /// # Safety
     /// 1. `list` is null or one of compiled code, which does not change (owed by the caller).
-    pub unsafe fn of(list: *const Reference, bounds: Option<&'a [Dimension]>) -> Result<Steps<'a>, Failure> {
+    #[inline]
+    pub unsafe fn of(
+        list: *const Step,
+        bounds: impl FnOnce() -> Option<&'a [Dimension]>,
+    ) -> Result<Reference<'a>, Failure> {
         // SAFETY: (1).
         let first = unsafe { list.as_ref() };
-        match bounds {
-            None if first.is_some_and(|first| first.what == step::DESCRIBED) => {
-                Err(Failure::other("a coarray whose bounds are not known"))
+        let bounds = match first {
+            Some(first) if first.what == step::DESCRIBED => {
+                bounds().ok_or_else(|| Failure::other("a coarray whose bounds are not known"))?
             }
-            _ => Ok(Steps { first, bounds: bounds.unwrap_or_default() }),
-        }
+            _ => &[],
+        };
+        Ok(Reference { first, bounds })
     }
 
     /// One after the other.
-    pub fn iter(self) -> impl Iterator<Item = &'a Reference> {
+    pub fn iter(self) -> impl Iterator<Item = &'a Step> {
         // SAFETY: (1) of `of`.
         std::iter::successors(self.first, |step| unsafe { step.next.as_ref() })
     }
@@ -174,15 +181,6 @@ impl<'a> Steps<'a> {
 pub trait Reader {
     /// The words at an address of that image; `None` if they cannot be read.
     fn words<const N: usize>(&self, at: usize) -> Option<[isize; N]>;
-}
-
-/// Where a reference leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// The elements, at addresses of their owner.
-    pub section: Section,
-    /// Bytes of an element.
-    pub bytes: usize,
 }
 
 /// Why a reference leads nowhere. Steps and dimensions count from 1.
@@ -224,31 +222,34 @@ impl Miss {
     }
 }
 
-/// Follows steps from an address.
+/// Follows steps from where the section is, the first byte of the coarray, to the elements they lead to, at
+/// addresses of their owner. Returns the bytes of an element.
 ///
 /// # Errors
 /// They lead nowhere.
 #[inline]
-pub fn walk(reader: &impl Reader, base: usize, steps: Steps<'_>) -> Result<Found, Miss> {
-    let mut found = Found { section: Section::scalar(base), bytes: 0 };
-    let Section { at, axes } = &mut found.section;
+pub fn walk(reader: &impl Reader, section: &mut Section, steps: Reference<'_>) -> Result<usize, Box<Miss>> {
+    // In the place of the caller: moves of what was just written would cost more than all the rest.
+    let Section { at, axes } = section;
+    let mut bytes = 0;
     // Where the descriptor is to which the last step has led.
     let mut descriptor = None;
     for (i, step) in steps.iter().enumerate() {
-        found.bytes = step.bytes;
-        // SAFETY: the variant is that of the number; (1) of `Steps::of`.
+        bytes = step.bytes;
+        // SAFETY: the variant is that of the number; (1) of `Reference::of`.
         let (component, next) = unsafe { (&step.which.component, step.next.as_ref()) };
         if step.what == step::COMPONENT {
             *at = at.wrapping_add_signed(component.offset);
             descriptor = next.is_some_and(|next| next.what == step::DESCRIBED).then_some(*at);
             if component.token_offset != 0 && !axes.is_empty() {
-                return Err(Miss::Nonsense("components of an array's elements have addresses of their own"));
+                return Err(
+                    Miss::Nonsense("components of an array's elements have addresses of their own").into()
+                );
             }
             if component.token_offset != 0 && descriptor.is_none() {
-                let [pointer] = reader.words(*at).ok_or(Miss::Unreadable)?;
-                *at = pointer as usize;
-                if pointer == 0 {
-                    return Err(Miss::Null(i + 1));
+                *at = word(reader, *at)? as usize;
+                if *at == 0 {
+                    return Err(Miss::Null(i + 1).into());
                 }
             }
             continue;
@@ -256,13 +257,12 @@ pub fn walk(reader: &impl Reader, base: usize, steps: Steps<'_>) -> Result<Found
         let array = step.array().ok_or(Miss::Nonsense("a reference of a type that is not known"))?;
         let mut span = step.bytes as isize;
         if let Some(descriptor) = descriptor {
-            let [base, .., own] = reader.words::<HEAD_WORDS>(descriptor).ok_or(Miss::Unreadable)?;
-            *at = base as usize;
-            if base == 0 {
-                return Err(Miss::Null(i));
+            *at = word(reader, descriptor)? as usize;
+            if *at == 0 {
+                return Err(Miss::Null(i).into());
             }
             // None, or one in characters of 4 bytes.
-            span = span.max(own);
+            span = span.max(word(reader, descriptor.wrapping_add(SPAN_AT))?);
         }
         let first = axes.len();
         for (n, (mode, subscripts)) in array.dimensions().enumerate() {
@@ -275,22 +275,31 @@ pub fn walk(reader: &impl Reader, base: usize, steps: Steps<'_>) -> Result<Found
                     Some(Dimension { stride, lower, upper })
                 }
             };
-            let wrong = |wrong| match wrong {
-                Wrong::Subscript(subscript, bounds) => {
-                    Miss::Outside { step: i + 1, dimension: n + 1, subscript, bounds }
-                }
-                Wrong::Mode => Miss::Nonsense("subscripts that are not known, or an array without bounds"),
-            };
-            let (start, axis) = axis(mode, subscripts, dimension, span).map_err(wrong)?;
+            if mode == mode::SINGLE {
+                // SAFETY: the variant is that of the mode.
+                let subscript = unsafe { subscripts.range.start };
+                let Some(distance) = single(subscript, dimension, span) else {
+                    return Err(outside(subscript, dimension).at(i, n).into());
+                };
+                *at = at.wrapping_add_signed(distance);
+                continue;
+            }
+            let (start, axis) = axis(mode, subscripts, dimension, span).map_err(|wrong| wrong.at(i, n))?;
             *at = at.wrapping_add_signed(start);
-            axes.extend(axis);
+            axes.push(axis);
         }
         descriptor = None;
         if first > 0 && axes.len() > first {
-            return Err(Miss::Nonsense("two parts of a reference have dimensions"));
+            return Err(Miss::Nonsense("two parts of a reference have dimensions").into());
         }
     }
-    Ok(found)
+    Ok(bytes)
+}
+
+/// The word at an address.
+#[inline]
+fn word(reader: &impl Reader, at: usize) -> Result<isize, Box<Miss>> {
+    reader.words(at).map(|[word]| word).ok_or_else(|| Miss::Unreadable.into())
 }
 
 /// What is wrong with the subscripts of a dimension.
@@ -301,53 +310,73 @@ enum Wrong {
     Mode,
 }
 
-/// Where an axis begins, and the axis, if the subscripts make one.
+impl Wrong {
+    /// In a dimension of a step, both from 0 on.
+    #[cold]
+    fn at(self, step: usize, dimension: usize) -> Miss {
+        match self {
+            Wrong::Subscript(subscript, bounds) => {
+                Miss::Outside { step: step + 1, dimension: dimension + 1, subscript, bounds }
+            }
+            Wrong::Mode => Miss::Nonsense("subscripts that are not known, or an array without bounds"),
+        }
+    }
+}
+
+#[cold]
+fn outside(subscript: isize, dimension: Option<Dimension>) -> Wrong {
+    dimension.map_or(Wrong::Mode, |d| Wrong::Subscript(subscript, (d.lower, d.upper)))
+}
+
+/// How far an element is from the first one, if it is in the bounds. Without bounds, subscripts count
+/// elements.
 #[inline]
+fn single(subscript: isize, dimension: Option<Dimension>, span: isize) -> Option<isize> {
+    let Some(Dimension { stride, lower, upper }) = dimension else {
+        return Some(subscript.wrapping_mul(span));
+    };
+    let inside = (lower..=upper).contains(&subscript);
+    inside.then(|| (subscript - lower).wrapping_mul(stride).wrapping_mul(span))
+}
+
+/// Where an axis begins, and the axis.
 fn axis(
     mode: u8,
     subscripts: &Subscripts,
     dimension: Option<Dimension>,
     span: isize,
-) -> Result<(isize, Option<Axis>), Wrong> {
+) -> Result<(isize, Axis), Wrong> {
     // Without bounds, subscripts count elements.
     let (lower, step) = dimension.map_or((0, span), |d| (d.lower, d.stride.wrapping_mul(span)));
-    let place = |i: isize| (i - lower).wrapping_mul(step);
-    let check = |i: isize| match dimension {
-        Some(d) if i < d.lower || i > d.upper => Err(Wrong::Subscript(i, (d.lower, d.upper))),
-        _ => Ok(()),
-    };
+    let place = |i| single(i, dimension, span).ok_or_else(|| outside(i, dimension));
     if mode == mode::VECTOR {
-        // SAFETY: the variant is that of the mode; (1) of `Steps::of`.
+        // SAFETY: the variant is that of the mode; (1) of `Reference::of`.
         let list = unsafe { subscripts.vector.list() };
-        list.iter().try_for_each(|i| check(*i))?;
-        return Ok((0, Some(Axis::Listed(list.into_iter().map(place).collect()))));
+        let places = list.into_iter().map(place).collect::<Result<_, _>>()?;
+        return Ok((0, Axis::Listed(places)));
     }
     // SAFETY: the variant is that of the mode.
-    let Range { start, end, stride } = unsafe { subscripts.range };
-    if mode == mode::SINGLE {
-        check(start)?;
-        return Ok((place(start), None));
-    }
+    let Range { start: from, end: to, stride } = unsafe { subscripts.range };
     // The bound in whose direction the strides go, or the other one.
     let bound = |ahead: bool| match dimension {
         Some(d) => Ok(if ahead == (stride >= 0) { d.upper } else { d.lower }),
         None => Err(Wrong::Mode),
     };
     let (first, last) = match mode {
-        mode::RANGE => (start, end),
-        mode::FULL if dimension.is_none() => (start, end),
+        mode::RANGE => (from, to),
+        mode::FULL if dimension.is_none() => (from, to),
         mode::FULL => (bound(false)?, bound(true)?),
-        mode::FROM => (start, bound(true)?),
-        mode::UP_TO => (bound(false)?, end),
+        mode::FROM => (from, bound(true)?),
+        mode::UP_TO => (bound(false)?, to),
         _ => return Err(Wrong::Mode),
     };
-    let (place, axis) = triplet(first - lower, last - lower, stride, step);
+    let (start, axis) = triplet(first - lower, last - lower, stride, step);
     let count = axis.count();
     if count > 0 {
-        check(first)?;
-        check(first + (count as isize - 1) * if stride == 0 { 1 } else { stride })?;
+        place(first)?;
+        place(first + (count as isize - 1) * if stride == 0 { 1 } else { stride })?;
     }
-    Ok((place, Some(axis)))
+    Ok((start, axis))
 }
 
 #[cfg(test)]

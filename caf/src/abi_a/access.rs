@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
 use super::{finish, image, report, succeed};
-use crate::access::{Place, Remote, as_bytes};
+use crate::access::{Lead, Remote, as_bytes};
 use crate::assign::Local;
 use crate::descriptor::{Class, Descriptor, Section, Subscripts};
 use crate::image::Image;
@@ -70,11 +70,11 @@ impl There {
             let team = self.team.as_ref().map_or(Ok(image.level()), |team| image.level_of(*team))?;
             let Location { rank, offset, mapped } = locate(team, coarray, offset, self.index)?;
             let section = |at| Section { at, axes: section.axes };
-            let place = match mapped.is_null() {
-                true => Place::Segment(section(offset as usize)),
-                false => Place::Mapped(section(mapped.expose_provenance())),
+            let lead = match mapped.is_null() {
+                true => Lead::Segment(section(offset as usize)),
+                false => Lead::Mapped(section(mapped.expose_provenance())),
             };
-            Ok(Remote { rank, element, place })
+            Ok(Remote { rank, element, lead })
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Reads and writes through references.
 #![expect(unsafe_code, reason = "called by compiled code, by name")]
 
-use super::{finish, image, report};
+use super::{finish, image, report, succeed};
+use crate::assign::Local;
 use crate::components::{Destination, Path};
 use crate::descriptor::{Class, Descriptor};
 use crate::memory::coarray;
 use crate::stat::Failure;
-use crate::walk::{Reference, Steps};
+use crate::walk::{Reference, Step};
 use std::ffi::c_int;
 
 /// # Safety
@@ -15,13 +16,13 @@ use std::ffi::c_int;
 unsafe fn path<'a>(
     token: *mut u8,
     image: c_int,
-    references: *const Reference,
+    references: *const Step,
     (class, kind): (c_int, c_int),
 ) -> Result<Path<'a>, Failure> {
     // SAFETY: owed by the caller.
     unsafe {
         let coarray = coarray(token)?;
-        let steps = Steps::of(references, coarray.shape())?;
+        let steps = Reference::of(references, || coarray.shape())?;
         Ok(Path { coarray, image, steps, class: Class::of(class), kind })
     }
 }
@@ -36,7 +37,7 @@ pub unsafe extern "C" fn _gfortran_caf_get_by_ref(
     token: *mut u8,
     index: c_int,
     to: *mut u8,
-    references: *const Reference,
+    references: *const Step,
     kind: c_int,
     source_kind: c_int,
     overlap: bool,
@@ -46,15 +47,19 @@ pub unsafe extern "C" fn _gfortran_caf_get_by_ref(
 ) {
     let image = image();
     // SAFETY: owed by the caller, as all below.
-    let result = unsafe { path(token, index, references, (class, source_kind)) }.and_then(|path| {
-        // SAFETY: see above.
-        unsafe {
-            let to = Destination { descriptor: Descriptor::at(to), kind, reallocatable };
-            image.get_by_path(to, path, overlap)
+    unsafe {
+        let to = Descriptor::at(to);
+        let path = path(token, index, references, (class, source_kind));
+        if let Ok(path) = &path
+            && let Some(from) = image.near_element(path, to, kind)
+        {
+            image.load_mapped(to.base(), from, to.elem_len());
+            return succeed(image, index, stat);
         }
-    });
-    // SAFETY: see above.
-    unsafe { finish(image, index, result, stat) };
+        let to = Destination { descriptor: to, kind, reallocatable };
+        let result = path.and_then(|path| image.get_by_path(to, path, overlap));
+        finish(image, index, result, stat);
+    }
 }
 
 /// Writes `source` to the object that `references` lead to on an image. An allocated object is not
@@ -68,7 +73,7 @@ pub unsafe extern "C" fn _gfortran_caf_send_by_ref(
     token: *mut u8,
     index: c_int,
     source: *mut u8,
-    references: *const Reference,
+    references: *const Step,
     kind: c_int,
     source_kind: c_int,
     overlap: bool,
@@ -78,12 +83,18 @@ pub unsafe extern "C" fn _gfortran_caf_send_by_ref(
 ) {
     let image = image();
     // SAFETY: owed by the caller, as all below.
-    let result = unsafe { path(token, index, references, (class, kind)) }.and_then(|path| {
-        // SAFETY: see above.
-        unsafe { image.put_by_path(path, (Descriptor::at(source), source_kind), overlap) }
-    });
-    // SAFETY: see above.
-    unsafe { finish(image, index, result, stat) };
+    unsafe {
+        let from = Descriptor::at(source);
+        let path = path(token, index, references, (class, kind));
+        if let Ok(path) = &path
+            && let Some(to) = image.near_element(path, from, source_kind)
+        {
+            gasnet_wire::bytes::store(to, from.base(), from.elem_len());
+            return succeed(image, index, stat);
+        }
+        let result = path.and_then(|path| image.put_by_path(path, Local::of(from, source_kind), overlap));
+        finish(image, index, result, stat);
+    }
 }
 
 /// Assigns what references lead to on an image to what others lead to on an image.
@@ -95,10 +106,10 @@ pub unsafe extern "C" fn _gfortran_caf_send_by_ref(
 pub unsafe extern "C" fn _gfortran_caf_sendget_by_ref(
     token: *mut u8,
     index: c_int,
-    references: *const Reference,
+    references: *const Step,
     source_token: *mut u8,
     source_index: c_int,
-    source_references: *const Reference,
+    source_references: *const Step,
     kind: c_int,
     source_kind: c_int,
     _overlap: bool,
@@ -133,7 +144,7 @@ pub unsafe extern "C" fn _gfortran_caf_sendget_by_ref(
 pub unsafe extern "C" fn _gfortran_caf_is_present(
     token: *mut u8,
     index: c_int,
-    references: *const Reference,
+    references: *const Step,
 ) -> c_int {
     let image = image();
     // The type does not matter.

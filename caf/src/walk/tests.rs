@@ -1,4 +1,4 @@
-use super::wire::{Parser, ReceivedSteps, Writer};
+use super::wire::{Parser, ReceivedReference, Writer};
 use super::*;
 
 /// Bytes at addresses.
@@ -20,18 +20,18 @@ fn described(base: usize, span: isize, dimensions: &[[isize; 3]]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
 }
 
-fn component(offset: isize, indirect: bool, bytes: usize) -> Reference {
+fn component(offset: isize, indirect: bool, bytes: usize) -> Step {
     let component = Component { offset, token_offset: if indirect { 99 } else { 0 } };
-    Reference { next: std::ptr::null(), what: step::COMPONENT, bytes, which: Which { component } }
+    Step { next: std::ptr::null(), what: step::COMPONENT, bytes, which: Which { component } }
 }
 
-fn array(what: c_int, subscripts: &[(u8, Subscripts)], bytes: usize) -> Reference {
+fn array(what: c_int, subscripts: &[(u8, Subscripts)], bytes: usize) -> Step {
     let none = range(0, 0, 0).1;
     let mut array = Array { mode: [mode::END; MAX_RANK], _class: 0, subscripts: [none; MAX_RANK] };
     for (i, (mode, subscripts)) in subscripts.iter().enumerate() {
         (array.mode[i], array.subscripts[i]) = (*mode, *subscripts);
     }
-    Reference { next: std::ptr::null(), what, bytes, which: Which { array } }
+    Step { next: std::ptr::null(), what, bytes, which: Which { array } }
 }
 
 fn with(mode: u8, start: isize, end: isize, stride: isize) -> (u8, Subscripts) {
@@ -42,7 +42,7 @@ fn range(start: isize, end: isize, stride: isize) -> (u8, Subscripts) {
     with(mode::RANGE, start, end, stride)
 }
 
-fn single(i: isize) -> (u8, Subscripts) {
+fn only(i: isize) -> (u8, Subscripts) {
     with(mode::SINGLE, i, 0, 0)
 }
 
@@ -54,8 +54,10 @@ fn listed(list: &'static [i16]) -> (u8, Subscripts) {
     (mode::VECTOR, Subscripts { vector: Vector { vector: list.as_ptr().cast(), count: list.len(), kind: 2 } })
 }
 
-fn follow(base: usize, steps: Vec<Reference>, bounds: &[Dimension]) -> Result<Found, Miss> {
-    walk(&memory(), base, ReceivedSteps::new(steps, bounds.to_vec()).steps())
+fn follow(base: usize, steps: Vec<Step>, bounds: &[Dimension]) -> Result<(Section, usize), Miss> {
+    let (mut section, steps) = (Section::scalar(base), ReceivedReference::new(steps, bounds.to_vec()));
+    let bytes = walk(&memory(), &mut section, steps.steps()).map_err(|miss| *miss)?;
+    Ok((section, bytes))
 }
 
 /// `x%a(-1:2,5)`, where `a` is allocated as `a(-2:3, 4:6)` of 8 bytes.
@@ -73,30 +75,30 @@ fn descriptors_are_followed() {
         follow(0x1000, vec![component(16, true, 8), array(step::DESCRIBED, &subscripts, 8)], &[])
     };
     let at = |i: isize, j: isize| 0x9000 + 8 * ((i + 2) + 6 * (j - 4)) as usize;
-    let row = through([range(-1, 2, 1), single(5)]).unwrap();
-    assert_eq!(row.section, Section { at: at(-1, 5), axes: vec![Axis::Regular { count: 4, step: 8 }] });
+    let row = through([range(-1, 2, 1), only(5)]).unwrap();
+    assert_eq!(row.0, Section { at: at(-1, 5), axes: vec![Axis::Regular { count: 4, step: 8 }] });
     let all = through([full(), full()]).unwrap();
-    assert_eq!((all.section.at, all.section.extents()), (0x9000, vec![6, 3]));
-    let backwards = through([with(mode::FULL, 0, 0, -1), single(4)]).unwrap();
-    assert_eq!((backwards.section.at, backwards.section.extents()), (at(3, 4), vec![6]));
+    assert_eq!((all.0.at, all.0.extents()), (0x9000, vec![6, 3]));
+    let backwards = through([with(mode::FULL, 0, 0, -1), only(4)]).unwrap();
+    assert_eq!((backwards.0.at, backwards.0.extents()), (at(3, 4), vec![6]));
     let back = through([with(mode::FROM, 3, 0, -2), with(mode::UP_TO, 0, 5, 1)]).unwrap();
-    assert_eq!((back.section.at, back.section.extents()), (at(3, 4), vec![3, 2]));
-    let one = through([listed(&[3, -2]), single(6)]).unwrap();
-    assert_eq!((one.section.at, one.section.axes[0].place(0)), (at(-2, 6), 40));
+    assert_eq!((back.0.at, back.0.extents()), (at(3, 4), vec![3, 2]));
+    let one = through([listed(&[3, -2]), only(6)]).unwrap();
+    assert_eq!((one.0.at, one.0.axes[0].place(0)), (at(-2, 6), 40));
     let wrong = |subscript| Err(Miss::Outside { step: 2, dimension: 1, subscript, bounds: (-2, 3) });
-    assert_eq!(through([single(4), single(4)]), wrong(4));
-    assert_eq!(through([range(-3, 0, 1), single(4)]), wrong(-3));
-    assert_eq!(through([listed(&[0, 9]), single(4)]), wrong(9));
-    assert!(through([range(7, 2, 1), single(4)]).is_ok(), "no elements, no bounds");
-    assert!(matches!(through([with(9, 1, 1, 1), single(4)]), Err(Miss::Nonsense(_))));
+    assert_eq!(through([only(4), only(4)]), wrong(4));
+    assert_eq!(through([range(-3, 0, 1), only(4)]), wrong(-3));
+    assert_eq!(through([listed(&[0, 9]), only(4)]), wrong(9));
+    assert!(through([range(7, 2, 1), only(4)]).is_ok(), "no elements, no bounds");
+    assert!(matches!(through([with(9, 1, 1, 1), only(4)]), Err(Miss::Nonsense(_))));
 }
 
 #[test]
 fn pointers_are_followed_unless_they_are_null() {
     let end = follow(0x2000, vec![component(8, true, 4), component(12, false, 2)], &[]).unwrap();
-    assert_eq!(end, Found { section: Section::scalar(0x700c), bytes: 2 });
+    assert_eq!(end, (Section::scalar(0x700c), 2));
     assert_eq!(follow(0x2000, vec![component(0, true, 4)], &[]), Err(Miss::Null(1)));
-    let third = || array(step::DESCRIBED, &[single(3)], 8);
+    let third = || array(step::DESCRIBED, &[only(3)], 8);
     assert_eq!(follow(0x3000, vec![component(0, true, 8), third()], &[]), Err(Miss::Null(1)));
     assert_eq!(follow(0x5000, vec![component(0, true, 4)], &[]), Err(Miss::Unreadable));
     assert_eq!(follow(0x5000, vec![component(0, true, 8), third()], &[]), Err(Miss::Unreadable));
@@ -107,18 +109,18 @@ fn known_bounds_and_none() {
     let known = [Dimension { stride: 1, lower: 5, upper: 9 }];
     let steps = vec![array(step::DESCRIBED, &[with(mode::FULL, 0, 0, 2)], 32), component(8, false, 8)];
     let found = follow(0x100, steps, &known).unwrap();
-    assert_eq!(found.section, Section { at: 0x108, axes: vec![Axis::Regular { count: 3, step: 64 }] });
+    assert_eq!(found.0, Section { at: 0x108, axes: vec![Axis::Regular { count: 3, step: 64 }] });
     for mode in [mode::RANGE, mode::FULL] {
-        let steps = vec![array(step::FIXED, &[with(mode, 2, 8, 3), single(20)], 4)];
+        let steps = vec![array(step::FIXED, &[with(mode, 2, 8, 3), only(20)], 4)];
         let found = follow(0x100, steps, &[]).unwrap();
-        assert_eq!(found.section, Section { at: 0x158, axes: vec![Axis::Regular { count: 3, step: 12 }] });
+        assert_eq!(found.0, Section { at: 0x158, axes: vec![Axis::Regular { count: 3, step: 12 }] });
     }
     let open = follow(0x100, vec![array(step::FIXED, &[with(mode::FROM, 2, 0, 1)], 4)], &[]);
     assert!(matches!(open, Err(Miss::Nonsense(_))));
     let twice = vec![array(step::FIXED, &[range(0, 3, 1)], 8), array(step::FIXED, &[range(0, 1, 1)], 4)];
     assert!(matches!(follow(0x100, twice, &[]), Err(Miss::Nonsense(_))));
     // SAFETY: one step of this test.
-    let unknown = unsafe { Steps::of(&array(step::DESCRIBED, &[full()], 8), None) };
+    let unknown = unsafe { Reference::of(&array(step::DESCRIBED, &[full()], 8), || None) };
     assert!(unknown.is_err());
 }
 
@@ -126,12 +128,12 @@ fn known_bounds_and_none() {
 fn messages_say_what_was_meant() {
     let bounds = vec![Dimension { stride: 1, lower: -3, upper: 3 }];
     let steps = vec![
-        array(step::DESCRIBED, &[single(2)], 4),
+        array(step::DESCRIBED, &[only(2)], 4),
         component(16, true, 0),
         array(step::DESCRIBED, &[with(mode::FROM, 3, 0, -1), listed(&[4, -5])], 8),
         array(step::FIXED, &[range(1, 9, 2), with(mode::UP_TO, 0, 4, 2)], 16),
     ];
-    let sent = ReceivedSteps::new(steps, bounds);
+    let sent = ReceivedReference::new(steps, bounds);
     let message = |steps| {
         let mut message = Writer::default();
         message.steps(steps);
@@ -151,6 +153,6 @@ fn messages_say_what_was_meant() {
         let mut changed = bytes.clone();
         changed[cut] ^= 0xff;
         let received = Parser(&changed).steps();
-        let _ = received.map(|received| walk(&memory(), 0x1000, received.steps()));
+        let _ = received.map(|received| walk(&memory(), &mut Section::scalar(0x1000), received.steps()));
     }
 }

@@ -1,6 +1,6 @@
 //! Steps and numbers as bytes of messages.
 
-use super::{Array, Component, Range, Reference, Steps, Subscripts, Vector, Which, mode, step};
+use super::{Array, Component, Range, Reference, Step, Subscripts, Vector, Which, mode, step};
 use crate::descriptor::{Dimension, MAX_RANK};
 use std::marker::PhantomData;
 
@@ -31,7 +31,7 @@ impl Writer {
     }
 
     /// Adds steps.
-    pub fn steps(&mut self, steps: Steps<'_>) {
+    pub fn steps(&mut self, steps: Reference<'_>) {
         let bounds = steps.bounds.iter().flat_map(|d| [d.stride, d.lower, d.upper]);
         self.words(&bounds.collect::<Vec<_>>());
         self.number(steps.iter().count() as u64);
@@ -47,7 +47,7 @@ impl Writer {
             self.number(array.dimensions().count() as u64);
             for (mode, subscripts) in array.dimensions() {
                 self.number(mode.into());
-                // SAFETY: the variant is that of the mode; (1) of `Steps::of`.
+                // SAFETY: the variant is that of the mode; (1) of `Reference::of`.
                 unsafe {
                     if mode == mode::VECTOR {
                         self.words(&subscripts.vector.list());
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The next steps.
-    pub fn steps(&mut self) -> Option<ReceivedSteps<'a>> {
+    pub fn steps(&mut self) -> Option<ReceivedReference<'a>> {
         let bounds = self.numbers()?;
         let (bounds, []) = bounds.as_chunks() else { return None };
         let dimension = |&[stride, lower, upper]: &[u64; 3]| Dimension {
@@ -116,10 +116,10 @@ impl<'a> Parser<'a> {
         };
         let bounds = bounds.iter().map(dimension).collect();
         let steps = (0..self.number()?).map(|_| self.step()).collect::<Option<Vec<_>>>()?;
-        Some(ReceivedSteps::new(steps, bounds))
+        Some(ReceivedReference::new(steps, bounds))
     }
 
-    fn step(&mut self) -> Option<Reference> {
+    fn step(&mut self) -> Option<Step> {
         let (what, bytes) = (self.size()?, self.size()?);
         let what = what.try_into().ok()?;
         let which = match what {
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
                 Which { component: Component { offset, token_offset } }
             }
         };
-        Some(Reference { next: std::ptr::null(), what, bytes, which })
+        Some(Step { next: std::ptr::null(), what, bytes, which })
     }
 
     fn array(&mut self) -> Option<Array> {
@@ -154,26 +154,26 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Steps of a message, which has their vectors.
-pub struct ReceivedSteps<'a> {
-    steps: Vec<Reference>,
+/// A reference in a message, which has its vectors.
+pub struct ReceivedReference<'a> {
+    steps: Vec<Step>,
     bounds: Vec<Dimension>,
     message: PhantomData<&'a [u8]>,
 }
 
-impl ReceivedSteps<'_> {
+impl ReceivedReference<'_> {
     /// Of steps one behind the other.
-    pub(super) fn new(mut steps: Vec<Reference>, bounds: Vec<Dimension>) -> Self {
+    pub(super) fn new(mut steps: Vec<Step>, bounds: Vec<Dimension>) -> Self {
         let (first, count) = (steps.as_mut_ptr(), steps.len());
         for i in 1..count {
             // SAFETY: both are among them.
             unsafe { (*first.add(i - 1)).next = first.add(i) };
         }
-        ReceivedSteps { steps, bounds, message: PhantomData }
+        ReceivedReference { steps, bounds, message: PhantomData }
     }
 
     /// The steps.
-    pub fn steps(&self) -> Steps<'_> {
-        Steps { first: self.steps.first(), bounds: &self.bounds }
+    pub fn steps(&self) -> Reference<'_> {
+        Reference { first: self.steps.first(), bounds: &self.bounds }
     }
 }
