@@ -4,9 +4,9 @@
 //! A head names modes, standards and compilers, and runs. All of them together would be far more than they
 //! can show, so builds and runs are chosen *by pairs*:
 //! - Every two of a mode, a standard and a compiler meet in some build ([`meet`]).
-//! - Of the builds by one compiler some are optimised, which takes five times as long to compile, and the others
-//!   are not ([`optimises`]): the optimiser warns of more, and without it functions of the headers are not
-//!   inlined. Programs begin with different builds, so that all modes and standards meet both.
+//! - Of the builds by one compiler some are optimised, which takes five times as long to compile, and the
+//!   others are not ([`optimises`]): the optimiser warns of more, and without it functions of the headers are
+//!   not inlined. Programs begin with different builds, so that all modes and standards meet both.
 //! - What a job does depends on the mode, since the rest of it is the library. So of the builds in a mode
 //!   each makes a share of the runs, and at least one ([`takes`]).
 //! - In an environment of its own (`--env`: over another network) the suite makes each run once, the builds
