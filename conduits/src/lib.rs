@@ -27,13 +27,19 @@ use gasnet_sys::limits;
 use gasnet_sys::mutex::lock;
 use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
-use gasnet_vessel::{PLAN, Seat};
+use gasnet_vessel::{PLAN, SEAT, Seat};
 use gasnet_wire::Boot;
 use gasnet_wire::boot::NextBoot;
 use gasnet_wire::conduit::{Conduit, OpenContext};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this process, whose runtime has not started yet, is a rank that lives in virtual time: it must ask
+/// the system for the time, and not the processor.
+pub fn will_be_simulated() -> bool {
+    std::env::var_os(SEAT).is_some()
+}
 
 /// Boots this process as a rank of its job: forks the ranks if the program was started directly, and opens
 /// the conduit. No segment is attached yet.

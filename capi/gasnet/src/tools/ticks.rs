@@ -1,4 +1,5 @@
 //! The tick counter: the processor's time-stamp counter where it is steady, else the monotonic clock.
+//! Simulated ranks take the clock, which tells virtual time.
 //!
 //! C code reads the counter inline as long as `gasneti_tick_source` says so; conversion to time happens here.
 //!
@@ -136,7 +137,8 @@ fn simultaneous() -> (u64, Instant) {
 fn source() -> i32 {
     match gasneti_tick_source.load(Relaxed) {
         UNKNOWN => {
-            let found = if counter_is_steady() { COUNTER } else { CLOCK };
+            let found =
+                if counter_is_steady() && !gasnet_conduits::will_be_simulated() { COUNTER } else { CLOCK };
             rate();
             gasneti_tick_source.store(found, Relaxed);
             found
@@ -148,7 +150,7 @@ fn source() -> i32 {
 /// The current tick count, whatever the source.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_ticks_slow() -> u64 {
-    if source() == COUNTER { counter() } else { rate().origin.1.elapsed().as_nanos() as u64 + 1 }
+    if source() == COUNTER { counter() } else { gasnet_sys::clock::monotonic().as_nanos() as u64 }
 }
 
 fn ns_per_tick() -> f64 {
