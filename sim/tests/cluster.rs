@@ -1,7 +1,7 @@
 //! The runtime on simulated hosts: what it computes, that it repeats, and that what hangs is explained.
 
 use gasnet::{GlobalPtr, Handler, Rank, RankId};
-use gasnet_sim::{Cause, Cluster, CostModel, Failure, Time, compute};
+use gasnet_sim::{Cause, Chooser, Cluster, CostModel, Explore, Failure, Time, compute};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn ib(ranks: u32) -> Cluster {
@@ -70,6 +70,31 @@ fn messages_run_handlers_and_replies_come_back() {
         })
         .unwrap();
     assert!(report.stats.packets > 8000);
+}
+
+/// Rank 0 attaches at once; the others need its answers, more than they have room for, before they do.
+#[test]
+fn ranks_that_attach_serve_messages() {
+    let program = |rank: &Rank| {
+        let got = std::sync::Arc::new(AtomicU64::new(0));
+        let counted = got.clone();
+        let request = Handler::new(|token, m| token.reply_medium(201, m.args, m.bytes()).unwrap());
+        let reply = Handler::new(move |_, _| drop(counted.fetch_add(1, Ordering::Relaxed)));
+        rank.register(200, request).unwrap();
+        rank.register(201, reply).unwrap();
+        rank.barrier();
+        if rank.id().0 > 0 {
+            (0..200).for_each(|i| rank.request_medium(RankId(0), 200, &[i], &[7; 300]).unwrap());
+            rank.wait_until("all answers", || got.load(Ordering::Relaxed) == 200);
+        }
+        rank.attach(1 << 16, None).unwrap();
+        rank.barrier();
+    };
+    for (survive, order) in [(false, None), (false, Some("random")), (true, None), (true, Some("pos"))] {
+        let chooser = order.and_then(|order| Chooser::new(Explore::named(order).unwrap(), 1, 1000));
+        let job = ib(4).segment(0).survive(survive).chooser(chooser);
+        job.run_for_good(program).unwrap_or_else(|failure| panic!("{survive}, {order:?}: {failure}"));
+    }
 }
 
 #[test]
