@@ -42,6 +42,33 @@ const SIZES: [(&str, &[&str]); 19] = [
     ("echo", &["20"]),
 ];
 
+/// Programs that are also recorded, over this network, and replayed: by the names of their executables.
+const REPLAYED: [(&str, &str); 21] = [
+    ("c-putget-seq", "smp"),
+    ("c-ring-par", "udp"),
+    ("gfortran-heat", "smp"),
+    ("gfortran-pi", "udp"),
+    ("gfortran-tasks", "smp"),
+    ("upc-cg", "smp"),
+    ("upc-gups", "udp"),
+    ("upc-heat", "udp"),
+    ("upc-hello", "smp"),
+    ("upc-isort", "udp"),
+    ("upc-matmul", "smp"),
+    ("upc-nas_is", "smp"),
+    ("upc-transpose", "smp"),
+    ("upc-uts", "udp"),
+    ("core_heat", "smp"),
+    ("core_ring", "udp"),
+    ("fft2d", "udp"),
+    ("hashtable", "smp"),
+    ("histogram", "smp"),
+    ("uts", "smp"),
+    ("wordcount", "udp"),
+];
+/// Ranks of a job that is recorded.
+const RECORDED_RANKS: u32 = 3;
+
 /// Outcomes of program runs.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -113,7 +140,39 @@ impl Program {
         Err(format!("{shown}\n{missing}{}", outcome.report()))
     }
 
-    /// Runs with all numbers of ranks; failures are reported as they come.
+    /// Records a job over a network, and replays each of its ranks alone: it prints what it printed. An error
+    /// is the report.
+    pub fn record_and_replay(&self, conduit: &str) -> Result<(), String> {
+        let folder = self.path.with_extension("recorded");
+        drop(fs::remove_dir_all(&folder));
+        let run = |options: &[&str]| {
+            let mut command = Command::new(self.launcher.with_file_name("gasnetrun"));
+            command.args(options).arg(&self.path).args(&self.arguments);
+            let shown = sh::show(&command);
+            let outcome = sh::capture(command, RUN_LIMIT)?;
+            // Warnings would be noise for users, too.
+            match (outcome.status, outcome.stderr.contains("warning")) {
+                (Some(0), false) => Ok(outcome.stdout),
+                _ => Err(format!("{shown}\n{}", outcome.report())),
+            }
+        };
+        let at = folder.to_string_lossy();
+        let ranks = RECORDED_RANKS.to_string();
+        let job = run(&["--record", &at, "--conduit", conduit, "-l", "-n", &ranks])?;
+        for rank in 0..RECORDED_RANKS {
+            let mark = format!("[{rank}] ");
+            let printed = job.lines().filter_map(|line| line.strip_prefix(&mark));
+            let again = run(&["--replay", &at, "--rank", &rank.to_string()])?;
+            if again.lines().ne(printed) {
+                return Err(format!("rank {rank} printed in the job:\n{job}and in its replay:\n{again}"));
+            }
+        }
+        drop(fs::remove_dir_all(&folder));
+        Ok(())
+    }
+
+    /// Runs with all numbers of ranks, and a recording if it is one of those that are replayed; failures are
+    /// reported as they come.
     pub fn run_all(&self, ranks: &[u32], neighbourhoods: &[bool], tally: &mut Tally) {
         for &neighbourhood in neighbourhoods {
             for &ranks in ranks {
@@ -123,6 +182,16 @@ impl Program {
                         tally.failed += 1;
                         say!("FAILED {} on {ranks} ranks; to repeat:\n{report}", self.name);
                     }
+                }
+            }
+        }
+        let own = self.path.file_name().unwrap_or_default();
+        for (_, conduit) in REPLAYED.iter().filter(|(name, _)| own == *name) {
+            match self.record_and_replay(conduit) {
+                Ok(()) => tally.passed += 1,
+                Err(report) => {
+                    tally.failed += 1;
+                    say!("FAILED: {} recorded over {conduit}; to repeat:\n{report}", self.name);
                 }
             }
         }
@@ -386,4 +455,24 @@ pub fn random(tool: &str, seed: u64, count: u64, tally: &mut Tally) -> Result<()
     }
     say!("FAILED; to repeat: {shown}\n{}", outcome.stdout);
     Err(format!("{failed} of {done} random programs failed; {shown}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_are_replayed_exist() {
+        for (name, _) in REPLAYED {
+            let source = match name.split_once('-') {
+                Some(("upc", name)) => format!("upc/{name}.upc"),
+                Some(("gfortran", name)) => format!("fortran/{name}.f90"),
+                Some(("c", name)) => {
+                    format!("c/{}.c", name.trim_end_matches("-seq").trim_end_matches("-par"))
+                }
+                _ => format!("rust/src/bin/{name}.rs"),
+            };
+            assert!(sh::root().join("examples").join(&source).exists(), "{source}");
+        }
+    }
 }

@@ -26,6 +26,7 @@ const TESTS: &[Test] = &[
     ("firewall", firewall),
     ("narrow", narrow),
     ("firewall-later", firewall_later),
+    ("recorded", recorded),
     ("no-way", no_way),
     ("doctor", doctor),
     ("cut-link", cut_link),
@@ -81,6 +82,46 @@ const SHORT: &[&str] = &["rma", "flood-mixed", "barriers", "oracle", "collective
 
 fn plain(net: &Net) -> Result<String, String> {
     passes(net.conformance(4, 8, &[]), 200).map(|_| String::new())
+}
+
+/// A job over two hosts is recorded; then each rank alone, or all of them on one host, print what they printed.
+fn recorded(net: &Net) -> Result<String, String> {
+    const RANKS: u32 = 4;
+    let folder = std::env::temp_dir().join(format!("gasnet-recorded-{}", std::process::id()));
+    let of_rank = |outcome: &Outcome, rank: u32| -> Vec<String> {
+        let mark = format!("rank {rank} ");
+        outcome.stdout.lines().filter(|line| line.starts_with(&mark)).map(String::from).collect()
+    };
+    for (variable, name) in [("GASNET_RECORD", "frames"), ("GASNET_RECORD_ORDER", "order")] {
+        let folder = folder.join(name);
+        let mut job = net.job(2, RANKS, &beside("relay"));
+        let job = passes(
+            {
+                job.env(variable, &folder);
+                job
+            },
+            120,
+        )?;
+        let replay = |rank: Option<u32>| {
+            let mut command = Command::new(net.prefix.join("bin/gasnetrun"));
+            command.arg("--replay").arg(&folder);
+            rank.map(|rank| command.arg("--rank").arg(rank.to_string()));
+            passes(command, 120)
+        };
+        let all = if variable == "GASNET_RECORD" { None } else { Some(replay(None)?) };
+        for rank in 0..RANKS {
+            let again = match &all {
+                Some(all) => of_rank(all, rank),
+                None => of_rank(&replay(Some(rank))?, rank),
+            };
+            let then = of_rank(&job, rank);
+            if again != then || then.len() != 2 {
+                return Err(format!("{name}: rank {rank} printed {then:?}, and in its replay {again:?}"));
+            }
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    Ok(String::new())
 }
 
 fn upc(net: &Net) -> Result<String, String> {
