@@ -585,6 +585,8 @@ pub struct TapeReader {
     tail: (u32, usize),
     block: Vec<u8>,
     at: usize,
+    /// Bytes of the blocks before.
+    before: u64,
     /// The bytes of the event read last.
     bytes: Vec<u8>,
     /// Events read.
@@ -610,6 +612,7 @@ impl TapeReader {
             tail: (number, len as usize),
             block: Vec::with_capacity(BLOCK_ROOM),
             at: 0,
+            before: 0,
             bytes: Vec::new(),
             events: 0,
             clocks: [0; 16],
@@ -632,6 +635,11 @@ impl TapeReader {
     /// Number of the event read last, from 1.
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Bytes of the file that the events so far take.
+    pub fn offset(&self) -> u64 {
+        self.before + self.at as u64
     }
 
     /// Idle polls after the last event.
@@ -665,6 +673,7 @@ impl TapeReader {
         if number > last || len == 0 || len > BLOCK_ROOM {
             return None;
         }
+        self.before += self.at as u64;
         self.block.resize(len, 0);
         self.at = 0;
         let read = self.file.read_exact_at(&mut self.block, at + BLOCK_HEAD_BYTES as u64);
@@ -796,6 +805,8 @@ mod tests {
             events.push((event, if has_bytes { reader.bytes().to_vec() } else { Vec::new() }));
         }
         assert_eq!(reader.events(), events.len() as u64);
+        let bytes: usize = events.iter().map(|(_, bytes)| bytes.len()).sum();
+        assert!(reader.offset() as usize >= events.len() + bytes);
         events
     }
 
