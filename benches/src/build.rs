@@ -1,11 +1,14 @@
 //! Building the probes with the C compiler and the installed tools, and running them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use gasnet_decorators::record::{Kept, file_of};
+use gasnet_decorators::tape::{TapeEvent, TapeReader};
 use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::signal;
 
@@ -103,6 +106,7 @@ impl Tools {
                 built?
             }
         };
+        let recorded = self.scratch.join("recorded");
         let mut command = if let Program::FloorBetween(_, loss) | Program::RustBetween(loss) = probe.program {
             self.between(&program, loss, probe.ranks)?
         } else if let Program::MpiFloor(mpi) | Program::MpiRust(mpi) = probe.program {
@@ -129,6 +133,10 @@ impl Tools {
             if let Program::Dying(on_death) = probe.program {
                 command.args(["--on-death", on_death]);
             }
+            if let Program::Recorded(options) = probe.program {
+                drop(std::fs::remove_dir_all(&recorded));
+                command.arg("--record").arg(&recorded).args(options);
+            }
             command.arg(&program);
             command
         };
@@ -136,6 +144,10 @@ impl Tools {
         let start = Instant::now();
         let mut lines = parse(&self.output(&mut command)?)?;
         lines.push(("wall".into(), start.elapsed().as_secs_f64()));
+        if let Program::Recorded(_) = probe.program {
+            lines.extend(bytes_of_events(&recorded, probe.ranks)?);
+            drop(std::fs::remove_dir_all(&recorded));
+        }
         Ok(lines)
     }
 
@@ -184,12 +196,13 @@ impl Tools {
             Program::Rust
             | Program::Calls
             | Program::Dying(_)
+            | Program::Recorded(_)
             | Program::Clan
             | Program::MpiRust(_)
             | Program::RustBetween(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let rank = own.with_file_name(match program {
-                    Program::Calls | Program::Dying(_) => "pgas-bench-calls",
+                    Program::Calls | Program::Dying(_) | Program::Recorded(_) => "pgas-bench-calls",
                     Program::Clan => "gasnet-papers-clan",
                     _ => "pgas-bench-rank",
                 });
@@ -385,6 +398,35 @@ fn tag(flags: &[String]) -> String {
         }));
     }
     tag
+}
+
+/// Bytes of a recording for each of its events, and how many are allowed: 3 where the order is recorded,
+/// otherwise those that were received and 8. What a rank is told at its start does not count.
+fn bytes_of_events(folder: &Path, ranks: u32) -> Result<Vec<(String, f64)>, String> {
+    let (mut bytes, mut events, mut received, mut orders) = (0, 0u64, 0, 0);
+    for rank in 0..ranks {
+        let of = |kept| file_of(folder, kept, rank);
+        let order = of(Kept::Order).exists();
+        orders += u32::from(order);
+        let path = of(if order { Kept::Order } else { Kept::Frames });
+        let failed = |why: String| format!("{}: {why}", path.display());
+        let file = File::open(&path).map_err(|e| failed(e.to_string()))?;
+        let mut tape = TapeReader::open(file).map_err(failed)?;
+        let mut before = 0;
+        while let Some(event) = tape.next() {
+            if !matches!(event, TapeEvent::Fact(_) | TapeEvent::Exchange) {
+                events += 1;
+                bytes += tape.offset() - before;
+            }
+            if matches!(event, TapeEvent::Frame(..)) {
+                received += tape.bytes().len();
+            }
+            before = tape.offset();
+        }
+    }
+    let each = |bytes: f64| bytes / events.max(1) as f64;
+    let allowed = if orders > 0 { 3.0 } else { each(received as f64) + 8.0 };
+    Ok(vec![("event_bytes".into(), each(bytes as f64)), ("allowed".into(), allowed)])
 }
 
 fn parse(text: &str) -> Result<Vec<(String, f64)>, String> {

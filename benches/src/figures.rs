@@ -8,6 +8,7 @@ mod ex;
 mod mpi;
 mod ofi;
 mod pgas;
+mod replay;
 mod smp;
 mod udp;
 mod upc;
@@ -35,6 +36,7 @@ pub const SETS: &[Set] = &[
     ("ex", ex::all),
     ("vis", vis::all),
     ("caf", caf::all),
+    ("replay", replay::all),
 ];
 
 fn words(text: &str) -> Vec<String> {

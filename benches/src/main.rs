@@ -51,6 +51,8 @@ Sets (default: smp and upc)
                      libcoarrays-openmpi-dev)
   clan               streams and virtual interfaces: beside puts and active
                      messages; pages at peers: beside reads by the NIC
+  replay             jobs that are recorded: beside the same without neighbours;
+                     bytes of a recording for each event
   attentiveness      puts and gets to a rank that computes, over every conduit
 
 Comparisons with papers, simulated and live: gasnet-papers --help

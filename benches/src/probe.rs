@@ -21,6 +21,8 @@ pub enum Program {
     Calls,
     /// The same in a job whose ranks die, with this `--on-death`.
     Dying(&'static str),
+    /// The same in a job that is recorded, with these options beside `--record`.
+    Recorded(&'static [&'static str]),
     /// `gasnet-papers-clan`.
     Clan,
     /// `pgas-bench-rank`, by the launcher of an MPI.
