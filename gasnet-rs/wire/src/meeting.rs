@@ -26,7 +26,9 @@ const INLINE_SPEECH_BYTES: usize = 56;
 const ENTRY_BYTES: usize = 8 + INLINE_SPEECH_BYTES;
 /// Number of bytes that a rank can contribute in one round.
 const BYTES_PER_ROUND: usize = 64 << 10;
-/// Number of yields of all ranks together in a meeting before they sleep.
+/// Number of yields of all ranks together in a meeting before they sleep, if each has a processor. Where they
+/// outnumber processors, a yield is no shorter than a sleep, and lets those that wait run in turn with those
+/// that are awaited.
 const YIELDS_BEFORE_SLEEP: u32 = 1000;
 /// Longest sleep. The last rank to arrive ends it. The limit is for ranks that have to serve others meanwhile
 /// (see `idle`).
@@ -48,6 +50,8 @@ pub(crate) struct Meeting {
     exchanges: AtomicU32,
     /// Longest sleep of a rank that waits.
     longest: Duration,
+    /// Number of yields before it.
+    yields: u32,
 }
 
 impl Meeting {
@@ -61,7 +65,9 @@ impl Meeting {
         longest: Duration,
     ) -> Meeting {
         let zero = || AtomicU32::new(0);
-        Meeting { offset, barrier, me, count, phase: zero(), exchanges: zero(), longest }
+        let processors: u32 = map::processors().iter().map(|word| word.count_ones()).sum();
+        let yields = if count <= processors { YIELDS_BEFORE_SLEEP / count } else { 0 };
+        Meeting { offset, barrier, me, count, phase: zero(), exchanges: zero(), longest, yields }
     }
 
     /// The exchange over the board in this file.
@@ -87,7 +93,7 @@ impl Meeting {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
         self.barrier.notify(phase, self.count, Consensus::Anonymous);
-        let mut yields = YIELDS_BEFORE_SLEEP / self.count;
+        let mut yields = self.yields;
         let mut first = true;
         while self.barrier.done(phase).is_none() {
             if idle(core::mem::take(&mut first)) {
