@@ -286,7 +286,7 @@ fn keeping<T>(
     begin: impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> impl Fn(&'static Rank, Member<'_>) -> (&'static Rank, T) {
     move |rank, member| {
-        let attached = rank.segments().attach_and_keep(rank.segments().max_global(), None);
+        let attached = rank.segments().attach_at_start();
         attached.unwrap_or_else(|e| rank.fatal(&e.to_string()));
         (rank, begin(rank, member))
     }

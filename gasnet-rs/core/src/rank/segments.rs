@@ -34,6 +34,15 @@ enum Entries {
     Common(Arc<EntryFile>, Vec<(RankId, At)>),
 }
 
+/// When ranks attach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Before any of them can send. All attach as much, which all know.
+    AtStart,
+    /// Some may wait for answers of others.
+    Any,
+}
+
 /// Where a segment is mapped.
 struct At(*mut u8);
 
@@ -109,14 +118,20 @@ impl Rank {
     /// Attached already, a size above physical limits, or no address space. After the latter two the job
     /// cannot go on: other ranks may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
-        self.attach_memory(bytes, stride, false)
+        self.attach_memory(bytes, stride, false, Moment::Any)
     }
 
-    fn attach_memory(&self, bytes: usize, stride: Option<u64>, keep: bool) -> Result<&SegmentTable, Error> {
+    fn attach_memory(
+        &self,
+        bytes: usize,
+        stride: Option<u64>,
+        keep: bool,
+        moment: Moment,
+    ) -> Result<&SegmentTable, Error> {
         let size = bytes
             .checked_next_multiple_of(map::PAGE_BYTES)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
-        let entries = self.map_segments(size, stride, keep)?;
+        let entries = self.map_segments(size, stride, keep, moment)?;
         if let Some(rma) = self.wire.conduit.as_ref().and_then(|conduit| conduit.rma()) {
             self.native.get_or_init(|| Native::new(rma));
             self.wire.has_completions.store(true, Ordering::Relaxed);
@@ -124,12 +139,18 @@ impl Rank {
                 served.serve(self.regions.clone());
             }
         }
-        self.enter_segments(entries)
+        self.enter_segments(entries, moment)
+    }
+
+    /// Whether ranks that attach at this moment meet once only, where they tell their addresses: all share
+    /// memory, so what a faster one sends meanwhile needs no segment here.
+    fn is_short(&self, moment: Moment) -> bool {
+        moment == Moment::AtStart && self.wire.boot.exchange.is_none() && self.wire.conduit.is_none()
     }
 
     /// Enters segments in the table. The ranks meet, so that no rank accesses a segment before its owner has
-    /// entered it.
-    fn enter_segments(&self, entries: Entries) -> Result<&SegmentTable, Error> {
+    /// entered it, if others than the owner itself could see that.
+    fn enter_segments(&self, entries: Entries, moment: Moment) -> Result<&SegmentTable, Error> {
         #[expect(unsafe_code, reason = "enters memory that was mapped")]
         // SAFETY: `map_segments` has mapped what has a local address, or it is the whole memory of this
         // process, as the program has asked for; a mapping stays until the rank is dismantled.
@@ -142,7 +163,9 @@ impl Rank {
             }
         }
         self.wire.attaching.store(ATTACHED, Ordering::Relaxed);
-        self.wire.meet()?;
+        if !self.is_short(moment) {
+            self.wire.meet()?;
+        }
         Ok(&self.wire.segments)
     }
 
@@ -188,14 +211,25 @@ impl Rank {
 
     /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes, and
     /// kept memory if `keep`.
-    fn map_segments(&self, size: usize, stride: Option<u64>, keep: bool) -> Result<Entries, Error> {
+    fn map_segments(
+        &self,
+        size: usize,
+        stride: Option<u64>,
+        keep: bool,
+        moment: Moment,
+    ) -> Result<Entries, Error> {
         if self.wire.attaching.swap(BOUND, Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
         // Once all ranks are here, none of them waits for another's program. Handlers run no more: what
         // arrives later may be meant for a rank that has attached.
         // Sizes are whole pages, so the lowest bit is free to say whether there is kept memory.
-        let said = self.gather_and_serve(size as u64 | u64::from(keep))?;
+        let mine = size as u64 | u64::from(keep);
+        let short = self.is_short(moment);
+        let said = match short {
+            true => Arc::new(vec![mine; self.size() as usize]),
+            false => self.gather_and_serve(mine)?,
+        };
         if let Some(other) = said.iter().position(|said| (said & 1 == 1) != keep) {
             return Err(Error::job(format!(
                 "rank {other} and rank {} attach differently: with kept memory (attach_and_keep) and without",
@@ -225,11 +259,14 @@ impl Rank {
         if owned.is_some() && near.len() > 1 {
             return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
         }
-        // The leader chooses an address; the others try to map at the same one.
+        // The leader chooses an address; the others try to map at the same one, which nobody needs.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
         let base = if let Some(owned) = owned {
             self.wire.gather_number(0)?;
             owned.as_ptr()
+        } else if short {
+            // Usually it is free in all of them.
+            map::reserve(SEGMENT_HINT_ADDRESS, span_here)?
         } else if self.id().0 == first {
             let base = map::reserve(SEGMENT_HINT_ADDRESS, span_here)?;
             self.wire.gather_number(base as u64)?;
@@ -392,7 +429,19 @@ impl<'a> SegmentCalls<'a> {
     /// # Errors
     /// As [`Rank::attach`], and if another rank attaches without.
     pub fn attach_and_keep(self, bytes: usize, stride: Option<u64>) -> Result<&'a SegmentTable, Error> {
-        self.rank.attach_memory(bytes, stride, true)
+        self.rank.attach_memory(bytes, stride, true, Moment::Any)
+    }
+
+    /// [`SegmentCalls::attach_and_keep`] of [`SegmentCalls::max_global`] bytes, as the first call of all
+    /// ranks: none has sent anything or has handlers, so on one host they meet once instead of four times.
+    ///
+    /// # Collective
+    /// As [`Rank::attach`].
+    ///
+    /// # Errors
+    /// As [`Rank::attach`].
+    pub fn attach_at_start(self) -> Result<&'a SegmentTable, Error> {
+        self.rank.attach_memory(self.max_global(), None, true, Moment::AtStart)
     }
 
     /// The processes of neighbours that this one may copy from and to, by
@@ -449,7 +498,7 @@ impl<'a> SegmentCalls<'a> {
     pub unsafe fn attach_everything(self) -> Result<&'a SegmentTable, Error> {
         // Conduits carry messages once they have a segment. Their own puts and gets know only that segment,
         // and are not used.
-        self.rank.map_segments(0, None, false)?;
+        self.rank.map_segments(0, None, false, Moment::Any)?;
         lock(&self.rank.heap).end = 0;
         self.rank.regions.reaches_far();
         // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
@@ -459,7 +508,7 @@ impl<'a> SegmentCalls<'a> {
             |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r), whole: usize::MAX };
         let processes = self.rank.try_processes()?;
         self.rank.processes.get_or_init(|| processes);
-        self.rank.enter_segments(Entries::Own((0..self.rank.size()).map(entry).collect()))
+        self.rank.enter_segments(Entries::Own((0..self.rank.size()).map(entry).collect()), Moment::Any)
     }
 
     /// Records the place of another rank's segment, which that rank bound by [`SegmentCalls::bind`]. If the
