@@ -1,7 +1,18 @@
-! Reads and writes of image 2 by image 1. Prints lines `KEY NANOSECONDS`, one a batch; a key of 1 MiB prints nanoseconds a MiB.
+! Reads and writes of image 2 by image 1. Prints lines `KEY NANOSECONDS`, one a batch; a key of 1 MiB prints nanoseconds a MiB. Keys that begin
+! with `plain` are copies by C between the same variables of image 1: where these lie decides much of the times. What is copied is in the
+! cache before.
 program near
+  use, intrinsic :: iso_c_binding, only: c_size_t
   use, intrinsic :: iso_fortran_env, only: atomic_int_kind, lock_type
   implicit none
+  interface
+    subroutine memcpy(to, from, bytes) bind(c)
+      import :: c_size_t
+      real(8), intent(inout) :: to(*)
+      real(8), intent(in) :: from(*)
+      integer(c_size_t), value :: bytes
+    end subroutine
+  end interface
   integer, parameter :: batches = 5, elements = 131072, stride = 32
   type :: tree
     integer :: k
@@ -22,7 +33,7 @@ program near
   call system_clock(count_rate=rate)
   s = this_image(); big = 1; counter = 0; fixed = 2
   allocate (d%z(1000), source=3d0); d%k = 4
-  allocate (made(elements))
+  allocate (made(elements), source=0d0)
   sync all
   do batch = 1, merge(batches, 0, this_image() == 1)
     call start
@@ -36,23 +47,47 @@ program near
     sync memory
     call told('put8', 20000)
     if (word == 'words') cycle
+    fixed = big(:)[2]
+    call start
     do i = 1, 20
       fixed = big(:)[2]
     end do
     call told('get_fixed', 20)
+    call memcpy(fixed, big, 8_c_size_t * elements)
+    call start
+    do i = 1, 20
+      call memcpy(fixed, big, 8_c_size_t * elements)
+    end do
+    call told('plain_get_fixed', 20)
+    made = big(:)[2]
+    call start
     do i = 1, 20
       made = big(:)[2]
     end do
     call told('get_allocatable', 20)
+    call memcpy(made, big, 8_c_size_t * elements)
+    call start
+    do i = 1, 20
+      call memcpy(made, big, 8_c_size_t * elements)
+    end do
+    call told('plain_get_allocatable', 20)
     do i = 1, 20
       fixed = 2 * big(:)[2]
     end do
     call told('get_expression', 20)
+    big(:)[2] = fixed
+    call start
     do i = 1, 20
       big(:)[2] = fixed
     end do
     sync memory
     call told('put_1m', 20)
+    call memcpy(big, fixed, 8_c_size_t * elements)
+    call start
+    do i = 1, 20
+      call memcpy(big, fixed, 8_c_size_t * elements)
+    end do
+    call told('plain_put_1m', 20)
     do i = 1, 20
       fixed(1:elements/stride) = big(::stride)[2]
     end do

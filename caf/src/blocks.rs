@@ -5,7 +5,8 @@
 //! defines both: memory of a segment comes back here, all other goes on to the C library, or to whatever
 //! allocator the program has. The rest of this library calls `libc::free` like everybody. Where the program's
 //! `free` is another one (a static program, a sanitizer, an allocator that is loaded first) components are
-//! memory of `malloc`, as before; near images then have the system copy it. docs/decisions/0019 has the reasons.
+//! memory of `malloc`, as before; near images then have the system copy it. docs/decisions/0019 has the
+//! reasons.
 #![expect(unsafe_code, reason = "defines functions of C, and calls the next ones of these names")]
 
 use crate::heap::room_of_block;
