@@ -96,6 +96,10 @@ fn processes_do_the_same_every_time() {
             assert_eq!((&again.stdout, &again.stderr), (&first.stdout, &first.stderr));
         }
     }
+    for options in [&["-n", "2"][..], &["-n", "3", "--runs", "10", "--explore", "pct:2"]] {
+        let line = [&["--simulate"][..], options, &["./statics", "yield"]].concat();
+        says(&simulate(&folder, &line), 0, &["gasnetrun: "]);
+    }
     // Also one that calls it while all ranks wait for what nobody does.
     for how in ["thread", "late"] {
         let line = ["--simulate", "-n", "2", "./statics", how];

@@ -8,12 +8,14 @@
 //! Only the thread that asks the simulator gets virtual time: others, and children, get what the system says.
 //!
 //! Reading the clock takes time, too, or a program that waits for a time by reading the clock would wait for
-//! ever.
+//! ever. So does `sched_yield`, as a look in vain at what others may change: loops for a word of the rank's own
+//! memory call nothing else.
 #![expect(unsafe_code, reason = "stands in for functions of the C library, and writes to the linker's slots")]
 
 use crate::asker::{Asker, current};
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::Ordering;
+use gasnet_wire::conduit::Meanwhile;
 use std::sync::Arc;
 
 /// Virtual time of reading the clock.
@@ -146,6 +148,16 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
     0
 }
 
+/// A loop that yields the processor waits, most often for what others store here.
+unsafe extern "C" fn sched_yield() -> c_int {
+    match rank() {
+        Some(asker) => asker.idle("a loop that yields", Meanwhile::Looked),
+        // SAFETY: a plain system call.
+        None => drop(unsafe { libc::syscall(libc::SYS_sched_yield) }),
+    }
+    0
+}
+
 unsafe extern "C" fn getrandom(to: *mut c_void, len: usize, flags: c_uint) -> isize {
     let Some(asker) = rank() else {
         // SAFETY: the caller's pointer.
@@ -168,7 +180,7 @@ unsafe extern "C" fn getentropy(to: *mut c_void, len: usize) -> c_int {
 }
 
 /// The functions of the C library that are replaced.
-fn replaced() -> [(&'static CStr, usize); 9] {
+fn replaced() -> [(&'static CStr, usize); 10] {
     [
         (c"clock_gettime", clock_gettime as *const () as usize),
         (c"gettimeofday", gettimeofday as *const () as usize),
@@ -177,6 +189,7 @@ fn replaced() -> [(&'static CStr, usize); 9] {
         (c"clock_nanosleep", clock_nanosleep as *const () as usize),
         (c"usleep", usleep as *const () as usize),
         (c"sleep", sleep as *const () as usize),
+        (c"sched_yield", sched_yield as *const () as usize),
         (c"getrandom", getrandom as *const () as usize),
         (c"getentropy", getentropy as *const () as usize),
     ]

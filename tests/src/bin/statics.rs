@@ -1,5 +1,6 @@
 //! A program with a variable of its own, which each rank must have for itself; with `thread`,
-//! somebody else than the rank's thread calls the runtime, and with `late` while that waits.
+//! somebody else than the rank's thread calls the runtime, and with `late` while that waits; with `yield`,
+//! a rank waits for a word of its own memory in a loop that yields the processor.
 
 use gasnet::{GlobalPtr, RankId};
 use std::collections::HashMap;
@@ -30,6 +31,18 @@ fn main() {
                 });
                 rank.wait_until("what nobody does", || false);
             });
+        }
+        if how == "yield" {
+            let word = GlobalPtr::<u64>::new(RankId(1), 64);
+            match rank.id().0 {
+                0 => rank.write(word, 1),
+                1 => {
+                    while rank.read(word) == 0 {
+                        std::thread::yield_now();
+                    }
+                }
+                _ => {}
+            }
         }
         let began = std::time::Instant::now();
         std::thread::sleep(std::time::Duration::from_millis(1500));
