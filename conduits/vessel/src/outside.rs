@@ -8,8 +8,8 @@
 //! Only the thread that asks the simulator gets virtual time: others, and children, get what the system says.
 //!
 //! Reading the clock takes time, too, or a program that waits for a time by reading the clock would wait for
-//! ever. So does `sched_yield`, as a look in vain at what others may change: loops for a word of the rank's own
-//! memory call nothing else.
+//! ever. So does `sched_yield`, as a look in vain at what others may change: loops for a word of the rank's
+//! own memory call nothing else.
 #![expect(unsafe_code, reason = "stands in for functions of the C library, and writes to the linker's slots")]
 
 use crate::asker::{Asker, current};
