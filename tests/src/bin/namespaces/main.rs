@@ -84,7 +84,8 @@ fn plain(net: &Net) -> Result<String, String> {
     passes(net.conformance(4, 8, &[]), 200).map(|_| String::new())
 }
 
-/// A job over two hosts is recorded; then each rank alone, or all of them on one host, print what they printed.
+/// A job over two hosts is recorded. Then each rank alone, or all of them on one host, print what they
+/// printed.
 fn recorded(net: &Net) -> Result<String, String> {
     const RANKS: u32 = 4;
     let folder = std::env::temp_dir().join(format!("gasnet-recorded-{}", std::process::id()));
