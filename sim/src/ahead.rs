@@ -45,11 +45,6 @@ impl World {
         true
     }
 
-    /// The time that it is for a rank.
-    pub(crate) fn local_time(&self, rank: u32) -> Time {
-        self.now.max(self.ranks[rank as usize].busy_until)
-    }
-
     /// Whether a rank that polls is to pay what it owes first.
     pub(crate) fn is_far_ahead(&self, rank: u32) -> bool {
         self.most_ahead.is_some_and(|most| self.local_time(rank).since(self.now) > most)

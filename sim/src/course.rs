@@ -106,6 +106,11 @@ impl World {
         false
     }
 
+    /// The time that it is for a rank.
+    pub(crate) fn local_time(&self, rank: u32) -> Time {
+        self.now.max(self.ranks[rank as usize].busy_until)
+    }
+
     /// How many times as long a rank takes for everything.
     pub(crate) fn slowness(&self, rank: u32) -> u64 {
         let slow = self.hardships.slow.iter().find(|(who, _)| *who == rank);

@@ -30,6 +30,9 @@ pub(crate) struct Simulation {
     pub(crate) survivors: Option<Survivors>,
 }
 
+/// Waits of a rank after which its stack is trimmed first. It is again each time that they have doubled.
+const FIRST_TRIM: u32 = 8;
+
 /// A rank that calls.
 pub(crate) struct Caller {
     pub(crate) shared: Arc<Simulation>,
@@ -176,6 +179,7 @@ impl Simulation {
     /// The rank waits until something happens to it, unless something has happened since its last poll.
     /// `changed`: it may have changed memory that it shares.
     pub(crate) fn wait(&self, rank: u32, why: &'static str, changed: bool) {
+        let trims;
         {
             let mut w = self.world();
             if changed {
@@ -200,6 +204,13 @@ impl Simulation {
                 return;
             }
             w.set(rank, Activity::Idle(why));
+            let waits = &mut w.ranks[rank as usize].waits;
+            *waits = waits.wrapping_add(1);
+            // Deep calls, as those at the start, are rare: the pages that one has used are mostly idle.
+            trims = waits.is_power_of_two() && *waits >= FIRST_TRIM;
+        }
+        if trims {
+            turn::trim_stack();
         }
         turn::give_back();
     }

@@ -40,6 +40,8 @@ pub(crate) struct RankState {
     pub(crate) news: u64,
     /// The value of `news` that its last poll saw.
     pub(crate) seen: u64,
+    /// Its waits that slept.
+    pub(crate) waits: u32,
     /// Empty polls in a row without a wait.
     pub(crate) empty_polls: u32,
     /// Empty polls since something happened to it, or it began something.
@@ -219,6 +221,7 @@ impl World {
                     busy_until: Time::ZERO,
                     news: 0,
                     seen: 0,
+                    waits: 0,
                     empty_polls: 0,
                     looks: 0,
                     inbox: [VecDeque::new(), VecDeque::new()],
