@@ -311,7 +311,7 @@ fn begin_mortal<T>(
         Booted::Replacement(link, epoch) => (None, Some(link), epoch),
     };
     let guide = (link.as_ref().map(AsFd::as_fd), None);
-    let started = enter(boot, guide, epoch, (&config, threading), begin)?;
+    let started = enter(boot, guide, (epoch, false), (&config, threading), begin)?;
     if started.is_none() {
         // All is done without this process.
         link.iter().for_each(gasnet_launch::leave_place);
@@ -324,12 +324,12 @@ fn begin_mortal<T>(
 type Guide<'a> = (Option<BorrowedFd<'a>>, Option<&'static Rank>);
 
 /// Starts this process as a rank of the world that it was told of, or else of the one that follows that of
-/// this epoch; and if a rank dies meanwhile, of the one after that. `None`: there is no other world, since
-/// all ranks have done their work.
+/// this epoch, whose segments it may still use; and if a rank dies meanwhile, of the one after that. `None`:
+/// there is no other world, since all ranks have done their work.
 fn enter<T>(
     mut boot: Option<Boot>,
     guide: Guide<'_>,
-    mut epoch: u32,
+    (mut epoch, mut holds): (u32, bool),
     (config, threading): (&Config, Threading),
     begin: &impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<T>, Error> {
@@ -337,8 +337,9 @@ fn enter<T>(
         let (boot, members, incarnation, first) = match boot.take() {
             Some(boot) => (boot, None, 0, None),
             None => {
-                let Some(next) = next_boot(guide, epoch)? else { return Ok(None) };
-                epoch = next.epoch;
+                let Some(next) = next_boot(guide, epoch, holds)? else { return Ok(None) };
+                // In a world that does not start nobody has anything.
+                (epoch, holds) = (next.epoch, false);
                 (next.boot, Some(next.members), next.incarnation, next.first_segments)
             }
         };
@@ -360,9 +361,9 @@ fn enter<T>(
 }
 
 /// Waits for the world after the one of this epoch.
-fn next_boot((launcher, former): Guide<'_>, epoch: u32) -> Result<Option<NextBoot>, Error> {
+fn next_boot((launcher, former): Guide<'_>, epoch: u32, holds: bool) -> Result<Option<NextBoot>, Error> {
     if let Some(link) = launcher {
-        return gasnet_launch::next_world(link, epoch).map_err(|e| Error::job(e.to_string()));
+        return gasnet_launch::next_world(link, epoch, holds).map_err(|e| Error::job(e.to_string()));
     }
     let next = former.and_then(|rank| rank.survival().next_boot(epoch));
     next.map(Some).ok_or_else(|| Error::job("a rank has died, and there is no launcher"))
@@ -506,7 +507,8 @@ fn run_once<T>(
 /// Starts the world that follows this rank's, in which a rank has died, on this rank: makes its rank, with a
 /// segment and kept memory, and runs `begin` with it, which may meet the others. Returns what that has made.
 /// If a rank dies meanwhile, it begins again in the world after that. `None`: there is no other world, since
-/// all ranks of the old one have done their work.
+/// all ranks of the old one have done their work. `holds`: this process may still use the segments of the
+/// old world, so the new one cannot take over their memory.
 ///
 /// # Collective
 /// Over the ranks of the world that neither die nor leave in order; a rank that does not call it, and does
@@ -516,9 +518,11 @@ fn run_once<T>(
 /// Ranks of this job may not die, none has, or the launcher or the system refuses the new world.
 pub fn next_world<T>(
     rank: &'static Rank,
+    holds: bool,
     begin: impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<T>, Error> {
-    begin_next_world(rank, Threading::Parallel, keeping(begin)).map(|next| next.map(|(_, begun)| begun))
+    begin_next_world(rank, Threading::Parallel, holds, keeping(begin))
+        .map(|next| next.map(|(_, begun)| begun))
 }
 
 /// [`next_world`] of a program that was started by [`init_mortal`], and attaches segments by itself.
@@ -531,6 +535,7 @@ pub fn next_world<T>(
 pub fn begin_next_world<T>(
     rank: &'static Rank,
     threading: Threading,
+    holds: bool,
     begin: impl Fn(&'static Rank, Member<'_>) -> T,
 ) -> Result<Option<T>, Error> {
     let survival = rank.survival();
@@ -545,7 +550,7 @@ pub fn begin_next_world<T>(
     survival.give_up();
     let begin = |rank, member: Member<'_>| (rank, begin(rank, member));
     let guide = (survival.launcher(), Some(rank));
-    let next = enter(None, guide, survival.epoch(), (rank.config(), threading), &begin)?;
+    let next = enter(None, guide, (survival.epoch(), holds), (rank.config(), threading), &begin)?;
     Ok(next.map(|(new, begun)| {
         survival.continue_as(new);
         begun

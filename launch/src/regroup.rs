@@ -10,6 +10,14 @@
 //! segments, which all worlds of the host have in common: what ranks save lies there, behind the segments. A
 //! message without members and files says that there is no other world, since all work is done.
 //!
+//! **Memory that is taken over.** Pages that a system gives for the first time cost more than what is done
+//! with them afterwards. So a world takes over the file of the segments of the world before it, if each
+//! process has said, when it asked, that it uses nothing there any more. The dead use nothing. So from then
+//! on only members of the new world use that file, for what they do in it, as they would a new one. But its
+//! bytes are not zero, and what the dead have left half done is among them: the message says so, and each
+//! rank clears its part of what is given out ([`HostFile::used`]). The control file of a world is always new:
+//! nobody reads a word of synchronisation that a killed process has left.
+//!
 //! The monitor decides, and gives [`WorldOrder`]s. Who has the processes of a host, itself or an agent,
 //! carries them out ([`LocalWorld`]).
 
@@ -56,6 +64,8 @@ pub(crate) struct LocalWorld {
     board: Option<DeathBoard>,
     /// The file of the first world's segments, if ranks may survive.
     first_segments: Option<OwnedFd>,
+    /// That of the segments of the newest world that this host was in, and its epoch.
+    segments: Option<(u32, OwnedFd)>,
     on_death: OnDeath,
     /// How the dead are replaced, if they are.
     recruiter: Option<Recruiter>,
@@ -66,7 +76,7 @@ impl LocalWorld {
     /// file of their segments.
     pub(crate) fn new(on_death: OnDeath, told: Option<(DeathBoard, OwnedFd)>) -> LocalWorld {
         let (board, first_segments) = told.unzip();
-        LocalWorld { board, first_segments, on_death, recruiter: None }
+        LocalWorld { board, first_segments, segments: None, on_death, recruiter: None }
     }
 
     /// Says how processes are started that replace the dead.
@@ -87,12 +97,19 @@ impl LocalWorld {
                 let near: Vec<u32> = here.iter().filter_map(|place| world.rank_of(*place)).collect();
                 let nothing = || Error::Survival("this launcher keeps nothing of the first world".into());
                 let first = self.first_segments.as_ref().ok_or_else(nothing)?;
-                let new = NewWorld::new(world, *name, near, self.on_death.heals(), first)?;
+                let former = match &self.segments {
+                    Some((epoch, file)) => (epoch + 1 == world.epoch).then_some(file),
+                    None => (world.epoch == 1).then_some(first),
+                };
+                let former = former.filter(|_| world.takes_over);
+                let new = NewWorld::new(world, *name, near, self.on_death.heals(), (first, former))?;
                 for place in here {
                     if let Some(rank) = world.rank_of(*place) {
                         crew.hand(*place, &new.message(rank, world), &new.files);
                     }
                 }
+                let segments = fd::duplicate(new.files[1].as_fd()).map_err(Error::system("dup"))?;
+                self.segments = Some((world.epoch, segments));
                 self.board = Some(new.board);
             }
             WorldOrder::Replace(place, epoch) => {
@@ -120,10 +137,13 @@ struct NewWorld {
     name: u64,
     /// Its ranks on the host.
     near: Vec<u32>,
+    /// The segments' file is that of the world before.
+    takes_over: bool,
 }
 
 impl NewWorld {
-    /// Makes its memory.
+    /// Makes its memory. The files are that of the first world's segments, and that of the segments of the
+    /// world before if they are taken over.
     ///
     /// # Errors
     /// The system gives none.
@@ -132,23 +152,28 @@ impl NewWorld {
         name: u64,
         near: Vec<u32>,
         heals: bool,
-        first: &OwnedFd,
+        (first, former): (&OwnedFd, Option<&OwnedFd>),
     ) -> Result<NewWorld, Error> {
         let shm = fd::memory_file("gasnet-shm").map_err(Error::MemoryFile)?;
-        let segments = fd::memory_file("gasnet-segments").map_err(Error::MemoryFile)?;
+        let segments = match former {
+            Some(former) => fd::duplicate(former.as_fd()).map_err(Error::system("dup"))?,
+            None => fd::memory_file("gasnet-segments").map_err(Error::MemoryFile)?,
+        };
         let file = HostFile::from(fd::duplicate(shm.as_fd()).map_err(Error::system("dup"))?);
         let (on_host, size) = (near.len() as u32, world.members.len() as u32);
         let board = DeathBoard::new(&file, on_host, size, world.epoch, heals);
         let board = board.map_err(|e| Error::Survival(e.to_string()))?;
         let first = fd::duplicate(first.as_fd()).map_err(Error::system("dup"))?;
-        Ok(NewWorld { board, files: Rc::from([shm, segments, first]), name, near })
+        let files = Rc::from([shm, segments, first]);
+        Ok(NewWorld { board, files, name, near, takes_over: former.is_some() })
     }
 
     /// The message for this rank of it.
     fn message(&self, rank: u32, world: &JobWorld) -> Vec<u8> {
         let incarnation = world.incarnations.get(rank as usize).copied().unwrap_or_default();
         let (low, high) = (self.name as u32, (self.name >> 32) as u32);
-        let head = [rank, world.epoch, incarnation, low, high, self.near.len() as u32];
+        let head =
+            [rank, world.epoch, incarnation, low, high, self.takes_over.into(), self.near.len() as u32];
         let words = head.iter().chain(&self.near).chain(&world.members);
         words.flat_map(|word| word.to_le_bytes()).collect()
     }
@@ -158,15 +183,16 @@ impl NewWorld {
 const DONE: [u8; 24] = [0; 24];
 
 /// Waits for the world after the one of this epoch, which this rank has given up, or in which the process was
-/// that it replaces. `None`: there is none, since all ranks have done their work.
+/// that it replaces. `holds`: this process may still use the segments of that world. `None`: there is none,
+/// since all ranks have done their work.
 ///
 /// # Collective
 /// Over the ranks of the world that neither die nor leave in order, and the replacements of those that died.
 ///
 /// # Errors
 /// The monitor is gone, or the system gives no descriptors.
-pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextBoot>, Error> {
-    fd::send_waiting(link, &ToMonitor::NextWorld(epoch).encode()).map_err(Error::system("send"))?;
+pub fn next_world(link: BorrowedFd<'_>, epoch: u32, holds: bool) -> Result<Option<NextBoot>, Error> {
+    fd::send_waiting(link, &ToMonitor::NextWorld(epoch, holds).encode()).map_err(Error::system("send"))?;
     let (mut message, mut files) = (Vec::new(), Vec::new());
     let mut packet = [0; MAX_PACKET];
     let broken = || Error::Survival("the launcher is gone, or has sent something else".into());
@@ -189,7 +215,9 @@ pub fn next_world(link: BorrowedFd<'_>, epoch: u32) -> Result<Option<NextBoot>, 
 fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot> {
     let (words, rest) = message.as_chunks::<4>();
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let [rank, epoch, incarnation, low, high, on_host, ref lists @ ..] = words[..] else { return None };
+    let [rank, epoch, incarnation, low, high, taken, on_host, ref lists @ ..] = words[..] else {
+        return None;
+    };
     let (near, members) = lists.split_at_checked(on_host as usize)?;
     let (size, [shm, segments, first]) = (members.len() as u32, <[OwnedFd; 3]>::try_from(files).ok()?);
     let sound = near.is_sorted_by(|a, b| a < b) && near.last().is_some_and(|last| *last < size);
@@ -206,7 +234,7 @@ fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot
         host_ranks: near.to_vec(),
         exchange,
         shm: shm.into(),
-        segments: segments.into(),
+        segments: if taken != 0 { HostFile::used(segments) } else { segments.into() },
         link: Some(link),
         overseer: None,
         job_id: u64::from(high) << 32 | u64::from(low),
@@ -224,21 +252,24 @@ mod tests {
 
     #[test]
     fn a_world_survives_the_link() {
-        let world = JobWorld { epoch: 3, members: vec![0, 2, 7], incarnations: vec![0, 1, 4] };
-        for near in [vec![0, 1, 2], vec![1, 2]] {
-            let new = NewWorld::new(&world, 77 << 32, near.clone(), true, &file()).unwrap();
+        let (members, incarnations) = (vec![0, 2, 7], vec![0, 1, 4]);
+        let world = JobWorld { epoch: 3, members, incarnations, takes_over: true };
+        let (first, former) = (file(), file());
+        for (near, former) in [(vec![0, 1, 2], Some(&former)), (vec![1, 2], None)] {
+            let new = NewWorld::new(&world, 77 << 32, near.clone(), true, (&first, former)).unwrap();
             let next = decode(&new.message(2, &world), vec![file(), file(), file()], file()).unwrap();
             assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
             assert_eq!((next.incarnation, next.boot.exchange.is_some()), (4, near.len() < 3));
             assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, near));
+            assert_eq!(next.boot.segments.used, former.is_some());
         }
-        let new = NewWorld::new(&world, 1, vec![1, 2], true, &file()).unwrap();
+        let new = NewWorld::new(&world, 1, vec![1, 2], true, (&first, None)).unwrap();
         for (message, files) in [
             (new.message(0, &world), 3),
             (new.message(3, &world), 3),
             (new.message(2, &world), 2),
-            (vec![0; 23], 3),
-            (vec![0; 25], 3),
+            (vec![0; 27], 3),
+            (vec![0; 29], 3),
         ] {
             assert!(decode(&message, (0..files).map(|_| file()).collect(), file()).is_none());
         }
@@ -247,10 +278,11 @@ mod tests {
     /// Over a real link, in several packets, with the files.
     #[test]
     fn many_members_get_their_world() {
-        let world = JobWorld { epoch: 1, members: (0..3000).collect(), incarnations: vec![0; 3000] };
-        let new = NewWorld::new(&world, 5, (0..3000).collect(), false, &file()).unwrap();
+        let (members, incarnations) = ((0..3000).collect(), vec![0; 3000]);
+        let world = JobWorld { epoch: 1, members, incarnations, takes_over: false };
+        let new = NewWorld::new(&world, 5, (0..3000).collect(), false, (&file(), None)).unwrap();
         let (ours, theirs) = fd::packet_pair().unwrap();
-        let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0).unwrap().unwrap());
+        let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0, false).unwrap().unwrap());
         let message = new.message(17, &world);
         for (i, part) in message.chunks(MAX_PACKET - 1).enumerate() {
             let last = (i + 1) * (MAX_PACKET - 1) >= message.len();

@@ -24,7 +24,7 @@ use gasnet_sys::signals::{SignalAction, SignalSet};
 pub const MESSAGE_VARIABLE: &str = "GASNETI_BOOT";
 
 /// Version of the message and of the packets to the monitor. It is incremented with every change of either.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 
 /// The first packet in a rank's link, which makes a program the rank.
 const PLACE: &[u8] = b"place";

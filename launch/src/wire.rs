@@ -225,7 +225,7 @@ fn emit_order(w: &mut Writer, order: &WorldOrder) {
         WorldOrder::Broken(places) => _ = w.u32(3).numbers(places),
         WorldOrder::Start(world, name, here) => {
             w.u32(4).u32(world.epoch).numbers(&world.members).numbers(&world.incarnations);
-            w.u64(*name).numbers(here);
+            w.u32(world.takes_over.into()).u64(*name).numbers(here);
         }
         WorldOrder::Replace(place, epoch) => _ = w.u32(5).u32(*place).u32(*epoch),
         WorldOrder::Done(places) => _ = w.u32(6).numbers(places),
@@ -238,7 +238,8 @@ fn parse_order(r: &mut Reader<'_>) -> Option<WorldOrder> {
         2 => WorldOrder::GaveUp(r.u32()?),
         3 => WorldOrder::Broken(r.numbers()?),
         4 => {
-            let world = JobWorld { epoch: r.u32()?, members: r.numbers()?, incarnations: r.numbers()? };
+            let (epoch, members, incarnations) = (r.u32()?, r.numbers()?, r.numbers()?);
+            let world = JobWorld { epoch, members, incarnations, takes_over: r.u32()? != 0 };
             WorldOrder::Start(world, r.u64()?, r.numbers()?)
         }
         5 => WorldOrder::Replace(r.u32()?, r.u32()?),
@@ -405,7 +406,7 @@ mod tests {
             ToAgent::World(WorldOrder::GaveUp(4)),
             ToAgent::World(WorldOrder::Broken(vec![4, 7])),
             ToAgent::World(WorldOrder::Start(
-                JobWorld { epoch: 3, members: vec![0, 2, 5], incarnations: vec![0, 1, 0] },
+                JobWorld { epoch: 3, members: vec![0, 2, 5], incarnations: vec![0, 1, 0], takes_over: true },
                 u64::MAX - 3,
                 vec![2, 5],
             )),

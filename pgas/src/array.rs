@@ -66,6 +66,17 @@ pub(crate) struct ArrayPart {
 }
 
 impl Arrays {
+    /// Whether this rank has an array that it has not dropped.
+    pub(crate) fn are_there(&self) -> bool {
+        let dropped = lock(&self.dropped);
+        lock(&self.live).iter().any(|array| !dropped.contains(&array.0))
+    }
+
+    /// The next world has taken the memory over.
+    pub(crate) fn leave_dropped(&self) {
+        lock(&self.dropped).clear();
+    }
+
     /// Gives the parts of those that this rank has dropped back to the system: their world is over.
     pub(crate) fn release_dropped(&self, world: World) {
         let dropped = std::mem::take(&mut *lock(&self.dropped));

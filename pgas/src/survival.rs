@@ -20,7 +20,7 @@ use crate::kept;
 use crate::world::World;
 use gasnet::Died;
 use gasnet_conduits::Member;
-use gasnet_wire::context;
+use gasnet_wire::{context, threads};
 use std::sync::atomic::Ordering;
 
 impl World {
@@ -132,10 +132,17 @@ impl World {
     fn next_world(self) -> Result<Option<World>, gasnet::Error> {
         self.0.engine.release_threads();
         let begin = |rank, member: Member<'_>| World::start(rank, member, self.0.copies.clone());
-        let next = gasnet_conduits::next_world(self.0.rank, begin)?;
-        if next.is_some() {
-            self.0.arrays.release_dropped(self);
-            kept::release_dead(self);
+        // The next world may take over the memory of arrays if nobody can reach it from this one: arrays give
+        // access, and so does what another thread is in the middle of, a call that it serves or a phase.
+        let holds = self.0.arrays.are_there() || !threads::is_single();
+        let next = gasnet_conduits::next_world(self.0.rank, holds, begin)?;
+        match &next {
+            Some(next) if next.0.rank.survival().took_over() => self.0.arrays.leave_dropped(),
+            Some(_) => {
+                self.0.arrays.release_dropped(self);
+                kept::release_dead(self);
+            }
+            None => {}
         }
         Ok(next.map(|next| *self.0.next.get_or_init(|| next)))
     }

@@ -90,7 +90,7 @@ impl Simulation {
     /// The world after the one of this epoch, for a process that has given that up.
     pub(crate) fn next_world(&self, process: u32, epoch: u32) -> Option<WorldOf> {
         let survivors = self.survivors.as_ref()?;
-        let next = survivors.newest().job.asks(process, epoch).ok()?;
+        let next = survivors.newest().job.asks(process, epoch, true).ok()?;
         self.begins(next);
         loop {
             if let Some(next) = survivors.world_of(process).filter(|(_, world, _)| world.epoch > epoch) {

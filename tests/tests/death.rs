@@ -222,6 +222,15 @@ fn a_program_that_dies_each_time_ends() {
 }
 
 #[test]
+fn memory_that_is_taken_over_is_zero() {
+    for (on_death, role, lines) in [(SHRINK, "forgets", 2), (HEAL, "forgets 1", 6)] {
+        let outcome = job(6, on_death, &[], role);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.report());
+        assert_eq!(outcome.stdout, "zero\n".repeat(lines), "{}", outcome.report());
+    }
+}
+
+#[test]
 fn what_is_a_ranks_own_survives() {
     for settings in [&[], &OVER_UDP[..]] {
         let outcome = job(4, SHRINK, settings, "keeps");

@@ -191,7 +191,8 @@ fn enter(job: ClientJob) -> &'static ClientJob {
 pub fn next_world(old: &ClientJob) -> Result<Option<&'static ClientJob>, gasnet::Error> {
     let program = old.program;
     let begin = |rank, member: Member<'_>| client_job(rank, program, member);
-    let next = gasnet_conduits::begin_next_world(old.rank, program.threading, begin)?;
+    // The program has addresses of its old segment.
+    let next = gasnet_conduits::begin_next_world(old.rank, program.threading, true, begin)?;
     Ok(next.map(|job| {
         job.wait_mode.store(old.wait_mode.load(Relaxed), Relaxed);
         let all = primordial("the next world");

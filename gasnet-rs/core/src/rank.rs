@@ -16,6 +16,7 @@ use crate::processes::Processes;
 use crate::region::Regions;
 use crate::{Error, RankId};
 use core::fmt;
+use core::ops::Range;
 use core::sync::atomic::AtomicPtr;
 use gasnet_sys::mutex::lock;
 use gasnet_wire::Above;
@@ -64,6 +65,8 @@ struct Heap {
     end: u64,
     /// Bytes of the kept memory that are allocated.
     kept: u64,
+    /// Parts of this rank's kept memory that an earlier world has used.
+    stale: Vec<Range<u64>>,
 }
 
 /// A panic leaves nothing half done: the runtime's locks guard steps that do not panic, and what a handler or

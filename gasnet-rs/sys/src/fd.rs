@@ -6,12 +6,13 @@ use std::cmp::Reverse;
 use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 #[cfg(miri)]
 use crate::stand_in::{fallocate, fcntl_dupfd_cloexec, memfd_create, pread, pwrite};
 use rustix::event::{EventfdFlags, epoll, eventfd};
-use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SeekFrom};
 #[cfg(not(miri))]
 use rustix::fs::{fallocate, memfd_create};
 use rustix::io::Errno;
@@ -34,6 +35,34 @@ pub fn grow(fd: BorrowedFd<'_>, len: u64) -> io::Result<()> {
         // Allocating the last byte extends the file, and never truncates or overwrites it.
         Some(last) => Ok(fallocate(fd, FallocateFlags::empty(), last, 1)?),
     }
+}
+
+/// The parts of a range of a memory file that have pages, as offsets of the file; all others are zero. A
+/// system that does not say so has the whole range.
+pub fn used_parts(fd: BorrowedFd<'_>, range: Range<u64>) -> Vec<Range<u64>> {
+    let (mut parts, mut from) = (Vec::new(), range.start);
+    while from < range.end {
+        // Nothing else uses this descriptor's position: memory files are read and written at offsets.
+        let begin = match rustix::fs::seek(fd, SeekFrom::Data(from)) {
+            Ok(at) => at,
+            Err(Errno::NXIO) => break,
+            Err(_) => from,
+        };
+        if begin >= range.end {
+            break;
+        }
+        let end = rustix::fs::seek(fd, SeekFrom::Hole(begin)).unwrap_or(range.end).min(range.end);
+        parts.push(begin..end);
+        from = end;
+    }
+    parts
+}
+
+/// Gives the pages of a range of a memory file back to the system: its bytes are zero then. A system that
+/// cannot do so keeps them.
+pub fn give_back(fd: BorrowedFd<'_>, range: Range<u64>) {
+    let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let _ = fallocate(fd, how, range.start, range.end.saturating_sub(range.start));
 }
 
 /// Makes sure that a file has room for `len` bytes from `offset` on: a mapping of them can be written.
@@ -442,6 +471,23 @@ mod tests {
         read_at(file.as_fd(), 90, &mut back).unwrap();
         assert_eq!(&back, b"0123456789");
         assert!(read_at(file.as_fd(), 91, &mut back).is_err(), "that would be beyond its end");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks for holes")]
+    fn files_know_where_they_have_pages() {
+        let (file, page) = (memory_file("test").unwrap(), 4096);
+        grow(file.as_fd(), 100 * page).unwrap();
+        let pages = |part: Range<u64>| (part.start / page, part.end / page);
+        let used = |range| used_parts(file.as_fd(), range).into_iter().map(pages).collect::<Vec<_>>();
+        assert_eq!(used(0..300 * page), []);
+        for at in [3 * page + 5, 4 * page, 9 * page] {
+            write_at(file.as_fd(), at, &[1]).unwrap();
+        }
+        assert_eq!(used(0..99 * page), [(3, 5), (9, 10)]);
+        assert_eq!(used(4 * page..9 * page), [(4, 5)]);
+        give_back(file.as_fd(), 4 * page..50 * page);
+        assert_eq!(used(0..99 * page), [(3, 4)]);
     }
 
     #[test]

@@ -58,18 +58,25 @@ pub struct HostFile {
     pub at: u64,
     /// Bytes of a part that the file has from the start.
     pub room: Option<u64>,
+    /// Whether it was the file of the world before, which nobody uses any more: its bytes may not be zero.
+    pub used: bool,
 }
 
 impl HostFile {
     /// The `room` bytes of a file from `at` on, a multiple of 2 MiB, which the file has already.
     pub fn part(file: Arc<OwnedFd>, at: u64, room: u64) -> HostFile {
-        HostFile { file, at, room: Some(room) }
+        HostFile { file, at, room: Some(room), used: false }
+    }
+
+    /// A file that an earlier world of the job has used.
+    pub fn used(file: OwnedFd) -> HostFile {
+        HostFile { used: true, ..file.into() }
     }
 }
 
 impl From<OwnedFd> for HostFile {
     fn from(file: OwnedFd) -> HostFile {
-        HostFile { file: Arc::new(file), at: 0, room: None }
+        HostFile { file: Arc::new(file), at: 0, room: None, used: false }
     }
 }
 
@@ -145,7 +152,7 @@ pub struct Boot {
     pub exchange: Option<Box<dyn Exchange>>,
     /// Memory file common to all ranks of the host, of length 0 at start. The core sizes and maps it.
     pub shm: HostFile,
-    /// Second memory file of the host, likewise, for the segments.
+    /// Second memory file of the host, likewise, for the segments; or that of the world before.
     pub segments: HostFile,
     /// `SOCK_SEQPACKET` socket to the monitor; `None` in a job of one rank that nobody watches.
     pub link: Option<OwnedFd>,
@@ -189,8 +196,8 @@ pub enum ToMonitor {
     /// wait in this rank.
     Waits(u32, Blocked),
     /// This rank has given up the world of this epoch, since one in it has died, or replaces one that was in
-    /// it; and waits for the next one.
-    NextWorld(u32),
+    /// it; and waits for the next one. Whether its process may still use the segments of that world.
+    NextWorld(u32, bool),
     /// All ranks of the world of this epoch have done their work: nobody needs another world.
     Finished(u32),
     /// This rank has given up the world of this epoch, and answers nobody in it any more: said where the
@@ -338,7 +345,8 @@ impl ToMonitor {
                 (9, *number as i32, &blocked)
             }
             ToMonitor::Barriers(joined) => (10, *joined as i32, ""),
-            ToMonitor::NextWorld(epoch) => (12, *epoch as i32, ""),
+            ToMonitor::NextWorld(epoch, false) => (12, *epoch as i32, ""),
+            ToMonitor::NextWorld(epoch, true) => (15, *epoch as i32, ""),
             ToMonitor::Finished(epoch) => (13, *epoch as i32, ""),
             ToMonitor::GaveUp(epoch) => (14, *epoch as i32, ""),
             ToMonitor::Exchange(last, part) => {
@@ -387,7 +395,7 @@ impl ToMonitor {
             }
             10 => Some(ToMonitor::Barriers(code as u32)),
             11 => Some(ToMonitor::Leaves(code)),
-            12 => Some(ToMonitor::NextWorld(code as u32)),
+            12 | 15 => Some(ToMonitor::NextWorld(code as u32, kind == 15)),
             13 => Some(ToMonitor::Finished(code as u32)),
             14 => Some(ToMonitor::GaveUp(code as u32)),
             _ => None,
@@ -418,7 +426,8 @@ mod tests {
             ToMonitor::Exchange(false, vec![7; MAX_EXCHANGE]),
             ToMonitor::Waits(u32::MAX, Blocked { peer: Some(0), what: "x".into(), ..Blocked::default() }),
             ToMonitor::Barriers(u32::MAX),
-            ToMonitor::NextWorld(3),
+            ToMonitor::NextWorld(3, false),
+            ToMonitor::NextWorld(4, true),
             ToMonitor::Finished(u32::MAX),
             ToMonitor::GaveUp(4),
         ] {
@@ -441,7 +450,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
             let mut packet: Vec<u8> = (0..random.u32(..16)).map(|_| random.u8(..)).collect();
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&random.u32(..16).to_le_bytes());
+                packet[..4].copy_from_slice(&random.u32(..17).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));
@@ -453,6 +462,6 @@ mod tests {
     fn nonsense_is_refused() {
         assert_eq!(ToMonitor::decode(&[]), None);
         assert_eq!(ToMonitor::decode(&[1, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(ToMonitor::decode(&[15, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(ToMonitor::decode(&[16, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

@@ -75,7 +75,7 @@ pub mod shm;
 pub mod slots;
 pub mod spins;
 mod start;
-mod threads;
+pub mod threads;
 pub mod transfer;
 pub mod wait;
 mod waiting;

@@ -123,9 +123,10 @@ impl Wire {
     /// Over all ranks of the job; returns when all ranks of this host are there.
     ///
     /// # Safety
-    /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of
-    ///    that job, each of which starts once (owed by the launcher: a second rank of the same number would
-    ///    send and receive on the same links).
+    /// 1. The memory files of `boot` were empty when the job began, or nothing uses any more what is in them
+    ///    where they say so ([`HostFile::used`](crate::boot::HostFile)); and they are used by nothing
+    ///    but the ranks of that job, each of which starts once (owed by the launcher: a second rank of the
+    ///    same number would send and receive on the same links).
     /// 2. The caller gives references to the wire to nobody who does not keep the rules of what it calls
     ///    there: numbers of ops and transfers are used as [`event`](crate::event) and
     ///    [`transfer`](crate::transfer) say, entries of the segment table are memory that is there, and

@@ -24,6 +24,11 @@ pub(crate) fn all() -> Vec<u32> {
     tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// Whether this process has one thread: nothing happens in it but what that does.
+pub fn is_single() -> bool {
+    all().len() == 1
+}
+
 /// How many of them are the program's; `started` are those that were made while the rank started.
 pub(crate) fn of_program(started: &[u32]) -> usize {
     let name = |task: u32| std::fs::read_to_string(Path::new("/proc/self/task").join(format!("{task}/comm")));

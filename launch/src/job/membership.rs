@@ -34,6 +34,8 @@ pub struct JobWorld {
     pub members: Vec<u32>,
     /// The incarnation of each.
     pub incarnations: Vec<u32>,
+    /// Whether it takes over the memory of the segments of the world before, which no process uses any more.
+    pub takes_over: bool,
 }
 
 impl JobWorld {
@@ -71,15 +73,18 @@ pub struct Membership {
     heals: bool,
     /// All ranks of the newest world have done their work.
     finished: bool,
+    /// A process may use the segments of the newest world when it has given that up.
+    held: bool,
 }
 
 impl Membership {
     /// A job of `size` places, all in its first world, whose dead are replaced or not.
     pub fn new(size: u32, heals: bool) -> Membership {
         let incarnations = vec![0; size as usize];
-        let world = JobWorld { epoch: 0, members: (0..size).collect(), incarnations: incarnations.clone() };
+        let members = (0..size).collect();
+        let world = JobWorld { epoch: 0, members, incarnations: incarnations.clone(), takes_over: false };
         let states = vec![State::There; size as usize];
-        Membership { states, incarnations, world, deaths: 0, heals, finished: false }
+        Membership { states, incarnations, world, deaths: 0, heals, finished: false, held: false }
     }
 
     /// The newest world.
@@ -131,8 +136,9 @@ impl Membership {
         self.goes_out(place, State::Dead)
     }
 
-    /// The process at a place leaves in order.
+    /// The process at a place leaves in order. It may go on to use its segment while it ends.
     pub fn left(&mut self, place: u32) -> Consequence {
+        self.held = true;
         self.goes_out(place, State::Left)
     }
 
@@ -151,15 +157,17 @@ impl Membership {
         self.next_world()
     }
 
-    /// A process has given up the world of this epoch, or replaces one that was in it.
+    /// A process has given up the world of this epoch, or replaces one that was in it. `holds`: it may still
+    /// use the segments of that world.
     ///
     /// # Errors
     /// The process is not in that world, or has asked already.
-    pub fn asks(&mut self, place: u32, epoch: u32) -> Result<Consequence, Unexpected> {
+    pub fn asks(&mut self, place: u32, epoch: u32, holds: bool) -> Result<Consequence, Unexpected> {
         if epoch != self.world.epoch || self.states[place as usize] != State::There {
             return Err(Unexpected);
         }
         self.states[place as usize] = State::Asks;
+        self.held |= holds;
         Ok(self.next_world())
     }
 
@@ -176,7 +184,8 @@ impl Membership {
             return Consequence::Done(members);
         }
         let incarnations = members.iter().map(|place| self.incarnations[*place as usize]).collect();
-        self.world = JobWorld { epoch: self.world.epoch + 1, members, incarnations };
+        let takes_over = !std::mem::take(&mut self.held);
+        self.world = JobWorld { epoch: self.world.epoch + 1, members, incarnations, takes_over };
         Consequence::Starts(self.world.clone())
     }
 }
@@ -187,20 +196,48 @@ mod tests {
     use super::*;
 
     fn world(epoch: u32, members: &[u32], incarnations: &[u32]) -> JobWorld {
-        JobWorld { epoch, members: members.into(), incarnations: incarnations.into() }
+        JobWorld { epoch, members: members.into(), incarnations: incarnations.into(), takes_over: true }
+    }
+
+    /// A process asks that uses nothing of its world any more.
+    fn asks(job: &mut Membership, place: u32, epoch: u32) -> Result<Consequence, Unexpected> {
+        job.asks(place, epoch, false)
+    }
+
+    #[test]
+    fn a_world_takes_memory_over_that_nobody_uses() {
+        let mut job = Membership::new(3, true);
+        let begins = |job: &mut Membership, epoch, holds: [bool; 3]| {
+            let all = (0..3).map(|place| job.asks(place, epoch, holds[place as usize]));
+            match all.last() {
+                Some(Ok(Starts(world))) => world.takes_over,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(begins(&mut job, 0, [false; 3]));
+        assert!(!begins(&mut job, 1, [false, true, false]));
+        // That was another world's memory.
+        assert!(begins(&mut job, 2, [false; 3]));
+        // Who has said so may die: what it has begun may end later.
+        assert_eq!(job.asks(2, 3, true), Ok(Nothing));
+        assert_eq!(job.died(2), Replaces);
+        assert!(!begins(&mut job, 3, [false; 3]));
+        let mut job = Membership::new(3, false);
+        assert_eq!((job.left(2), asks(&mut job, 0, 0)), (Nothing, Ok(Nothing)));
+        assert!(matches!(asks(&mut job, 1, 0), Ok(Starts(JobWorld { takes_over: false, .. }))));
     }
 
     #[test]
     fn survivors_are_numbered_from_0() {
         let mut job = Membership::new(4, false);
         assert_eq!(job.died(1), Nothing);
-        assert_eq!((job.asks(0, 0), job.asks(3, 0)), (Ok(Nothing), Ok(Nothing)));
+        assert_eq!((asks(&mut job, 0, 0), asks(&mut job, 3, 0)), (Ok(Nothing), Ok(Nothing)));
         let next = world(1, &[0, 2, 3], &[0; 3]);
-        assert_eq!(job.asks(2, 0), Ok(Starts(next.clone())));
+        assert_eq!(asks(&mut job, 2, 0), Ok(Starts(next.clone())));
         assert_eq!([0, 1, 2, 3].map(|p| next.rank_of(p)), [Some(0), None, Some(1), Some(2)]);
         assert_eq!(job.died(0), Nothing);
         let next = world(2, &[2, 3], &[0; 2]);
-        assert_eq!((job.asks(2, 1), job.asks(3, 1)), (Ok(Nothing), Ok(Starts(next))));
+        assert_eq!((asks(&mut job, 2, 1), asks(&mut job, 3, 1)), (Ok(Nothing), Ok(Starts(next))));
         assert_eq!((job.deaths(), job.is_out(0), job.is_out(2)), (2, true, false));
     }
 
@@ -208,31 +245,31 @@ mod tests {
     fn the_dead_are_replaced() {
         let mut job = Membership::new(3, true);
         assert_eq!(job.died(1), Replaces);
-        assert_eq!((job.asks(0, 0), job.asks(2, 0)), (Ok(Nothing), Ok(Nothing)));
+        assert_eq!((asks(&mut job, 0, 0), asks(&mut job, 2, 0)), (Ok(Nothing), Ok(Nothing)));
         // The replacement dies before it has asked, and after.
-        assert_eq!((job.died(1), job.died(0), job.asks(1, 0)), (Replaces, Replaces, Ok(Nothing)));
-        assert_eq!(job.asks(0, 0), Ok(Starts(world(1, &[0, 1, 2], &[1, 2, 0]))));
+        assert_eq!((job.died(1), job.died(0), asks(&mut job, 1, 0)), (Replaces, Replaces, Ok(Nothing)));
+        assert_eq!(asks(&mut job, 0, 0), Ok(Starts(world(1, &[0, 1, 2], &[1, 2, 0]))));
         assert_eq!((job.deaths(), job.is_dead(1), job.incarnation(1)), (3, false, 2));
     }
 
     #[test]
     fn nothing_starts_when_all_is_done() {
         let mut job = Membership::new(4, true);
-        assert_eq!((job.died(1), job.asks(2, 0), job.finishes(7)), (Replaces, Ok(Nothing), Nothing));
+        assert_eq!((job.died(1), asks(&mut job, 2, 0), job.finishes(7)), (Replaces, Ok(Nothing), Nothing));
         assert_eq!((job.left(3), job.misses()), (Nothing, Some(3)));
         assert_eq!(job.finishes(0), Done(vec![2]));
         // The replacement asks later, and the next death is the last of its place.
-        assert_eq!((job.asks(1, 0), job.died(1), job.misses()), (Ok(Done(vec![1])), Nothing, None));
+        assert_eq!((asks(&mut job, 1, 0), job.died(1), job.misses()), (Ok(Done(vec![1])), Nothing, None));
         assert!(job.is_dead(1));
     }
 
     #[test]
     fn who_asks_twice_or_for_another_world_is_told() {
         let mut job = Membership::new(2, false);
-        assert_eq!(job.asks(0, 1), Err(Unexpected));
-        assert_eq!((job.asks(0, 0), job.asks(0, 0)), (Ok(Nothing), Err(Unexpected)));
+        assert_eq!(asks(&mut job, 0, 1), Err(Unexpected));
+        assert_eq!((asks(&mut job, 0, 0), asks(&mut job, 0, 0)), (Ok(Nothing), Err(Unexpected)));
         assert_eq!(job.died(1), Starts(world(1, &[0], &[0])));
-        assert_eq!((job.asks(1, 1), job.asks(0, 0)), (Err(Unexpected), Err(Unexpected)));
+        assert_eq!((asks(&mut job, 1, 1), asks(&mut job, 0, 0)), (Err(Unexpected), Err(Unexpected)));
     }
 
     /// One thing that can happen.
@@ -252,18 +289,20 @@ mod tests {
         worlds: Vec<JobWorld>,
     }
 
-    /// The same job, by the definition: looks at all places after each step.
+    /// The same job, by the definition: looks at all places after each step. Whether the dead are replaced,
+    /// and whether somebody may still use the newest world's memory; place 0 always may.
     #[derive(Debug, Clone)]
-    struct Oracle(Vec<Place>, bool);
+    struct Oracle(Vec<Place>, bool, bool);
 
     impl Oracle {
         fn step(&mut self, step: Step) {
             let (Step::Asks(p) | Step::Dies(p) | Step::Leaves(p)) = step;
             let place = &mut self.0[p as usize];
             match step {
-                Step::Asks(_) => place.asks = true,
+                Step::Asks(_) => (place.asks, self.2) = (true, self.2 || p == 0),
                 Step::Dies(_) if self.1 => (place.asks, place.incarnation) = (false, place.incarnation + 1),
-                Step::Dies(_) | Step::Leaves(_) => place.out = true,
+                Step::Dies(_) => place.out = true,
+                Step::Leaves(_) => (place.out, self.2) = (true, true),
             }
             let there = |p: &Place| !p.out;
             if self.0.iter().any(there) && self.0.iter().filter(|p| there(p)).all(|p| p.asks) {
@@ -273,10 +312,12 @@ mod tests {
                     members.iter().map(|m| self.0[*m as usize].worlds.len() as u32 + 1).max().unwrap_or(0);
                 let incarnations: Vec<u32> =
                     members.iter().map(|m| self.0[*m as usize].incarnation).collect();
+                let next = JobWorld { takes_over: !self.2, ..world(epoch, &members, &incarnations) };
+                self.2 = false;
                 for m in &members {
                     let place = &mut self.0[*m as usize];
                     place.asks = false;
-                    place.worlds.push(world(epoch, &members, &incarnations));
+                    place.worlds.push(next.clone());
                 }
             }
         }
@@ -297,7 +338,7 @@ mod tests {
     fn carry_out(job: &mut Membership, sent: &mut [Vec<JobWorld>], step: Step) {
         let epoch = |sent: &[Vec<JobWorld>], p: u32| sent[p as usize].last().map_or(0, |world| world.epoch);
         let next = match step {
-            Step::Asks(p) => job.asks(p, epoch(sent, p)).expect("it may ask"),
+            Step::Asks(p) => job.asks(p, epoch(sent, p), p == 0).expect("it may ask"),
             Step::Dies(p) => job.died(p),
             Step::Leaves(p) => job.left(p),
         };
@@ -331,7 +372,7 @@ mod tests {
         }
         for (heals, depth) in [(false, 7), (true, 5)] {
             let mut count = 0;
-            all(&Oracle(vec![Place::default(); 3], heals), &mut Vec::new(), depth, &mut count);
+            all(&Oracle(vec![Place::default(); 3], heals, false), &mut Vec::new(), depth, &mut count);
             assert!(count > 10_000, "{count} prefixes");
         }
     }
@@ -343,7 +384,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let (size, heals) = (random.usize(1..=9), seed % 2 == 1);
             let (mut job, mut sent) = (Membership::new(size as u32, heals), vec![Vec::new(); size]);
-            let (mut oracle, mut steps) = (Oracle(vec![Place::default(); size], heals), Vec::new());
+            let (mut oracle, mut steps) = (Oracle(vec![Place::default(); size], heals, false), Vec::new());
             while steps.len() < 80 {
                 let possible = oracle.possible();
                 let Some(&last) = possible.last() else { break };

@@ -41,9 +41,9 @@ impl Job {
                 let number = world.rank_of(rank).filter(|_| world.epoch == epoch);
                 actions.extend(number.map(JobAction::TellGaveUp));
             }
-            ToMonitor::NextWorld(epoch) => {
+            ToMonitor::NextWorld(epoch, holds) => {
                 state.wait = None;
-                match (self.on_death.most(), self.members.asks(rank, epoch)) {
+                match (self.on_death.most(), self.members.asks(rank, epoch, holds)) {
                     (Some(_), Ok(next)) => self.goes_on(now, next, actions),
                     _ => {
                         let text =

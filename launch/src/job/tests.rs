@@ -406,7 +406,7 @@ fn survivors(ranks: u32, most: u32) -> (Job, Instant) {
 }
 
 fn asks(job: &mut Job, now: Instant, rank: u32, epoch: u32) -> Vec<JobAction> {
-    job.handle(now, JobEvent::Packet(rank, ToMonitor::NextWorld(epoch)))
+    job.handle(now, JobEvent::Packet(rank, ToMonitor::NextWorld(epoch, false)))
 }
 
 const KILLED: Ended = Ended::Signal(libc::SIGKILL);
@@ -420,7 +420,7 @@ fn survivors_of_a_death_go_on() {
     };
     assert!(text.starts_with("rank 1 (pid 101) terminated with signal 9 (SIGKILL)"), "{text}");
     assert_eq!(asks(&mut job, now, 2, 0), []);
-    let world = JobWorld { epoch: 1, members: vec![0, 2], incarnations: vec![0, 0] };
+    let world = JobWorld { epoch: 1, members: vec![0, 2], incarnations: vec![0, 0], takes_over: true };
     assert_eq!(asks(&mut job, now, 0, 0), [JobAction::Start(world)]);
     // Ranks have new numbers, in what they say and in what they are told.
     let wait = Blocked { peer: Some(1), ..Blocked::default() };
@@ -429,7 +429,7 @@ fn survivors_of_a_death_go_on() {
     assert_eq!(actions[1..], [JobAction::TellDeath(1, Some(Ended::Code(3)))]);
     assert_eq!(
         asks(&mut job, now, 0, 1),
-        [JobAction::Start(JobWorld { epoch: 2, members: vec![0], incarnations: vec![0] })]
+        [JobAction::Start(JobWorld { epoch: 2, members: vec![0], incarnations: vec![0], takes_over: true })]
     );
     assert_eq!(job.handle(now, JobEvent::Packet(0, ToMonitor::Done(0))), []);
     assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Code(0))), []);
@@ -443,7 +443,8 @@ fn who_leaves_or_dies_while_others_ask_is_not_waited_for() {
     job.handle(now, JobEvent::Ended(3, KILLED));
     assert_eq!((asks(&mut job, now, 0, 0), asks(&mut job, now, 1, 0)), (vec![], vec![]));
     job.handle(now, JobEvent::Ended(1, KILLED));
-    let start = JobAction::Start(JobWorld { epoch: 1, members: vec![0], incarnations: vec![0] });
+    let start =
+        JobAction::Start(JobWorld { epoch: 1, members: vec![0], incarnations: vec![0], takes_over: false });
     assert_eq!(job.handle(now, JobEvent::Packet(2, ToMonitor::Done(0))), [start]);
     // Who has left in order and is killed then is told, and nobody else is concerned.
     let actions = job.handle(now, JobEvent::Ended(2, KILLED));
@@ -512,7 +513,7 @@ fn another_process_takes_the_place_of_the_dead() {
     assert_eq!((job.name(1).as_str(), job.incarnation(1), job.over(now)), ("rank 1 (pid 777)", 1, false));
     assert_eq!((asks(&mut job, now, 0, 0), asks(&mut job, now, 2, 0)), (vec![], vec![]));
     assert_eq!(job.handle(now, JobEvent::Packet(1, ToMonitor::Joined)), []);
-    let world = JobWorld { epoch: 1, members: vec![0, 1, 2], incarnations: vec![0, 1, 0] };
+    let world = JobWorld { epoch: 1, members: vec![0, 1, 2], incarnations: vec![0, 1, 0], takes_over: true };
     assert_eq!(asks(&mut job, now, 1, 0), [JobAction::Start(world)]);
     for rank in 0..3 {
         job.handle(now, JobEvent::Packet(rank, ToMonitor::Done(0)));

@@ -2,7 +2,8 @@
 //! `random` and `survives` print what they have computed, and in which world.
 
 use gasnet_sys::process::{exit_now, kill, parent_pid, pid};
-use pgas::{Layout, World};
+use pgas::{Array, Layout, World};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -74,6 +75,50 @@ impl Doom {
         while self.begun.load(Ordering::Relaxed) {
             std::thread::park();
         }
+    }
+}
+
+/// Files of segments that this process has mapped.
+fn segment_files() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("/proc");
+    let files = maps.lines().filter(|line| line.contains("gasnet-segments"));
+    files.filter_map(|line| line.split_whitespace().nth(4)).collect::<BTreeSet<_>>().len()
+}
+
+/// The last rank dies again and again. A world has the memory of the one before it, but where rank 0 keeps
+/// its array; and nothing of what that one has written.
+fn forgets(first: World, heals: bool) {
+    const WORLDS: u32 = 4;
+    let (mut world, mut old, mut files) = (first, None, 1);
+    loop {
+        let (epoch, size) = (world.epoch(), world.size());
+        let written = u64::from(epoch) + 1;
+        let mut array = world.array::<u64>(20_000 * size as usize, Layout::Block);
+        array.local(|mine| assert!(mine.iter().all(|element| *element == 0)));
+        array.local(|mine| mine.fill(written));
+        let next = (world.rank() as usize + 1) % size as usize;
+        assert_eq!(array.read(|all| all.get(20_000 * next)), written);
+        if world.rank() == 0 {
+            assert_eq!(segment_files(), files, "in world {epoch}");
+            assert!(old.iter().flat_map(Array::<u64>::salvage).all(|element| element == 2));
+        }
+        if epoch == WORLDS {
+            println!("zero");
+            return;
+        }
+        let ended = world.attempt(|world| {
+            if world.rank() == size - 1 {
+                die();
+            }
+            world.barrier();
+        });
+        assert!(ended.is_err(), "nobody waits for the dead");
+        if world.rank() == 0 && epoch == 1 {
+            (old, files) = (Some(array), 2);
+        } else {
+            drop(array);
+        }
+        world = if heals { world.heal() } else { world.shrink() };
     }
 }
 
@@ -358,6 +403,7 @@ fn main() {
     pgas::run(move |world| match role.as_str() {
         "random" => random(world, seed),
         "keeps" => keeps(world),
+        "forgets" => forgets(world, seed == 1),
         "survives" => survives(world, seed),
         "heals" => heals(world),
         "ends-early" => {

@@ -100,7 +100,9 @@ impl SegmentCalls<'_> {
 impl KeptCalls<'_> {
     /// [`SegmentCalls::allocate_agreed`](crate::SegmentCalls::allocate_agreed) of
     /// [kept memory](crate::SegmentCalls::attach_and_keep): zero at first, and out of reach for everything
-    /// but [`KeptCalls::address`] and the unsafe calls `*_kept`.
+    /// but [`KeptCalls::address`] and the unsafe calls `*_kept`. Where the world has
+    /// [taken over](crate::Survival::took_over) memory, that of other ranks is zero when they have met this
+    /// one after the call.
     ///
     /// # Collective
     /// As [`SegmentCalls::allocate_agreed`](crate::SegmentCalls::allocate_agreed).
@@ -115,6 +117,8 @@ impl KeptCalls<'_> {
                 "the segments have no kept memory, in which arrays lie: SegmentCalls::attach_and_keep and gasnet_conduits::run_and_keep attach them with it",
             ));
         };
-        self.rank.agree(Zone::Kept(from), bytes, align)
+        let at = self.rank.agree(Zone::Kept(from), bytes, align)?;
+        self.rank.clear_stale(at..at + bytes);
+        Ok(at)
     }
 }

@@ -4,7 +4,9 @@ use super::{Heap, Rank, lock};
 use crate::RankId;
 use crate::native::Native;
 use crate::processes::Processes;
+use core::ops::Range;
 use core::sync::atomic::AtomicBool;
+use gasnet_sys::fd;
 use gasnet_sys::process::Pid;
 use gasnet_wire::Error;
 use gasnet_wire::boot::MeetingPlace;
@@ -14,11 +16,13 @@ use gasnet_wire::reach::{ATTACHED, BOUND};
 use gasnet_wire::segment::{EntryFile, GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use gasnet_wire::shm::{self, map};
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
 const SEGMENT_HINT_ADDRESS: usize = 0x2000_0000_0000;
+/// The segments of a host take less, in its file and in addresses.
+const MOST_BYTES: u64 = 1 << 46;
 /// Segments start at multiples of this.
 const SEGMENT_ALIGN: u64 = 2 << 20;
 /// Naps between two looks for messages of a rank that attaches.
@@ -45,6 +49,35 @@ enum Moment {
 
 /// Where a segment is mapped.
 struct At(*mut u8);
+
+/// Segments of equal ranks on a host, that all of them have mapped.
+#[derive(Debug, Clone, Copy)]
+struct Lasting {
+    /// The file that they lie in, by what the system knows it by.
+    file: Option<(u64, u64)>,
+    stride: u64,
+    /// Bytes of each.
+    each: u64,
+    slots: u32,
+}
+
+/// Those that this process has mapped as a rank that may survive others, and where. They stay as long as it
+/// lives, and so does the file.
+static LASTING: Mutex<Vec<(Lasting, usize)>> = Mutex::new(Vec::new());
+
+impl Lasting {
+    /// Where this process has mapped them, or more of them, already.
+    fn base(&self) -> Option<*mut u8> {
+        let all = lock(&LASTING);
+        let serves = |known: &Lasting| {
+            (known.file, known.stride, known.each) == (self.file, self.stride, self.each)
+                && known.slots >= self.slots
+                && self.file.is_some()
+        };
+        let at = all.iter().find(|(known, _)| serves(known)).map(|(_, at)| *at)?;
+        Some(core::ptr::with_exposed_provenance_mut(at))
+    }
+}
 
 /// Segments that one call maps. With a call for each segment, the ranks of a host would create as many
 /// mappings as there are pairs of ranks.
@@ -248,13 +281,17 @@ impl Rank {
         let (stride, span) = stride
             .checked_next_multiple_of(SEGMENT_ALIGN)
             .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
-            .filter(|(_, span)| *span < 1 << 46)
+            .filter(|(_, span)| *span < MOST_BYTES)
             .ok_or_else(|| {
                 Error::op(format!(
                     "{on_host} segments of {stride} bytes are too large: those of a host lie in one range of addresses of less than 64T; \
                      ask for less, or set a smaller GASNET_MAX_SEGSIZE"
                 ))
             })?;
+        // What an earlier world has mapped here serves this one, too.
+        let lasts = short && self.wire.may_survive();
+        let lasting = Lasting { file: self.segments_file(), stride, each: most, slots: on_host };
+        let known = if lasts { lasting.base() } else { None };
         let owned = self.wire.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(whole))?;
         if owned.is_some() && near.len() > 1 {
             return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
@@ -264,6 +301,8 @@ impl Rank {
         let base = if let Some(owned) = owned {
             self.wire.gather_number(0)?;
             owned.as_ptr()
+        } else if let Some(base) = known {
+            base
         } else if short {
             // Usually it is free in all of them.
             map::reserve(SEGMENT_HINT_ADDRESS, span_here)?
@@ -276,8 +315,11 @@ impl Rank {
         };
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         if owned.is_none() {
-            lock(&self.wire.mappings).push((base as usize, span_here));
             shm::grow(&self.wire.boot.segments, span)?;
+            self.clear_taken_over(stride, whole as u64, if keep { most / 2 } else { most });
+        }
+        if owned.is_none() && known.is_none() {
+            lock(&self.wire.mappings).push((base as usize, span_here));
             let own_sizes: Vec<u64> = near.iter().map(|r| whole_of(*r)).collect();
             for run in Run::all(near, &own_sizes, stride) {
                 let on_host = u64::from(self.wire.neighbourhood.on_host(run.first as u32)) * stride;
@@ -292,6 +334,9 @@ impl Rank {
                     }
                 }
             }
+        }
+        if lasts && known.is_none() {
+            lock(&LASTING).push((lasting, base.expose_provenance()));
         }
         let own = local(self.id().0);
         if let Some(conduit) = &self.wire.conduit {
@@ -320,6 +365,47 @@ impl Rank {
         }
         let local = |r| self.wire.neighbourhood.index(RankId(r)).map_or(nowhere, |_| local(r));
         Ok(Entries::Own(entries(&self.wire.gather_number(own as u64)?, &local)))
+    }
+
+    /// In a world that has taken over the memory of the one before: has zeros in this rank's segment of so
+    /// many bytes, and notes which parts of its kept memory, from byte `kept` on, have something else. The
+    /// first rank of the host gives back what nobody has here. To be called before the ranks meet.
+    fn clear_taken_over(&self, stride: u64, bytes: u64, kept: u64) {
+        let (boot, id) = (&self.wire.boot, self.id().0);
+        let Some(number) = boot.host_ranks.iter().position(|rank| *rank == id).filter(|_| boot.segments.used)
+        else {
+            return;
+        };
+        let (file, from) = (boot.segments.as_fd(), number as u64 * stride);
+        fd::give_back(file, from..from + kept.min(bytes));
+        let parts = fd::used_parts(file, from + kept.min(bytes)..from + bytes);
+        lock(&self.heap).stale = parts.into_iter().map(|part| part.start - from..part.end - from).collect();
+        if number == 0 {
+            fd::give_back(file, boot.host_ranks.len() as u64 * stride..MOST_BYTES);
+        }
+    }
+
+    /// Writes zeros where this part of the kept memory, which is now given out, has something else.
+    pub(super) fn clear_stale(&self, given: Range<u64>) {
+        let heap = lock(&self.heap);
+        for part in &heap.stale {
+            let (from, end) = (part.start.max(given.start), part.end.min(given.end));
+            let Some(len) = end.checked_sub(from).filter(|len| *len > 0) else { continue };
+            if let Some(Place::Near(at)) = self.wire.segments.whole_at(self.id(), from, len as usize) {
+                gasnet_sys::memory::populate(at, len as usize);
+                #[expect(unsafe_code, reason = "clears memory that nobody has yet")]
+                // SAFETY: mapped, as `whole_at` says. No process has anything of the earlier world (owed by
+                // the launcher), and nobody has this part in this one: it is given out once, after this.
+                unsafe {
+                    at.write_bytes(0, len as usize);
+                }
+            }
+        }
+    }
+
+    /// What the system knows the file of the segments by.
+    fn segments_file(&self) -> Option<(u64, u64)> {
+        fd::file_kind(self.wire.boot.segments.as_fd()).map(|kind| kind.identity)
     }
 
     /// Finds out which processes of neighbours the system lets this one copy from and to.

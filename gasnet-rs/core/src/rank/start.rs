@@ -29,9 +29,10 @@ impl Rank {
     /// Over all ranks of the job; returns when all are there.
     ///
     /// # Safety
-    /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of
-    ///    that job, each of which starts once (owed by the launcher: a second rank of the same number would
-    ///    send and receive on the same links).
+    /// 1. The memory files of `boot` were empty when the job began, or nothing uses any more what is in them
+    ///    where they say so ([`HostFile::used`](gasnet_wire::boot::HostFile)); and they are used by nothing
+    ///    but the ranks of that job, each of which starts once (owed by the launcher: a second rank of the
+    ///    same number would send and receive on the same links).
     ///
     /// If the conduit cannot be opened, the job ends, and one of the ranks prints the reason.
     ///
@@ -59,7 +60,7 @@ impl Rank {
             tables,
             team_all: OnceLock::new(),
             max_global_segment: OnceLock::new(),
-            heap: Mutex::new(Heap { used: 0, end: u64::MAX, kept: 0 }),
+            heap: Mutex::new(Heap { used: 0, end: u64::MAX, kept: 0, stale: Vec::new() }),
             agreeing: Mutex::default(),
             next: OnceLock::new(),
             own: AtomicPtr::default(),

@@ -33,6 +33,11 @@ impl Survival {
         self.0.wire.heals()
     }
 
+    /// Whether this world has taken over the memory of the segments of the world before.
+    pub fn took_over(self) -> bool {
+        self.0.wire.boot.segments.used
+    }
+
     /// The number of worlds that the job had before this rank's.
     pub fn epoch(self) -> u32 {
         self.0.wire.epoch()
