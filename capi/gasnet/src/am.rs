@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn gasneti_am_request(
     }
     // SAFETY: the caller's promise.
     let args = unsafe { words(nargs, args) };
-    let rank = state.rank;
+    let rank = state.rank.now();
     // SAFETY: the caller's promise about the payload, in all arms.
     let result = unsafe {
         match kind {
@@ -230,10 +230,20 @@ pub extern "C-unwind" fn gasnet_AMPoll() -> c_int {
     const CALL: &str = "gasnet_AMPoll";
     let Some(state) = state::get() else { return crate::info::NOT_INIT };
     context::unrestricted(state, CALL);
+    if state.mortal {
+        poll_and_look(state);
+    } else {
+        state.rank.poll();
+    }
+    OK
+}
+
+/// Programs count polls in tenths of nanoseconds: those that look for deaths have a function of their own.
+#[cold]
+fn poll_and_look(state: &ClientJob) {
     if state.rank.poll() == 0 {
         not_ready(state);
     }
-    OK
 }
 
 /// Most arguments of a message.
@@ -251,7 +261,7 @@ pub extern "C-unwind" fn gasnet_AMMaxMedium() -> usize {
 /// Largest payload of a long message, to anyone.
 fn max_long() -> usize {
     match state::get() {
-        Some(state) => *state.max_long.get_or_init(|| {
+        Some(state) => *state.world.max_long.get_or_init(|| {
             state.rank.ranks().map(|to| state.rank.messages().max_long(to)).min().unwrap_or(0)
         }),
         None => 0,

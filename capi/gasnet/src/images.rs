@@ -710,7 +710,7 @@ static BEGINNING: PerWorld<Mutex<Beginning>> = PerWorld::empty();
 /// Waits until all images of the job have begun. `counts`: how many each node has; `begin` is run by the last
 /// one of each process, and makes its images known.
 pub fn begin(state: &'static ClientJob, counts: &[usize], local: usize, begin: impl FnOnce(Images)) {
-    let rank = state.rank;
+    let rank = state.rank.now();
     let all_here = BEGINNING.of(state, Mutex::default);
     let layout = Layout::new(counts.iter().copied(), rank.id().0 as usize);
     let k = layout.mine().len();

@@ -16,7 +16,7 @@ use crate::info::{BAD_ARG, NOT_INIT, OK, RESOURCE};
 use crate::objects::{
     self, CAPABILITY_ALL, Ep, LEGACY, Object, Primordial, Segment, Team, primordial, set_primordial,
 };
-use crate::state::{self, ClientJob, Program};
+use crate::state::{self, ClientJob, Current, OfWorld, Program};
 use crate::tools::{self, backtrace::BacktraceType};
 use crate::{exit, fatal, info, signals, wait};
 
@@ -123,7 +123,7 @@ unsafe fn start_client(state: &ClientJob, name: *const c_char, flags: u32) -> &'
     set_primordial(|| Primordial {
         client: Object::make(objects::Client { name, flags }),
         ep: Object::make(primordial_ep()),
-        team: Object::make(primordial_team(state.rank)),
+        team: Object::make(primordial_team(state.rank.now())),
     })
 }
 
@@ -136,16 +136,31 @@ fn primordial_team(rank: &'static Rank) -> Team {
     Team { rank: me, size, members: None, flags: 0, scratch: None, team: rank.team_all() }
 }
 
-/// The job of a rank that was just started. It may have to be started again in another world.
-fn client_job(rank: &'static Rank, program: Program, member: Member<'_>) -> ClientJob {
-    let Program { threading, everything, legacy, .. } = program;
-    // An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
-    let attached = everything && !legacy;
-    if attached {
+/// A rank that was just started, with what there is once in its world. It may have to be started again in
+/// another one.
+fn begin(rank: &'static Rank, program: Program, member: Member<'_>) -> (&'static Rank, OfWorld) {
+    if attaches_at_once(program) {
         attach_everything(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
     }
-    ClientJob {
-        rank,
+    let world = OfWorld {
+        incarnation: member.incarnation,
+        first_numbers: member.members.map(Box::from),
+        segment_asked: AtomicBool::new(false),
+        max_long: OnceLock::new(),
+    };
+    (rank, world)
+}
+
+/// An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
+fn attaches_at_once(program: Program) -> bool {
+    program.everything && !program.legacy
+}
+
+/// Sets the job that all calls work on.
+fn first_world((rank, world): (&'static Rank, OfWorld), program: Program) -> &'static ClientJob {
+    let Program { threading, everything, legacy, .. } = program;
+    let state = state::set(ClientJob {
+        rank: Current::new(rank),
         check: rank.config().check,
         parallel: matches!(threading, Threading::Parallel),
         one_thread: matches!(threading, Threading::Serial(one) if one.is_always_the_same()),
@@ -153,56 +168,49 @@ fn client_job(rank: &'static Rank, program: Program, member: Member<'_>) -> Clie
         legacy,
         mortal: rank.survival().is_possible(),
         program,
-        incarnation: member.incarnation,
-        first_numbers: member.members.map(Box::from),
-        attached: AtomicBool::new(attached),
-        segment_asked: AtomicBool::new(false),
+        attached: AtomicBool::new(attaches_at_once(program)),
         several: AtomicBool::new(false),
         wait_mode: AtomicU32::new(wait::SPINBLOCK),
-        max_long: OnceLock::new(),
-    }
-}
-
-/// Makes this the job that all calls work on, and inline code as well.
-fn enter(job: ClientJob) -> &'static ClientJob {
-    let rank = job.rank;
-    let far = rank.neighbours().len() < rank.size() as usize;
-    abi::publish(rank.id().0, rank.size(), job.check, far);
-    let state = state::set(job);
+        world: Current::new(Box::leak(Box::new(world))),
+    });
     if state.mortal {
         // An error is no death: it is everywhere.
-        let end = |line: &str| -> ! {
-            let rank = state::state("an error").rank;
-            rank.ending().fatal_line(line, line)
-        };
+        let end = |line: &str| -> ! { state::state("an error").rank.ending().fatal_line(line, line) };
         let _ = fatal::END_JOB.set(end);
     }
-    if state.attached.load(Relaxed) {
-        abi::set_peers(&peers(state));
-    }
+    publish(state);
     state
 }
 
-/// Makes this process a rank of the world after the one of this job, in which a rank has died: a client that
-/// has started and has attached nothing. `None`: all work is done, and there is none.
+/// Tells inline code of the rank.
+fn publish(state: &ClientJob) {
+    let rank = state.rank.now();
+    let far = rank.neighbours().len() < rank.size() as usize;
+    abi::publish(rank.id().0, rank.size(), state.check, far);
+    if state.attached.load(Relaxed) {
+        abi::set_peers(&peers(state));
+    }
+}
+
+/// Makes this process a rank of the world after the present one, in which a rank has died: a client that has
+/// started and has attached nothing. Returns whether there is one; there is none when all work is done.
 ///
 /// # Errors
 /// As [`gasnet_conduits::next_world`].
-pub fn next_world(old: &ClientJob) -> Result<Option<&'static ClientJob>, gasnet::Error> {
-    let program = old.program;
-    let begin = |rank, member: Member<'_>| client_job(rank, program, member);
+pub fn next_world(state: &'static ClientJob) -> Result<bool, gasnet::Error> {
+    let program = state.program;
+    let begin = |rank, member: Member<'_>| begin(rank, program, member);
     // The program has addresses of its old segment.
-    let next = gasnet_conduits::begin_next_world(old.rank, program.threading, true, begin)?;
-    Ok(next.map(|job| {
-        job.wait_mode.store(old.wait_mode.load(Relaxed), Relaxed);
-        let all = primordial("the next world");
-        objects::end_world(all);
-        all.ep.renew(primordial_ep());
-        all.team.renew(primordial_team(job.rank));
-        let state = enter(job);
-        abi::set_team(all.team.handle().cast());
-        state
-    }))
+    let next = gasnet_conduits::begin_next_world(state.rank.now(), program.threading, true, begin)?;
+    let Some((rank, world)) = next else { return Ok(false) };
+    let all = primordial("the next world");
+    objects::end_world(all);
+    all.ep.renew(primordial_ep());
+    all.team.renew(primordial_team(rank));
+    state.go_on(rank, world, attaches_at_once(program));
+    publish(state);
+    abi::set_team(all.team.handle().cast());
+    Ok(true)
 }
 
 /// # Safety
@@ -237,14 +245,13 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     let program = Program { threading, everything, legacy: client.flags & LEGACY != 0, survives };
     let options = BootOptions::default();
     let begun = if survives {
-        let begin = |rank, member: Member<'_>| client_job(rank, program, member);
-        gasnet_conduits::init_mortal(&options, threading, begin)
+        gasnet_conduits::init_mortal(&options, threading, |rank, member| begin(rank, program, member))
     } else {
         let started = gasnet_conduits::init(&options, threading);
-        started.map(|rank| Some(client_job(rank, program, Member::default())))
+        started.map(|rank| Some(begin(rank, program, Member::default())))
     };
     let state = match begun {
-        Ok(Some(job)) => enter(job),
+        Ok(Some(begun)) => first_world(begun, program),
         // This process replaces a rank that has died, and the others have done their work without it.
         Ok(None) => std::process::exit(0),
         Err(error) => return complain(&error.to_string()),
@@ -358,7 +365,7 @@ pub unsafe extern "C-unwind" fn gasnet_attach(
     if !state.everything {
         return attach_segment(state, "gasnet_attach", segsize);
     }
-    if let Err(error) = attach_everything(state.rank) {
+    if let Err(error) = attach_everything(state.rank.now()) {
         return complain(&error.to_string());
     }
     abi::set_peers(&peers(state));

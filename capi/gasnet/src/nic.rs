@@ -21,7 +21,7 @@ type Static<T> = *mut T;
 fn rank(call: &'static str) -> &'static Rank {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    state.rank
+    state.rank.now()
 }
 
 fn node(call: &str, node: u32) -> RankId {

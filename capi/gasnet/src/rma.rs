@@ -83,7 +83,7 @@ pub unsafe extern "C-unwind" fn gasneti_put_nb(
     let (state, to, offset) = target("gasnet_put_nb", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        let rank = state.rank;
+        let rank = state.rank.now();
         word(if bulk == 0 {
             rank.put_nb(to, offset, src.cast(), n)
         } else {

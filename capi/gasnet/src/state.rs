@@ -1,11 +1,12 @@
 //! The one pointer to this process's rank, and what `gasnet_init` learned about the program.
 //!
-//! A process is a rank of one world after another if ranks die and it goes on (`gasnet_survive.h`). Each
-//! world has a [`ClientJob`] of its own, and what else there is once in a world is a [`PerWorld`]: nothing is
-//! reset.
+//! A process is a rank of one world after another if ranks die and it goes on (`gasnet_survive.h`). The job
+//! is at one place all the time, so that no call has to look where it is, and its rank is another one in each
+//! world. What else there is once in a world is in a [`OfWorld`] or a [`PerWorld`], which is made anew.
 
 #![expect(unsafe_code, reason = "follows pointers to what lives for ever")]
 
+use std::ops::Deref;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, Ordering::Relaxed};
 
@@ -24,11 +25,11 @@ pub struct Program {
     pub survives: bool,
 }
 
-/// The C program's job, in one world.
+/// The C program's job.
 #[derive(Debug)]
 pub struct ClientJob {
     /// The rank that every call works on.
-    pub rank: &'static Rank,
+    pub rank: Current<Rank>,
     /// `GASNET_CHECK`.
     pub check: bool,
     /// The program was compiled for `GASNET_PAR`.
@@ -43,23 +44,71 @@ pub struct ClientJob {
     pub mortal: bool,
     /// All that is known of the program.
     pub program: Program,
-    /// The number of processes that were this rank before this one.
-    pub incarnation: u32,
-    /// The numbers that the ranks had in the job's first world; `None` in that.
-    pub first_numbers: Option<Box<[u32]>>,
     /// The segment is attached.
     pub attached: AtomicBool,
-    /// `gex_Segment_Attach` was called.
-    pub segment_asked: AtomicBool,
     /// Some process has several images: read without the lock of the list.
     pub several: AtomicBool,
     /// `gasnet_set_waitmode`.
     pub wait_mode: AtomicU32,
+    /// What else there is once in a world.
+    pub world: Current<OfWorld>,
+}
+
+/// What there is in this world, and in the next one anew.
+#[derive(Debug)]
+pub struct OfWorld {
+    /// The number of processes that were this rank before this one.
+    pub incarnation: u32,
+    /// The numbers that the ranks had in the job's first world; `None` in that.
+    pub first_numbers: Option<Box<[u32]>>,
+    /// `gex_Segment_Attach` was called.
+    pub segment_asked: AtomicBool,
     /// Largest long payload to any rank, once asked for.
     pub max_long: OnceLock<usize>,
 }
 
+/// One of several values, which live for ever, that was set last.
+#[derive(Debug)]
+pub struct Current<T: 'static>(AtomicPtr<T>);
+
+impl<T> Current<T> {
+    /// This value, at first.
+    pub fn new(value: &'static T) -> Current<T> {
+        Current(AtomicPtr::new(std::ptr::from_ref(value).cast_mut()))
+    }
+
+    /// The value.
+    #[inline]
+    pub fn now(&self) -> &'static T {
+        // ORDER: Acquire; pairs with Release in `set`.
+        // SAFETY: made of such a reference.
+        unsafe { &*self.0.load(Ordering::Acquire) }
+    }
+
+    fn set(&self, value: &'static T) {
+        // ORDER: Release; pairs with Acquire in `now`.
+        self.0.store(std::ptr::from_ref(value).cast_mut(), Ordering::Release);
+    }
+}
+
+impl<T> Deref for Current<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.now()
+    }
+}
+
 impl ClientJob {
+    /// The job is in another world from now on. Nobody else is in a call.
+    pub fn go_on(&self, rank: &'static Rank, world: OfWorld, attached: bool) {
+        self.attached.store(attached, Relaxed);
+        self.several.store(false, Relaxed);
+        self.world.set(Box::leak(Box::new(world)));
+        self.rank.set(rank);
+    }
+
     /// The segment of a rank as the program sees it. All of memory begins at address 0 for it, and is mapped
     /// nowhere else.
     pub fn segment_of(&self, rank: RankId) -> Option<SegmentEntry> {
@@ -72,20 +121,18 @@ impl ClientJob {
     }
 }
 
-static STATE: AtomicPtr<ClientJob> = AtomicPtr::new(std::ptr::null_mut());
+static STATE: OnceLock<ClientJob> = OnceLock::new();
 
 /// The job, once `gasnet_init` has run.
 #[inline]
 pub fn get() -> Option<&'static ClientJob> {
-    // ORDER: Acquire; pairs with Release in `set`.
-    // SAFETY: null, or what `set` has leaked.
-    unsafe { STATE.load(Ordering::Acquire).as_ref() }
+    STATE.get()
 }
 
 /// The job; a call that needs one before `gasnet_init` ends the program with a message.
 #[inline]
 pub fn state(call: &str) -> &'static ClientJob {
-    match get() {
+    match STATE.get() {
         Some(state) => state,
         None => crate::fatal::die(&format!("{call} was called before gasnet_init or gex_Client_Init")),
     }
@@ -109,12 +156,9 @@ pub fn ready(call: &str) -> &'static ClientJob {
     if state.legacy { attached(call) } else { state }
 }
 
-/// Makes this the job. The one before stays what it was, for calls that are under way.
+/// Sets the job, once.
 pub fn set(state: ClientJob) -> &'static ClientJob {
-    let state = Box::leak(Box::new(state));
-    // ORDER: Release; pairs with Acquire in `get`.
-    STATE.store(state, Ordering::Release);
-    state
+    STATE.get_or_init(|| state)
 }
 
 /// A value that there is once in each world: made when a call first asks for it.
@@ -132,7 +176,7 @@ impl<T: Send + Sync + 'static> PerWorld<T> {
     /// The value of this job's world.
     #[inline]
     pub fn of(&self, state: &ClientJob, make: impl FnOnce() -> T) -> &'static T {
-        let world = std::ptr::from_ref(state) as usize;
+        let world = std::ptr::from_ref(state.rank.now()) as usize;
         // ORDER: Acquire; pairs with AcqRel in `make`.
         let found = self.0.load(Ordering::Acquire);
         // SAFETY: null, or what `make` has leaked.

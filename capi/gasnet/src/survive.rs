@@ -89,7 +89,7 @@ pub unsafe extern "C-unwind" fn gasnetx_attempt(work: Option<Work>, argument: *m
 pub unsafe extern "C-unwind" fn gasnetx_survive(work: Option<Work>, argument: *mut c_void) -> c_int {
     const CALL: &str = "gasnetx_survive";
     static CALLED: AtomicBool = AtomicBool::new(false);
-    let mut state = ready(CALL);
+    let state = ready(CALL);
     if CALLED.swap(true, Relaxed) {
         die(&format!(
             "{CALL} was called twice: what survives is one function, with all of the program's work"
@@ -101,7 +101,7 @@ pub unsafe extern "C-unwind" fn gasnetx_survive(work: Option<Work>, argument: *m
         ));
     }
     loop {
-        let rank = state.rank;
+        let rank = state.rank.now();
         let mut finished = false;
         // SAFETY: the caller's promise.
         let met = unsafe {
@@ -117,10 +117,10 @@ pub unsafe extern "C-unwind" fn gasnetx_survive(work: Option<Work>, argument: *m
             return OK;
         }
         match job::next_world(state) {
-            Ok(Some(next)) => state = next,
+            Ok(true) => {}
             // Some rank has passed the meeting, so this one has come to it.
-            Ok(None) if finished => return OK,
-            Ok(None) => die("all ranks have done their work, and this one has not"),
+            Ok(false) if finished => return OK,
+            Ok(false) => die("all ranks have done their work, and this one has not"),
             Err(error) => die(&format!("{CALL}: {error}")),
         }
     }
@@ -138,8 +138,8 @@ fn next(call: &str, heals: bool) -> c_int {
         die(&format!("{call} in a job that was started with --on-death {other}: call gasnetx_{other}"));
     }
     match job::next_world(state) {
-        Ok(Some(_)) => OK,
-        Ok(None) => die("all ranks have done their work, and there is no other world"),
+        Ok(true) => OK,
+        Ok(false) => die("all ranks have done their work, and there is no other world"),
         Err(error) => die(&format!("{call}: {error}")),
     }
 }
@@ -180,7 +180,7 @@ pub extern "C" fn gasnetx_epoch() -> u32 {
 /// The number of processes that were this rank before this one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnetx_incarnation() -> u32 {
-    state::state("gasnetx_incarnation").incarnation
+    state::state("gasnetx_incarnation").world.incarnation
 }
 
 /// The number that a rank of this world had in the job's first one, by which the launcher names it.
@@ -191,5 +191,5 @@ pub extern "C" fn gasnetx_first_number(rank: u32) -> u32 {
     if rank >= abi::size() {
         die(&format!("{CALL}: there is no rank {rank}: the job has {}, numbered from 0", abi::size()));
     }
-    state.first_numbers.as_ref().map_or(rank, |numbers| numbers[rank as usize])
+    state.world.first_numbers.as_ref().map_or(rank, |numbers| numbers[rank as usize])
 }

@@ -42,7 +42,7 @@ pub(crate) unsafe fn transfer(
     if node >= abi::size() {
         die(&format!("{call}: there is no node {node}; the job has {} nodes", abi::size()));
     }
-    let (rank, to) = (state.rank, RankId(node));
+    let (rank, to) = (state.rank.now(), RankId(node));
     let (base, size) = rank.table().get(to).map_or((0, 0), |entry| (entry.addr, entry.size));
     let start = Start { get, implicit: mode == 2, source };
     // SAFETY: the caller's promise.

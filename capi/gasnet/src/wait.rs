@@ -107,7 +107,7 @@ pub fn in_vain(state: &ClientJob) -> c_int {
 #[inline]
 pub fn not_ready(state: &ClientJob) -> c_int {
     if state.mortal {
-        state.rank.survival().unwind_if_any_died("what the program polls for");
+        state.rank.now().survival().unwind_if_any_died("what the program polls for");
     }
     NOT_READY
 }

@@ -329,8 +329,8 @@ fn host_dies(first: World) {
     println!("{left} are left");
 }
 
-/// All work, until somebody is lost and then a while. Each rank says in this folder that it works, and which of
-/// its processes has finished.
+/// All work, until somebody is lost and then a while. Each rank says in this folder that it works, and which
+/// of its processes has finished.
 fn cut(first: World, folder: &str) {
     let (me, process) = (first.first_number(first.rank()), first.incarnation());
     let say = |word: &str| {

@@ -186,7 +186,7 @@ pub unsafe fn region(
 #[inline]
 pub unsafe fn request(state: &ClientJob, call: &str, to: u32, out: &Outgoing<'_>, immediate: bool) -> bool {
     let (rank, id, handler, args, src, len) =
-        (state.rank, RankId(to), out.handler, out.args, out.src, out.len);
+        (state.rank.now(), RankId(to), out.handler, out.args, out.src, out.len);
     // SAFETY: the caller's promise, in all arms.
     unsafe {
         if let Some((key, at)) = out.region {

@@ -19,7 +19,7 @@ struct Group {
 
 impl Group {
     fn new(state: &ClientJob, group: impl Fn(gasnet::RankId) -> u32) -> Group {
-        let (rank, own) = (state.rank, group(state.rank.id()));
+        let (rank, own) = (state.rank.now(), group(state.rank.id()));
         let ranks: Vec<u32> = rank.ranks().filter(|r| group(*r) == own).map(|r| r.0).collect();
         let position = ranks.iter().position(|r| *r == rank.id().0).unwrap_or(0);
         let all = rank.ranks().map(&group).max().map_or(1, |last| last + 1);

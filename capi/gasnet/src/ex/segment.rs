@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn gex_Segment_Attach(
         Tm::Team(team) if std::ptr::eq(team, all.team) => {}
         _ => return refuse(BAD_ARG, CALL, "only the primordial team attaches segments"),
     }
-    let again = state.segment_asked.swap(true, Ordering::Relaxed);
+    let again = state.world.segment_asked.swap(true, Ordering::Relaxed);
     if again || (state.attached.load(Ordering::Relaxed) && !state.everything) {
         return refuse(NOT_INIT, CALL, "a segment is attached already");
     }
@@ -42,7 +42,7 @@ pub unsafe extern "C-unwind" fn gex_Segment_Attach(
         // SAFETY: the caller's promise; the primordial endpoint lives for ever.
         unsafe { give(segment, all.ep.get().segment.load(Ordering::Acquire).cast_const()) };
     } else {
-        state.segment_asked.store(false, Ordering::Relaxed);
+        state.world.segment_asked.store(false, Ordering::Relaxed);
     }
     code
 }

@@ -1,5 +1,6 @@
 //! A network that breaks in two, and is whole again later. `gasnetrun` runs on a host, and what takes ssh's
-//! place goes over the same network as the ranks' messages, so that the part without `gasnetrun` hears nothing.
+//! place goes over the same network as the ranks' messages, so that the part without `gasnetrun` hears
+//! nothing.
 //!
 //! The tasks `serve` and `connect` of this program take ssh's place: nobody asks who connects, since nobody
 //! else is there.
@@ -23,8 +24,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// How long ago a host that is not lost was heard.
 const LEASE: &str = "4s";
 
-/// The task `serve ADDRESS`: runs on this host what connections ask for, one line each, with the connection as its
-/// standard input and output.
+/// The task `serve ADDRESS`: runs on this host what connections ask for, one line each, with the connection
+/// as its standard input and output.
 pub fn serve(address: &str) -> ExitCode {
     let listener = TcpListener::bind((address, PORT)).expect("a port");
     println!("ready");
@@ -114,8 +115,8 @@ fn written(folder: &Path, word: &str) -> BTreeMap<u32, String> {
     files.filter_map(|file| Some((rank(&file.path())?, read(&file.path())))).collect()
 }
 
-/// Six ranks on three hosts, one of which is cut off until all ranks of the part without `gasnetrun` have ended
-/// by themselves. They have finished nothing, and the job is right without them.
+/// Six ranks on three hosts, one of which is cut off until all ranks of the part without `gasnetrun` have
+/// ended by themselves. They have finished nothing, and the job is right without them.
 fn breaks(net: &Net, on_death: &str, cut: usize) -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("gasnet-partition-{}-{cut}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
