@@ -18,6 +18,7 @@ mod package;
 mod plugins;
 mod programs;
 mod run;
+mod rustc;
 mod sh;
 mod soak;
 mod stage;
@@ -128,6 +129,7 @@ fn main() -> ExitCode {
     };
     let words = Vec::from(words);
     let done = match &*task.to_string_lossy() {
+        _ if rustc::is_compiler(&task) => Err(rustc::main(&task, &words)),
         "run" => run::main(words),
         "check" => check::main(words),
         "test" => test::main(words),

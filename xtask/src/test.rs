@@ -21,6 +21,7 @@ use gasnet_options::{Argument, opt};
 use crate::conformance;
 use crate::everywhere;
 use crate::programs::{Program, RANKS, Tally};
+use crate::rustc;
 use crate::sh;
 use crate::stage::{self, Parts};
 use crate::task::{Task, read, task};
@@ -554,6 +555,7 @@ fn unit(context: &mut Context) -> End {
     } else {
         sh::cargo(&[["test", "--lib", "--bins", "--tests"].as_slice(), &but].concat())
     };
+    let test = rustc::for_tests(test);
     let shown = sh::show(&test);
     let outcome = match sh::capture(test, UNIT_LIMIT) {
         Ok(outcome) => outcome,

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{CARGO_LIMIT, Context, End, counted, has_cargo};
-use crate::{build, sh};
+use crate::{build, rustc, sh};
 
 pub(super) fn fmt(_: &mut Context) -> End {
     if !has_cargo("fmt") {
@@ -209,7 +209,8 @@ pub(super) fn hwloc(_: &mut Context) -> End {
             "no libhwloc 2 with headers; Debian's: libhwloc-dev libudev-dev pkg-config".to_string(),
         );
     }
-    match counted(sh::cargo(&["test", "-p", "gasnet-launch", "--features", "hwloc", "--lib", "bind"])) {
+    let bind = sh::cargo(&["test", "-p", "gasnet-launch", "--features", "hwloc", "--lib", "bind"]);
+    match counted(rustc::for_tests(bind)) {
         Ok(tests) => End::Passed(format!("{tests} tests")),
         Err(why) => End::Failed(why),
     }
@@ -219,7 +220,8 @@ pub(super) fn hwloc(_: &mut Context) -> End {
 /// program of one rank, which says what it saw.
 pub(super) fn features(_: &mut Context) -> End {
     let test = |what: &[&str]| {
-        sh::cargo(&[["test", "-p", "pgas", "--features", "rand,tracing"].as_slice(), what].concat())
+        let with = ["test", "-p", "pgas", "--features", "rand,tracing"];
+        rustc::for_tests(sh::cargo(&[&with, what].concat()))
     };
     let spans = test(&["--test", "spans"]);
     let shown = sh::show(&spans);
@@ -241,7 +243,8 @@ pub(super) fn features(_: &mut Context) -> End {
         }
     }
     let none = ["test", "-p", "gasnet-conduits", "--no-default-features", "--lib"];
-    match counted(test(&["--lib", "streams"])).and_then(|tests| Ok(tests + counted(sh::cargo(&none))?)) {
+    let none = rustc::for_tests(sh::cargo(&none));
+    match counted(test(&["--lib", "streams"])).and_then(|tests| Ok(tests + counted(none)?)) {
         Ok(tests) => End::Passed(format!("{} tests", tests + 1)),
         Err(why) => End::Failed(why),
     }
