@@ -108,9 +108,13 @@ fn check(options: &Options, kept: &Kept, test: &Test) -> Result<(), String> {
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let program = folder.join("program");
-    if test.refused.is_some() || !kept.take(&test.name, &program) {
+    // A library lies in this folder, which goes.
+    let is_kept = test.refused.is_none() && test.library.is_empty();
+    if !is_kept || !kept.take(&test.name, &program) {
         build(options, test, &folder, &program)?;
-        kept.keep(&test.name, &program);
+        if is_kept {
+            kept.keep(&test.name, &program);
+        }
     }
     let launcher = options.prefix.join("bin/cafrun");
     for run in &test.runs {
