@@ -1,10 +1,9 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 //!
-//! Four steps run at a time. Jobs wait for much of their time, for a timer or for a network (those of `mpi`
-//! for six sevenths of it), and compilers never do: of four threads, one prefers steps that only build and
-//! check, which run *beside* the others. They need nothing that another step has installed, and install no
-//! program that another step runs. When none is left, all threads take the others, each once the steps that
-//! it comes [`AFTER`] have ended.
+//! Three steps run at a time. Jobs wait for much of their time, for a timer or for a network, and compilers
+//! never do: of three threads, one prefers steps that only build and check, which run *beside* the others.
+//! They need nothing that another step has installed, and install no program that another step runs. When
+//! none is left, all threads take the others, each once the steps that it comes [`AFTER`] have ended.
 
 mod checks;
 mod engines;
@@ -386,8 +385,7 @@ pub fn main(words: Vec<std::ffi::OsString>) -> Result<(), String> {
     let jobs_first = [steps, beside].concat();
     let plan = Plan::new(both.iter().map(|step| step.name).collect());
     let (ends, total) = std::thread::scope(|scope| {
-        let others =
-            [&both, &jobs_first, &jobs_first].map(|order| scope.spawn(|| run_steps(order, &plan, quick)));
+        let others = [&both, &jobs_first].map(|order| scope.spawn(|| run_steps(order, &plan, quick)));
         let (mut ends, mut total) = run_steps(&jobs_first, &plan, quick);
         for other in others {
             let (more_ends, more) = other.join().expect("no step panics");
