@@ -105,6 +105,21 @@ impl Vector {
     }
 }
 
+impl Range {
+    /// Its words, without those that mean nothing in this mode of this step: compiled code leaves them
+    /// undefined, and a replay of the program would send others.
+    fn said(self, mode: u8, what: c_int) -> [isize; 3] {
+        let Range { start, end, stride } = self;
+        match mode {
+            mode::SINGLE => [start, 0, 0],
+            mode::FROM => [start, 0, stride],
+            mode::UP_TO => [0, end, stride],
+            mode::FULL if what == step::DESCRIBED => [0, 0, stride],
+            _ => [start, end, stride],
+        }
+    }
+}
+
 impl Array {
     /// The dimensions: modes and subscripts.
     fn dimensions(&self) -> impl Iterator<Item = (u8, &Subscripts)> {

@@ -124,6 +124,23 @@ fn known_bounds_and_none() {
     assert!(unknown.is_err());
 }
 
+/// Compiled code leaves words of its steps undefined.
+#[test]
+fn messages_say_nothing_that_means_nothing() {
+    let message = |left: isize| {
+        let single = with(mode::SINGLE, 2, left, left);
+        let others = [with(mode::FROM, 3, left, 1), with(mode::UP_TO, left, 4, 1)];
+        let steps = vec![
+            array(step::DESCRIBED, &[single, with(mode::FULL, left, left, 1)], 4),
+            array(step::FIXED, &others, 8),
+        ];
+        let mut message = Writer::default();
+        message.steps(ReceivedReference::new(steps, Vec::new()).steps());
+        message.0
+    };
+    assert_eq!(message(7), message(0x7fff_1234));
+}
+
 #[test]
 fn messages_say_what_was_meant() {
     let bounds = vec![Dimension { stride: 1, lower: -3, upper: 3 }];

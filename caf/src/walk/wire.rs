@@ -52,8 +52,7 @@ impl Writer {
                     if mode == mode::VECTOR {
                         self.words(&subscripts.vector.list());
                     } else {
-                        let Range { start, end, stride } = subscripts.range;
-                        self.words(&[start, end, stride]);
+                        self.words(&subscripts.range.said(mode, step.what));
                     }
                 }
             }
