@@ -13,6 +13,9 @@ use crate::sh;
 /// The tools that have pages, which they print by themselves.
 const TOOLS: [&str; 5] = ["upcc", "upcrun", "gasnetrun", "caf", "cafrun"];
 
+/// The title above what a header declares.
+const DECLARATIONS: &str = ".SH DECLARATIONS\n";
+
 /// Text with nothing in it that roff takes for its own.
 fn plain(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
@@ -114,7 +117,7 @@ pub fn header_page(name: &str, text: &str) -> Option<String> {
             list.push(found);
         }
     }
-    page += ".SH DECLARATIONS\n";
+    page += DECLARATIONS;
     for (title, list) in sections.iter().filter(|(_, list)| !list.is_empty()) {
         let list: Vec<&str> = list.iter().map(String::as_str).collect();
         page += &format!(".SS {}\n{}", plain(title), verbatim(&list));
@@ -157,8 +160,10 @@ fn is_prototype(line: &str) -> bool {
 fn function_pages(header: &str, text: &str) -> Vec<(String, String)> {
     let mut all = Vec::new();
     if !header.starts_with("upc") && !header.starts_with("bupc") {
-        let Some(page) = header_page(header, text) else { return all };
-        let lines = page.lines().map(|line| line.replace("\\-", "-"));
+        let page = header_page(header, text).unwrap_or_default();
+        // What the first comment shows of a program declares nothing.
+        let declarations = page.split_once(DECLARATIONS).map_or("", |(_, list)| list);
+        let lines = declarations.lines().map(|line| line.replace("\\-", "-"));
         for line in
             lines.filter(|line| line.ends_with(';') && line.contains('(') && !line.starts_with("typedef"))
         {
@@ -250,7 +255,8 @@ mod tests {
         ] {
             assert!(real(header).iter().any(|(n, page)| n == name && page.contains(brief)), "{name}");
         }
-        let c = "/* g.h: things. */\nextern int gasnet_one(int a);\ntypedef int gasnet_t;\n";
+        let c =
+            "/* g.h: things.\n *   gasnet_two(1); */\nextern int gasnet_one(int a);\ntypedef int gasnet_t;\n";
         assert_eq!(function_pages("g.h", c), [("gasnet_one".to_string(), ".so man3/g.h.3\n".to_string())]);
     }
 
