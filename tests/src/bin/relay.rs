@@ -16,6 +16,12 @@ const TOKEN: u8 = 200;
 static ARRIVED: AtomicU64 = AtomicU64::new(0);
 static VALUE: AtomicU64 = AtomicU64::new(0);
 
+/// The value that a rank passes on. A function of its own, at which a debugger can stop.
+#[inline(never)]
+fn value_of(me: u32) -> u32 {
+    VALUE.load(Relaxed) as u32 + me
+}
+
 fn main() {
     let mut words = std::env::args().skip(1);
     let rounds: u64 = words.next().and_then(|n| n.parse().ok()).unwrap_or(20);
@@ -48,7 +54,7 @@ fn main() {
                     _ => {}
                 }
             }
-            let value = VALUE.load(Relaxed) as u32 + me;
+            let value = value_of(me);
             let sum = [value.to_le_bytes(); 40].concat();
             rank.request_medium(right, TOKEN, &[value], &sum).expect("it is there");
             if me == 0 {
