@@ -235,6 +235,8 @@ pub struct Job {
     members: Membership,
     /// The status of the last rank that has died.
     last_death: i32,
+    /// When it is to be said whom those wait for that have given up the newest world.
+    regroup_report: Option<Instant>,
 }
 
 impl Job {
@@ -255,6 +257,7 @@ impl Job {
             on_death: OnDeath::End,
             called: RankName::default(),
             last_death: 0,
+            regroup_report: None,
             ranks,
             phase: Phase::Running,
             verdict: None,
@@ -384,6 +387,7 @@ impl Job {
                 }
             }
         }
+        self.report_regroup(now, &mut actions);
         match self.phase {
             Phase::Meeting(until) if now >= until => self.tell_late(now, &mut actions),
             Phase::Late(until) if now >= until => {
@@ -406,7 +410,7 @@ impl Job {
 
     /// The time at which [`Job::tick`] must be called next.
     pub fn deadline(&self) -> Option<Instant> {
-        let links = self.ranks.iter().filter_map(RankState::link_deadline);
+        let links = self.ranks.iter().filter_map(RankState::link_deadline).chain(self.regroup_report);
         match self.phase {
             Phase::Running | Phase::Settled => links.min(),
             Phase::Meeting(until) | Phase::Late(until) | Phase::Closing(until) => links.chain([until]).min(),
@@ -545,10 +549,14 @@ impl Job {
                     return self.end(now, 1, None, actions);
                 }
                 self.begin_counting();
+                self.regroup_report = None;
                 world.members.iter().for_each(|place| self.ranks[*place as usize].failed_starts = 0);
                 actions.push(JobAction::Start(world));
             }
-            Consequence::Done(ranks) => actions.push(JobAction::TellDone(ranks)),
+            Consequence::Done(ranks) => {
+                self.regroup_report = None;
+                actions.push(JobAction::TellDone(ranks));
+            }
             Consequence::Nothing | Consequence::Replaces => {}
         }
     }

@@ -11,8 +11,44 @@ pub(super) const REPORTS_UNTIL_STUCK: u32 = 10;
 pub(super) const REPORTS_UNTIL_COMPARED: u32 = 2;
 /// Age of a report from which on the rank may be doing something else.
 const REPORT_IS_OLD: Duration = Duration::from_secs(3);
+/// How long ranks may wait for the others in front of the next world until that is said.
+pub(super) const REGROUP_IS_LONG: Duration = Duration::from_secs(10);
 
 impl Job {
+    /// A rank has given up the newest world. If it is the first one, the time begins in which the others may.
+    pub(super) fn begin_regroup(&mut self, now: Instant) {
+        if self.members.regrouping().0.len() == 1 {
+            self.regroup_report = Some(now + REGROUP_IS_LONG);
+        }
+    }
+
+    /// Says, once for a world and when it is due, which ranks wait for which in front of the next one.
+    pub(super) fn report_regroup(&mut self, now: Instant, actions: &mut Vec<JobAction>) {
+        if self.regroup_report.take_if(|due| now >= *due).is_none() {
+            return;
+        }
+        let (waiting, missing) = self.members.regrouping();
+        let [first, others @ ..] = &missing[..] else { return };
+        let called = self.called;
+        let who = match &waiting[..] {
+            [one] => format!("{} has", called.rank(*one)),
+            all => format!("{} {} have", called.several(), called.numbers(all)),
+        };
+        let first = self.name(*first);
+        let whom = match others {
+            [] => format!("{first} has"),
+            [one] => format!("{first} and {} have", called.rank(*one)),
+            all => format!("{first} and {} others have", all.len()),
+        };
+        let text = format!(
+            "{who} waited {} s for the next world, and {whom} not asked for it yet: all {} that are left must call \
+             World::survive, shrink or heal (C: gasnetx_survive, _shrink or _heal)",
+            REGROUP_IS_LONG.as_secs(),
+            called.several(),
+        );
+        self.say(actions, text);
+    }
+
     /// Something has happened, so the reports of waits are counted from 0 again.
     pub(super) fn begin_counting(&mut self) {
         self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|reported| reported.times = 0);

@@ -124,6 +124,15 @@ impl Membership {
         self.states.iter().any(|state| *state != State::Dead)
     }
 
+    /// The places whose processes wait for the next world, and those that it waits for.
+    pub fn regrouping(&self) -> (Vec<u32>, Vec<u32>) {
+        let of = |state| {
+            let places = (0..).zip(&self.states).filter(move |(_, s)| **s == state);
+            places.map(|(place, _)| place).collect()
+        };
+        (of(State::Asks), of(State::There))
+    }
+
     /// The process at a place has died. If it is to be replaced, the replacement is there from now on.
     pub fn died(&mut self, place: u32) -> Consequence {
         self.deaths += 1;

@@ -44,7 +44,10 @@ impl Job {
             ToMonitor::NextWorld(epoch, holds) => {
                 state.wait = None;
                 match (self.on_death.most(), self.members.asks(rank, epoch, holds)) {
-                    (Some(_), Ok(next)) => self.goes_on(now, next, actions),
+                    (Some(_), Ok(next)) => {
+                        self.begin_regroup(now);
+                        self.goes_on(now, next, actions);
+                    }
                     _ => {
                         let text =
                             format!("{} asks for a world after {epoch}, which is none", self.name(rank));

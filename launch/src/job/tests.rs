@@ -478,6 +478,32 @@ fn a_rank_may_still_end_a_job_that_survives_it() {
 
 /// Nobody is dead who could still write: a rank that closes its link is killed, and has died then.
 #[test]
+fn who_keeps_others_waiting_for_the_next_world_is_named() {
+    let (mut job, now) = survivors(4, u32::MAX);
+    job.handle(now, JobEvent::Ended(1, KILLED));
+    assert_eq!(job.deadline(), None);
+    assert_eq!(asks(&mut job, now, 0, 0), []);
+    let due = job.deadline().unwrap();
+    let later = now + Duration::from_secs(3);
+    assert_eq!((asks(&mut job, later, 3, 0), job.deadline(), job.tick(later)), (vec![], Some(due), vec![]));
+    let actions = job.tick(due);
+    let [JobAction::Say(text)] = &actions[..] else { panic!("{actions:?}") };
+    assert!(
+        text.starts_with("ranks 0,3 have waited 10 s for the next world, and rank 2 (pid 102) "),
+        "{text}"
+    );
+    // It is no error, and is said once.
+    assert_eq!((job.deadline(), job.tick(due)), (None, vec![]));
+    assert!(matches!(&asks(&mut job, due, 2, 0)[..], [JobAction::Start(_)]));
+    // The next world has a time of its own, which ends when it has started.
+    job.handle(due, JobEvent::Ended(2, KILLED));
+    asks(&mut job, due, 3, 1);
+    assert!(job.deadline() > Some(due));
+    assert!(matches!(&asks(&mut job, due, 0, 1)[..], [JobAction::Start(_)]));
+    assert_eq!(job.deadline(), None);
+}
+
+#[test]
 fn a_rank_without_a_link_is_killed() {
     let (mut job, now) = survivors(2, u32::MAX);
     job.handle(now, JobEvent::LinkClosed(1));
