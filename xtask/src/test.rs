@@ -31,7 +31,7 @@ const CARGO_LIMIT: Duration = Duration::from_secs(1500);
 /// Longest time of the unit tests, which are built beside other steps.
 const UNIT_LIMIT: Duration = Duration::from_secs(2400);
 /// Longest time for a run of a program.
-const RUN_LIMIT: Duration = Duration::from_secs(200);
+const RUN_LIMIT: Duration = Duration::from_secs(400);
 
 /// How a step ended.
 enum End {
