@@ -29,11 +29,11 @@ use gasnet_sys::process::{self, BeforeExec};
 use gasnet_sys::signals::SignalSet;
 use gasnet_vessel::{PLAN, SEAT, Seat};
 use gasnet_wire::Boot;
-use gasnet_wire::boot::NextBoot;
+use gasnet_wire::boot::{HostFile, NextBoot};
 use gasnet_wire::conduit::{Conduit, OpenContext};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Mutex;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Whether this process, whose runtime has not started yet, is a rank that lives in virtual time: it must ask
 /// the system for the time, and not the processor.
@@ -305,23 +305,23 @@ fn begin_mortal<T>(
     let (place, config) = find_place(options, config)?;
     let (boot, link, epoch) = match place {
         Booted::Rank(boot) => {
-            let link = boot.link.as_ref().map(|link| link.try_clone()).transpose();
-            (Some(*boot), link.map_err(|e| Error::job(format!("dup: {e}")))?, 0)
+            let link = boot.link.clone();
+            (Some(*boot), link, 0)
         }
-        Booted::Replacement(link, epoch) => (None, Some(link), epoch),
+        Booted::Replacement(link, epoch) => (None, Some(Arc::new(link)), epoch),
     };
-    let guide = (link.as_ref().map(AsFd::as_fd), None);
+    let guide = (link.as_ref(), None);
     let started = enter(boot, guide, (epoch, false), (&config, threading), begin)?;
     if started.is_none() {
         // All is done without this process.
-        link.iter().for_each(gasnet_launch::leave_place);
+        link.iter().for_each(|link| gasnet_launch::leave_place(link));
     }
     Ok(started)
 }
 
 /// Who tells a process of its next world: the launcher, over this connection, or else the simulator, through
 /// the rank that it was before.
-type Guide<'a> = (Option<BorrowedFd<'a>>, Option<&'static Rank>);
+type Guide<'a> = (Option<&'a Arc<OwnedFd>>, Option<&'static Rank>);
 
 /// Starts this process as a rank of the world that it was told of, or else of the one that follows that of
 /// this epoch, whose segments it may still use; and if a rank dies meanwhile, of the one after that. `None`:
@@ -348,14 +348,19 @@ fn enter<T>(
             let made = former.and_then(|(rank, members)| rank.survival().next_conduit(members));
             made.map_or_else(|| registry::open(context), |conduit| Ok(Some(conduit)))
         };
+        let files = [&boot.shm, &boot.segments].map(HostFile::clone);
         let started = gasnet::attempt(|| {
             let rank = start(boot, config.clone(), threading, open)?;
-            let first = first.as_ref().map(AsFd::as_fd).or_else(|| rank.survival().first_segments());
+            let outlives = if first.is_none() { rank.survival().first_segments() } else { None };
+            let first = first.as_ref().or(outlives.as_deref()).map(AsFd::as_fd);
             let member = Member { members: members.as_deref(), incarnation, first_segments: first };
             Ok(begin(rank, member))
         });
         // Who dies while the world starts has died in it: its members ask for another one.
-        let Ok(started): Result<Result<_, Error>, _> = started else { continue };
+        let Ok(started): Result<Result<_, Error>, _> = started else {
+            files.iter().for_each(HostFile::close);
+            continue;
+        };
         return started.map(Some);
     }
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gasnet_wire::Boot;
@@ -129,7 +130,7 @@ pub fn replayed() -> Option<std::fs::File> {
 /// An exchange between all ranks of a job, over their links to the monitor: for jobs that have one and whose
 /// [`Boot`] has none, since all ranks share memory.
 pub fn exchange(boot: &Boot) -> Option<Box<dyn Exchange>> {
-    let link = boot.link.as_ref()?.try_clone().ok()?;
+    let link = boot.link.as_ref()?.clone();
     Some(Box::new(LinkExchange::new(link, boot.size)))
 }
 
@@ -213,9 +214,9 @@ fn join(text: &str, options: BootOptions) -> Result<Booted, Error> {
         BootMemory::Files([shm, segments]) => (adopt(shm)?, adopt(segments)?),
         BootMemory::WorldAfter(epoch) => return Ok(Booted::Replacement(link, epoch)),
     };
+    let link = Arc::new(link);
     let exchange: Option<Box<dyn Exchange>> = if message.host_ranks.len() < message.size as usize {
-        let link = link.try_clone().map_err(Error::system("dup"))?;
-        Some(Box::new(LinkExchange::new(link, message.size)))
+        Some(Box::new(LinkExchange::new(link.clone(), message.size)))
     } else {
         None
     };
@@ -360,7 +361,7 @@ fn become_rank(mut start: Start, rank: u32, side: crate::start::RankSide) -> Res
         exchange: None,
         shm: start.shm.into(),
         segments: start.segments.into(),
-        link: Some(link),
+        link: Some(Arc::new(link)),
         overseer: None,
         job_id: start.job_id,
     })

@@ -9,7 +9,7 @@
 
 use gasnet_sys::mutex::lock;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use gasnet_sys::fd;
 use gasnet_wire::Error;
@@ -20,13 +20,13 @@ pub(crate) const BROKEN: &[u8] = &[2];
 
 /// A rank's side of exchanges.
 pub struct LinkExchange {
-    link: Mutex<OwnedFd>,
+    link: Mutex<Arc<OwnedFd>>,
     size: u32,
 }
 
 impl LinkExchange {
     /// Exchanges over this link, in a job of `size` ranks.
-    pub fn new(link: OwnedFd, size: u32) -> LinkExchange {
+    pub fn new(link: Arc<OwnedFd>, size: u32) -> LinkExchange {
         LinkExchange { link: Mutex::new(link), size }
     }
 }

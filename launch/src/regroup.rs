@@ -21,8 +21,9 @@
 //! The monitor decides, and gives [`WorldOrder`]s. Who has the processes of a host, itself or an agent,
 //! carries them out ([`LocalWorld`]).
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use gasnet_sys::fd;
 use gasnet_sys::process::{Ended, Pid};
@@ -191,13 +192,14 @@ const DONE: [u8; 24] = [0; 24];
 ///
 /// # Errors
 /// The monitor is gone, or the system gives no descriptors.
-pub fn next_world(link: BorrowedFd<'_>, epoch: u32, holds: bool) -> Result<Option<NextBoot>, Error> {
-    fd::send_waiting(link, &ToMonitor::NextWorld(epoch, holds).encode()).map_err(Error::system("send"))?;
+pub fn next_world(link: &Arc<OwnedFd>, epoch: u32, holds: bool) -> Result<Option<NextBoot>, Error> {
+    fd::send_waiting(link.as_fd(), &ToMonitor::NextWorld(epoch, holds).encode())
+        .map_err(Error::system("send"))?;
     let (mut message, mut files) = (Vec::new(), Vec::new());
     let mut packet = [0; MAX_PACKET];
     let broken = || Error::Survival("the launcher is gone, or has sent something else".into());
     loop {
-        let (n, more) = fd::receive_files(link, &mut packet).map_err(Error::system("recvmsg"))?;
+        let (n, more) = fd::receive_files(link.as_fd(), &mut packet).map_err(Error::system("recvmsg"))?;
         files.extend(more);
         let (last, part) = packet[..n].split_first().ok_or_else(broken)?;
         message.extend_from_slice(part);
@@ -208,11 +210,10 @@ pub fn next_world(link: BorrowedFd<'_>, epoch: u32, holds: bool) -> Result<Optio
     if message == DONE && files.is_empty() {
         return Ok(None);
     }
-    let link = fd::duplicate(link).map_err(Error::system("dup"))?;
-    decode(&message, files, link).map(Some).ok_or_else(broken)
+    decode(&message, files, link.clone()).map(Some).ok_or_else(broken)
 }
 
-fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot> {
+fn decode(message: &[u8], files: Vec<OwnedFd>, link: Arc<OwnedFd>) -> Option<NextBoot> {
     let (words, rest) = message.as_chunks::<4>();
     let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let [rank, epoch, incarnation, low, high, taken, on_host, ref lists @ ..] = words[..] else {
@@ -225,7 +226,7 @@ fn decode(message: &[u8], files: Vec<OwnedFd>, link: OwnedFd) -> Option<NextBoot
         return None;
     }
     let exchange: Option<Box<dyn Exchange>> = match on_host < size {
-        true => Some(Box::new(LinkExchange::new(link.try_clone().ok()?, size))),
+        true => Some(Box::new(LinkExchange::new(link.clone(), size))),
         false => None,
     };
     let boot = Boot {
@@ -257,7 +258,7 @@ mod tests {
         let (first, former) = (file(), file());
         for (near, former) in [(vec![0, 1, 2], Some(&former)), (vec![1, 2], None)] {
             let new = NewWorld::new(&world, 77 << 32, near.clone(), true, (&first, former)).unwrap();
-            let next = decode(&new.message(2, &world), vec![file(), file(), file()], file()).unwrap();
+            let next = decode(&new.message(2, &world), vec![file(), file(), file()], file().into()).unwrap();
             assert_eq!((next.epoch, next.members, next.boot.rank, next.boot.size), (3, vec![0, 2, 7], 2, 3));
             assert_eq!((next.incarnation, next.boot.exchange.is_some()), (4, near.len() < 3));
             assert_eq!((next.boot.job_id, next.boot.host_ranks), (new.name, near));
@@ -271,7 +272,7 @@ mod tests {
             (vec![0; 27], 3),
             (vec![0; 29], 3),
         ] {
-            assert!(decode(&message, (0..files).map(|_| file()).collect(), file()).is_none());
+            assert!(decode(&message, (0..files).map(|_| file()).collect(), file().into()).is_none());
         }
     }
 
@@ -282,7 +283,8 @@ mod tests {
         let world = JobWorld { epoch: 1, members, incarnations, takes_over: false };
         let new = NewWorld::new(&world, 5, (0..3000).collect(), false, (&file(), None)).unwrap();
         let (ours, theirs) = fd::packet_pair().unwrap();
-        let rank = std::thread::spawn(move || next_world(theirs.as_fd(), 0, false).unwrap().unwrap());
+        let theirs = Arc::new(theirs);
+        let rank = std::thread::spawn(move || next_world(&theirs, 0, false).unwrap().unwrap());
         let message = new.message(17, &world);
         for (i, part) in message.chunks(MAX_PACKET - 1).enumerate() {
             let last = (i + 1) * (MAX_PACKET - 1) >= message.len();
@@ -297,7 +299,7 @@ mod tests {
         // It is the same file: the board of the new world is in it.
         new.board.died(5, Some(Ended::Code(1)));
         let mut bytes = vec![0; 1 << 16];
-        let n = fd::read(next.boot.shm.as_fd(), &mut bytes).unwrap();
+        let n = fd::read(next.boot.shm.file().unwrap().as_fd(), &mut bytes).unwrap();
         assert!(bytes[..n].iter().any(|byte| *byte != 0));
     }
 }

@@ -222,6 +222,15 @@ fn a_program_that_dies_each_time_ends() {
 }
 
 #[test]
+fn descriptors_of_old_worlds_are_closed() {
+    let hosts = job_on_hosts(3, HEAL, "closes");
+    for outcome in [job(3, HEAL, &[], "closes"), job(3, HEAL, &OVER_UDP, "closes"), hosts] {
+        assert_eq!(outcome.status, Some(0), "{}", outcome.report());
+        assert_eq!(outcome.stdout, "flat\n", "{}", outcome.report());
+    }
+}
+
+#[test]
 fn memory_that_is_taken_over_is_zero() {
     for (on_death, role, lines) in [(SHRINK, "forgets", 2), (HEAL, "forgets 1", 6)] {
         let outcome = job(6, on_death, &[], role);

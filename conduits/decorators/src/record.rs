@@ -184,8 +184,9 @@ impl TrueHost {
         cx: &OpenContext<'_>,
         open: impl FnOnce(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
     ) -> Result<Box<dyn Conduit>, Error> {
+        let shm = self.shm.file()?;
         let host = OpenContext {
-            shm: self.shm.as_fd(),
+            shm: shm.as_fd(),
             shm_offset: self.shm.at,
             host: &self.host,
             exchange: &*self.exchange,

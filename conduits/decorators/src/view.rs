@@ -7,7 +7,7 @@
 
 use crate::inputs;
 use gasnet_wire::boot::HostFile;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The variable in which a debugger says where to stop first: the number of an event, or other text.
@@ -82,6 +82,7 @@ impl View {
             let hex = |text: &str| usize::from_str_radix(text, 16).ok();
             let ends = range.split_once('-').and_then(|(start, end)| Some((hex(start)?, hex(end)?)));
             let (Some((start, end)), Some(offset)) = (ends, hex(offset)) else { continue };
+            let Ok(file) = file.file() else { continue };
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let kind = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
             // SAFETY: the range is one mapping of this file at this offset, so its bytes stay the same, and
@@ -92,7 +93,7 @@ impl View {
                     end - start,
                     access,
                     kind,
-                    file.as_fd().as_raw_fd(),
+                    file.as_raw_fd(),
                     offset as libc::off_t,
                 );
             }

@@ -297,8 +297,7 @@ fn looks_around(role: &str, rank: &Rank) -> bool {
         "memory" => {
             // The memory files are the same in all ranks: the last to come finds everybody's byte.
             use std::os::unix::fs::FileExt;
-            let file =
-                std::fs::File::from(std::os::fd::AsFd::as_fd(&rank.boot.shm).try_clone_to_owned().unwrap());
+            let file = std::fs::File::from(rank.boot.shm.file().unwrap().try_clone().unwrap());
             file.write_all_at(&[1], u64::from(me)).unwrap();
             let mut all = vec![0; size as usize];
             while file.read_at(&mut all, 0).unwrap() < all.len() || all.contains(&0) {

@@ -5,8 +5,9 @@
 
 use crate::{Error, Gathered};
 use core::fmt;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use gasnet_sys::mutex::lock;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
 
 /// How the ranks of a job exchange a few bytes before they can reach each other.
 pub trait Exchange: Send + Sync {
@@ -50,10 +51,11 @@ pub trait Exchange: Send + Sync {
     }
 }
 
-/// A memory file that the ranks of a host share, or their part of one that several hosts share.
+/// A memory file that the ranks of a host share, or their part of one that several hosts share. Clones are one
+/// file: all are closed if one is.
 #[derive(Debug, Clone)]
 pub struct HostFile {
-    file: Arc<OwnedFd>,
+    file: Arc<Mutex<Option<Arc<OwnedFd>>>>,
     /// Where the host's part begins; whole pages.
     pub at: u64,
     /// Bytes of a part that the file has from the start.
@@ -65,24 +67,35 @@ pub struct HostFile {
 impl HostFile {
     /// The `room` bytes of a file from `at` on, a multiple of 2 MiB, which the file has already.
     pub fn part(file: Arc<OwnedFd>, at: u64, room: u64) -> HostFile {
-        HostFile { file, at, room: Some(room), used: false }
+        HostFile { at, room: Some(room), ..HostFile::whole(file) }
     }
 
     /// A file that an earlier world of the job has used.
     pub fn used(file: OwnedFd) -> HostFile {
         HostFile { used: true, ..file.into() }
     }
+
+    fn whole(file: Arc<OwnedFd>) -> HostFile {
+        HostFile { file: Arc::new(Mutex::new(Some(file))), at: 0, room: None, used: false }
+    }
+
+    /// The file itself.
+    ///
+    /// # Errors
+    /// It is closed: the world that it was for has been given up.
+    pub fn file(&self) -> Result<Arc<OwnedFd>, Error> {
+        lock(&self.file).clone().ok_or_else(|| Error::op("this world was given up when a rank had died"))
+    }
+
+    /// Gives the descriptor back. What is mapped stays so.
+    pub fn close(&self) {
+        lock(&self.file).take();
+    }
 }
 
 impl From<OwnedFd> for HostFile {
     fn from(file: OwnedFd) -> HostFile {
-        HostFile { file: Arc::new(file), at: 0, room: None, used: false }
-    }
-}
-
-impl AsFd for HostFile {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        HostFile::whole(Arc::new(file))
     }
 }
 
@@ -154,8 +167,9 @@ pub struct Boot {
     pub shm: HostFile,
     /// Second memory file of the host, likewise, for the segments; or that of the world before.
     pub segments: HostFile,
-    /// `SOCK_SEQPACKET` socket to the monitor; `None` in a job of one rank that nobody watches.
-    pub link: Option<OwnedFd>,
+    /// `SOCK_SEQPACKET` socket to the monitor, one for all worlds of a process; `None` in a job of one rank that
+    /// nobody watches.
+    pub link: Option<Arc<OwnedFd>>,
     /// Who is told what a monitor would be told, if there is no link.
     pub overseer: Option<Box<dyn Overseer>>,
     /// Random, the same on all ranks of the job.

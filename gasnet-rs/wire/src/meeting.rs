@@ -219,6 +219,7 @@ mod tests {
         // SAFETY: a system call; the descriptor is new and ours.
         let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"meeting-test".as_ptr(), 0)) };
         let file = crate::boot::HostFile::from(file);
+        let open = file.file().unwrap();
         let lengths = [
             0,
             8,
@@ -234,16 +235,16 @@ mod tests {
         };
         std::thread::scope(|s| {
             for me in 0..RANKS {
-                let (file, speech) = (&file, &speech);
+                let (file, open, speech) = (&file, &open, &speech);
                 s.spawn(move || {
                     let host = Host::map(file, RANKS).unwrap();
                     let meeting = Meeting::new(Host::bytes(RANKS), &host.header.start, me, RANKS, MAX_SLEEP);
                     for i in 0..64 {
-                        let said = meeting.gather(file.as_fd(), &speech(me, i), &|_| false).unwrap();
+                        let said = meeting.gather(open.as_fd(), &speech(me, i), &|_| false).unwrap();
                         let all: Vec<Vec<u8>> = (0..RANKS).map(|r| speech(r, i)).collect();
                         assert!(said == all, "exchange {i}");
                         let numbers =
-                            meeting.gather_number(file.as_fd(), u64::from(me) << i, &|_| false).unwrap();
+                            meeting.gather_number(open.as_fd(), u64::from(me) << i, &|_| false).unwrap();
                         assert_eq!(numbers, [0, 1 << i, 2u64 << i]);
                     }
                 });

@@ -25,7 +25,7 @@ use std::os::fd::AsFd;
 /// Makes sure that a host's file has this many bytes for it.
 pub fn grow(file: &HostFile, bytes: u64) -> Result<(), Error> {
     match file.room {
-        None => map::grow(file.as_fd(), bytes),
+        None => map::grow(file.file()?.as_fd(), bytes),
         Some(room) if bytes <= room => Ok(()),
         Some(room) => Err(Error::job(format!("a host of this job has {room} bytes of memory, not {bytes}"))),
     }
@@ -101,7 +101,7 @@ impl Host {
     pub(crate) fn map(shm: &HostFile, size: u32) -> Result<Host, Error> {
         let len = Host::bytes(size);
         grow(shm, len)?;
-        let base = map::map_shared(shm.as_fd(), shm.at, len as usize)?;
+        let base = map::map_shared(shm.file()?.as_fd(), shm.at, len as usize)?;
         // SAFETY: the mapping has this length and lives as long as the process.
         Ok(unsafe { Host::at(base, size) })
     }

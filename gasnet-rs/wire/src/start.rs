@@ -152,6 +152,7 @@ impl Wire {
         // With it, two threads of the rank are in the runtime.
         let threading = if progress { Threading::Parallel } else { threading };
         let own = place_on_host(&boot)?;
+        let shm = boot.shm.file()?;
         // The monitor prints the message once.
         let no_memory = |why| crate::job::refuse_early(&boot, why);
         let host = Host::map(&boot.shm, on_host).map_err(no_memory)?;
@@ -177,7 +178,7 @@ impl Wire {
             }
             boot.overseer.as_ref().is_some_and(|overseer| overseer.idle(what, first))
         };
-        let on_board = meeting.exchange(boot.shm.as_fd(), &waits);
+        let on_board = meeting.exchange(shm.as_fd(), &waits);
         let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
         let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
             exchange.all_gather_shared(m)
@@ -194,7 +195,7 @@ impl Wire {
             size,
             config: &config,
             threading,
-            shm: boot.shm.as_fd(),
+            shm: shm.as_fd(),
             shm_offset,
             host: &boot.host_ranks,
             neighbours: neighbourhood.members(),
@@ -321,8 +322,8 @@ impl Wire {
     /// A number from every rank, by rank; also a barrier. For start-up: it runs no handlers.
     pub fn gather_number(&self, mine: u64) -> Result<Arc<Vec<u64>>, Error> {
         let Some(exchange) = &self.boot.exchange else {
-            let shm = self.boot.shm.as_fd();
-            return self.meeting.gather_number(shm, mine, &|first| self.waits_for_start(first)).map(Arc::new);
+            let (shm, idle) = (self.boot.shm.file()?, |first| self.waits_for_start(first));
+            return self.meeting.gather_number(shm.as_fd(), mine, &idle).map(Arc::new);
         };
         exchange.all_gather_shared(&mine.to_le_bytes())?.numbers(self.size)
     }
@@ -352,7 +353,7 @@ impl Wire {
         // The others are told of the arrival before anything lets time pass. After a wait, `serve` lets time
         // pass only if it handles something.
         let idle = |first: bool| !first && serve() > 0 || self.waits_for_start(first);
-        self.meeting.gather_number(self.boot.shm.as_fd(), mine, &idle).map(Arc::new)
+        self.meeting.gather_number(self.boot.shm.file()?.as_fd(), mine, &idle).map(Arc::new)
     }
 }
 
@@ -366,7 +367,8 @@ fn map_shared(
     processors: usize,
     (bytes_above, offset): (usize, &mut u64),
 ) -> Result<(Option<Grid>, Option<NonNull<u8>>), Error> {
-    let shm = boot.shm.as_fd();
+    let shm = boot.shm.file()?;
+    let shm = shm.as_fd();
     let (part, full) = neighbourhood.part;
     let parts = u64::from((boot.host_ranks.len() as u32).div_ceil(full));
     let layout = |ranks, offset| GridLayout::new(ranks, am::MAX_MEDIUM, offset).on(processors);

@@ -122,6 +122,30 @@ fn forgets(first: World, heals: bool) {
     }
 }
 
+/// The last rank dies again and again, and rank 0 has as many descriptors open in the sixth world as in the
+/// third.
+fn closes(mut world: World) {
+    let mut open = Vec::new();
+    loop {
+        open.push(std::fs::read_dir("/proc/self/fd").expect("/proc").count());
+        if world.epoch() == 5 {
+            if world.rank() == 0 {
+                assert_eq!(open[2..], [open[2]; 4]);
+                println!("flat");
+            }
+            return;
+        }
+        let ended = world.attempt(|world| {
+            if world.rank() == world.size() - 1 {
+                die();
+            }
+            world.barrier();
+        });
+        assert!(ended.is_err(), "nobody waits for the dead");
+        world = world.heal();
+    }
+}
+
 fn die() {
     kill(pid(), libc::SIGKILL);
 }
@@ -404,6 +428,7 @@ fn main() {
         "random" => random(world, seed),
         "keeps" => keeps(world),
         "forgets" => forgets(world, seed == 1),
+        "closes" => closes(world),
         "survives" => survives(world, seed),
         "heals" => heals(world),
         "ends-early" => {

@@ -320,6 +320,7 @@ impl Rank {
         }
         if owned.is_none() && known.is_none() {
             lock(&self.wire.mappings).push((base as usize, span_here));
+            let file = self.wire.boot.segments.file()?;
             let own_sizes: Vec<u64> = near.iter().map(|r| whole_of(*r)).collect();
             for run in Run::all(near, &own_sizes, stride) {
                 let on_host = u64::from(self.wire.neighbourhood.on_host(run.first as u32)) * stride;
@@ -328,9 +329,9 @@ impl Rank {
                 // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
                 unsafe {
                     let at = local(near[run.first]);
-                    map::map_over(self.wire.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                    map::map_over(file.as_fd(), offset, at, run.bytes as usize)?;
                     if self.config().dump_used {
-                        map::keep_in_dumps(self.wire.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
+                        map::keep_in_dumps(file.as_fd(), offset, at, run.bytes as usize)?;
                     }
                 }
             }
@@ -372,11 +373,9 @@ impl Rank {
     /// first rank of the host gives back what nobody has here. To be called before the ranks meet.
     fn clear_taken_over(&self, stride: u64, bytes: u64, kept: u64) {
         let (boot, id) = (&self.wire.boot, self.id().0);
-        let Some(number) = boot.host_ranks.iter().position(|rank| *rank == id).filter(|_| boot.segments.used)
-        else {
-            return;
-        };
-        let (file, from) = (boot.segments.as_fd(), number as u64 * stride);
+        let number = boot.host_ranks.iter().position(|rank| *rank == id).filter(|_| boot.segments.used);
+        let (Some(number), Ok(file)) = (number, boot.segments.file()) else { return };
+        let (file, from) = (file.as_fd(), number as u64 * stride);
         fd::give_back(file, from..from + kept.min(bytes));
         let parts = fd::used_parts(file, from + kept.min(bytes)..from + bytes);
         lock(&self.heap).stale = parts.into_iter().map(|part| part.start - from..part.end - from).collect();
@@ -405,7 +404,7 @@ impl Rank {
 
     /// What the system knows the file of the segments by.
     fn segments_file(&self) -> Option<(u64, u64)> {
-        fd::file_kind(self.wire.boot.segments.as_fd()).map(|kind| kind.identity)
+        fd::file_kind(self.wire.boot.segments.file().ok()?.as_fd()).map(|kind| kind.identity)
     }
 
     /// Finds out which processes of neighbours the system lets this one copy from and to.

@@ -4,11 +4,12 @@
 
 use super::Rank;
 use crate::RankId;
-use gasnet_wire::boot::NextBoot;
+use gasnet_wire::boot::{HostFile, NextBoot};
 use gasnet_wire::conduit::Conduit;
 use gasnet_wire::death::Died;
 use gasnet_wire::segment::Place;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// A rank in a job that may survive deaths. Jobs on which the crate `pgas` is built use it by the methods of
 /// its `World`.
@@ -63,11 +64,13 @@ impl Survival {
     }
 
     /// Gives up this rank's world, for all threads: waits that the calls of other ranks must end, end with
-    /// [`Died`] from now on, here and on ranks that wait for this one.
+    /// [`Died`] from now on, here and on ranks that wait for this one. The world's memory files are closed; what
+    /// is mapped stays so.
     ///
     /// # One-sided
     pub fn give_up(self) {
         self.0.wire.give_up();
+        [&self.0.wire.boot.shm, &self.0.wire.boot.segments].into_iter().for_each(HostFile::close);
     }
 
     /// Ends a loop of the program's own that waits for `what`, a turn of which has found nothing, if any rank
@@ -132,14 +135,14 @@ impl Survival {
 
     /// The file of the segments of this host, if this is the first world of ranks that may survive it: the
     /// launcher gives it to those of later worlds, too.
-    pub fn first_segments(self) -> Option<BorrowedFd<'static>> {
+    pub fn first_segments(self) -> Option<Arc<OwnedFd>> {
         let outlives = self.is_possible() && self.epoch() == 0 && self.launcher().is_some();
-        outlives.then(|| self.0.wire.boot.segments.as_fd())
+        self.0.wire.boot.segments.file().ok().filter(|_| outlives)
     }
 
     /// The connection to the launcher, which starts the next world.
-    pub fn launcher(self) -> Option<BorrowedFd<'static>> {
-        self.0.wire.boot.link.as_ref().map(AsFd::as_fd)
+    pub fn launcher(self) -> Option<&'static Arc<OwnedFd>> {
+        self.0.wire.boot.link.as_ref()
     }
 
     /// What the launcher has to say of the world after the one of this epoch, where it is no process at the

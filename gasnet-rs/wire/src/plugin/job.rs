@@ -3,11 +3,11 @@
 #![expect(unsafe_code, reason = "calls across a C border; see the parent module")]
 
 use super::{ABI, Bytes, ConduitTable, Entry, Object, Sayer, Take, answer, check, export, hear};
-use crate::boot::{Exchange, Overseer, ToMonitor};
+use crate::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use crate::conduit::{Conduit, OpenContext};
 use crate::{Boot, Config, Error, Gathered, OneThread, RankId, Threading};
 use core::ffi::c_void;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
 /// An [`Exchange`], lent.
@@ -335,13 +335,15 @@ impl EmbedTable {
         overseer: &&dyn Overseer,
         conduit: Box<dyn Conduit>,
     ) -> EmbedTable {
+        // The boot has it as long as it is not closed, which a rank that is embedded does not do.
+        let number = |file: &HostFile| file.file().map_or(-1, |file| file.as_raw_fd());
         EmbedTable {
             abi: ABI,
             bytes: size_of::<EmbedTable>() as u32,
             rank: boot.rank,
             size: boot.size,
-            shm: boot.shm.as_fd().as_raw_fd(),
-            segments: boot.segments.as_fd().as_raw_fd(),
+            shm: number(&boot.shm),
+            segments: number(&boot.segments),
             job_id: boot.job_id,
             exchange: ExchangeTable::of(exchange),
             overseer: OverseerTable::of(overseer),

@@ -37,7 +37,7 @@ impl Fate {
     pub(crate) fn map(file: &HostFile, on_host: u32, size: u32) -> Result<&'static [Fate], Error> {
         let (at, len) = (Host::bytes(on_host), Fate::bytes(size));
         super::grow(file, at + len)?;
-        let base = map::map_shared(file.as_fd(), file.at + at, len as usize)?;
+        let base = map::map_shared(file.file()?.as_fd(), file.at + at, len as usize)?;
         // SAFETY: the mapping has this length, is page-aligned, and lives as long as the process; the type is
         // made of atomics, valid for any bytes.
         Ok(unsafe { core::slice::from_raw_parts(base.cast::<Fate>(), size as usize) })
@@ -68,8 +68,8 @@ impl DeathBoard {
     ) -> Result<DeathBoard, Error> {
         let len = Host::bytes(on_host) + Fate::bytes(size);
         super::grow(file, len)?;
-        let mapping =
-            Mapping::shared(file.as_fd(), file.at, len as usize).map_err(map::not_mapped(len as usize))?;
+        let mapping = Mapping::shared(file.file()?.as_fd(), file.at, len as usize);
+        let mapping = mapping.map_err(map::not_mapped(len as usize))?;
         let board = DeathBoard { mapping, on_host, size };
         // Relaxed: the file is handed over after this.
         let heals = if heals { HEALS } else { 0 };
