@@ -51,8 +51,8 @@ pub trait Exchange: Send + Sync {
     }
 }
 
-/// A memory file that the ranks of a host share, or their part of one that several hosts share. Clones are one
-/// file: all are closed if one is.
+/// A memory file that the ranks of a host share, or their part of one that several hosts share. Clones are
+/// one file: all are closed if one is.
 #[derive(Debug, Clone)]
 pub struct HostFile {
     file: Arc<Mutex<Option<Arc<OwnedFd>>>>,
@@ -167,8 +167,8 @@ pub struct Boot {
     pub shm: HostFile,
     /// Second memory file of the host, likewise, for the segments; or that of the world before.
     pub segments: HostFile,
-    /// `SOCK_SEQPACKET` socket to the monitor, one for all worlds of a process; `None` in a job of one rank that
-    /// nobody watches.
+    /// `SOCK_SEQPACKET` socket to the monitor, one for all worlds of a process; `None` in a job of one rank
+    /// that nobody watches.
     pub link: Option<Arc<OwnedFd>>,
     /// Who is told what a monitor would be told, if there is no link.
     pub overseer: Option<Box<dyn Overseer>>,

@@ -64,8 +64,8 @@ impl Survival {
     }
 
     /// Gives up this rank's world, for all threads: waits that the calls of other ranks must end, end with
-    /// [`Died`] from now on, here and on ranks that wait for this one. The world's memory files are closed; what
-    /// is mapped stays so.
+    /// [`Died`] from now on, here and on ranks that wait for this one. The world's memory files are closed;
+    /// what is mapped stays so.
     ///
     /// # One-sided
     pub fn give_up(self) {
