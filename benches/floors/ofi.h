@@ -119,4 +119,10 @@ static inline void ofi_send(struct port *p, const void *data, size_t bytes)
     }
 }
 
+/* Closes the endpoint, which with the provider shm has memory that has a name. */
+static void ofi_close(struct port *p)
+{
+    fi_close(&p->ep->fid);
+}
+
 #endif

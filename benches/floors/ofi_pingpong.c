@@ -24,5 +24,7 @@ int main(int argc, char **argv)
             if (rank == 0 && batch >= 0)
                 report(way_names[way], (now_ns() - start) / count);
         }
+    central_barrier(&board->barrier, 2);
+    ofi_close(p);
     end_ranks(rank);
 }

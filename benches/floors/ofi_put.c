@@ -38,5 +38,7 @@ int main(int argc, char **argv)
             /* A message ends the target's wait: over shm 1.17 only completions do, whatever the time limit. */
             ofi_send(p, memory, 1);
         }
+    central_barrier(&board->barrier, 2);
+    ofi_close(p);
     end_ranks(rank);
 }
