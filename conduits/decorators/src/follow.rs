@@ -13,10 +13,11 @@
 //! 2. A frame is delivered from memory that nobody else has until the delivery is over.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
+use crate::fingerprint::check_of_frame;
 use crate::inputs;
 use crate::record::{Kept, TrueHost, file_of, limits_of, tell_alone};
 use crate::replay::{Clock, End, Facts, Shared, begin_play, check_arguments, learn_rest, lock, name};
-use crate::tape::{TapeEvent, check_of_frame};
+use crate::tape::TapeEvent;
 use gasnet_sys::clock::unseen;
 use gasnet_sys::mutex;
 use gasnet_wire::boot::Exchange;

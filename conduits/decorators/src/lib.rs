@@ -153,6 +153,7 @@ macro_rules! messages_only {
 
 mod faults;
 mod faulty;
+mod fingerprint;
 pub mod follow;
 mod inputs;
 pub mod record;

@@ -20,8 +20,9 @@
 //! 2. No lock is held while a frame is delivered.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
+use crate::fingerprint::{hash_of_frame, hash_of_program};
 use crate::inputs;
-use crate::tape::{self, Counts, TapeLabel, TapeWriter};
+use crate::tape::{Counts, TapeLabel, TapeWriter};
 use gasnet_sys::clock::{seen, unseen};
 use gasnet_wire::am::MAX_ARGUMENTS;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
@@ -226,7 +227,7 @@ impl Recorder {
         let path = file_of(folder, kept, boot.rank);
         let failed = |e: std::io::Error| Error::job(format!("--record: {}: {e}", path.display()));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-        let build = tape::hash_of_program(Path::new("/proc/self/exe")).map_err(failed)?;
+        let build = hash_of_program(Path::new("/proc/self/exe")).map_err(failed)?;
         let label = TapeLabel { build, job: boot.job_id, rank: boot.rank, size: boot.size };
         let mut writer = TapeWriter::create(&path, &label).map_err(failed)?;
         // What cannot be read a replay does without.
@@ -364,7 +365,7 @@ impl Recorded {
         if self.tape.kept == Kept::Order {
             return;
         }
-        let hash = tape::hash_of_frame(frame);
+        let hash = hash_of_frame(frame);
         let mut writer = self.tape.write();
         writer.sent(channel, to.0, frame.len(), hash);
         self.tape.check(writer);

@@ -9,9 +9,10 @@
 //! ([`STATUS_OVER`]). Under a debugger both stop the process as a breakpoint does.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
+use crate::fingerprint::{hash_of_frame, hash_of_program};
 use crate::inputs;
 use crate::record::{ARGUMENT_COUNTS, Kept, Nobody, alone_in, fact, file_of};
-use crate::tape::{TapeEvent, TapeLabel, TapeReader, hash_of_frame, hash_of_program};
+use crate::tape::{TapeEvent, TapeLabel, TapeReader};
 use crate::view::View;
 use gasnet_wire::boot::{Exchange, HostFile, Overseer, ToMonitor};
 use gasnet_wire::conduit::{
