@@ -222,6 +222,17 @@ fn every_end_has_its_status_and_names_rank_and_place() {
     says(&simulate(&folder, &line), 125, &["rank 1 waits for", "seed 1 fails"]);
 }
 
+/// A search without time is none, but what its first run finds counts.
+#[test]
+fn a_search_that_tries_no_seed_does_not_end_well() {
+    let folder = folder("no-time");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ends"), folder.join("ends")).expect("a link");
+    let line = ["--simulate", "-n", "3", "--runs", "5", "--for", "1ms", "./ends"];
+    let search = |how: &str| simulate(&folder, &[&line[..], &[how]].concat());
+    says(&search("well"), 124, &["no seed was tried", "--for was over. Give more time"]);
+    says(&search("panic"), 101, &["as asked"]);
+}
+
 #[test]
 fn what_cannot_be_simulated_is_said() {
     let folder = folder("what_cannot_be_simulated_is_said");

@@ -115,25 +115,31 @@ fn explore(plan: &SimulationPlan, program: Program<'_>) -> i32 {
     let mut choices = 0;
     // By the costs, to learn how long a run is.
     let first = apart(&|| run(&plan, plan.seed, Some(Chooser::again(Vec::new(), false)), program));
-    if first.ended == Ended::Well {
-        plan.length = first.choices.max(1);
+    if first.ended != Ended::Well {
+        return found(&plan, plan.seed, &first, program, began.elapsed());
     }
+    plan.length = first.choices.max(1);
+    let mut runs = 0;
     for seed in plan.seeds() {
         if plan.time.is_some_and(|limit| began.elapsed() >= limit) {
-            return ended_well(&plan, seed - plan.seed, traces.len(), choices, began);
+            break;
         }
-        let outcome = if first.ended == Ended::Well {
-            apart(&|| run(&plan, seed, plan.chooser(seed, plan.length), program))
-        } else {
-            first.clone()
-        };
+        let outcome = apart(&|| run(&plan, seed, plan.chooser(seed, plan.length), program));
         traces.insert(outcome.trace);
         choices += outcome.choices;
         if outcome.ended != Ended::Well {
             return found(&plan, seed, &outcome, program, began.elapsed());
         }
+        runs += 1;
     }
-    ended_well(&plan, plan.runs, traces.len(), choices, began)
+    if runs == 0 {
+        eprintln!(
+            "gasnetrun: no seed was tried: the first run, in the order of the costs, took {:.1} s, and --for was over. Give more time",
+            began.elapsed().as_secs_f64()
+        );
+        return Ended::TooLong.status();
+    }
+    ended_well(&plan, runs, traces.len(), choices, began)
 }
 
 fn ended_well(plan: &SimulationPlan, runs: u64, courses: usize, choices: u64, began: Instant) -> i32 {
