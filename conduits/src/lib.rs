@@ -263,10 +263,13 @@ pub fn run_and_keep<T>(begin: impl Fn(&'static Rank, Member<'_>) -> T, body: imp
         // By value: what captures nothing but such closures has no bytes, and can be run for each rank.
         std::process::exit(simulate(move |rank| body(begin(rank, Member::default()))));
     }
-    std::process::exit(run_once(
-        || begin_mortal(&BootOptions::default(), Threading::Parallel, &keeping(begin)),
-        body,
-    ))
+    std::process::exit(run_kept(begin, body))
+}
+
+/// [`run_and_keep`] of a rank; returns the exit status.
+fn run_kept<T>(begin: impl Fn(&'static Rank, Member<'_>) -> T, body: impl FnOnce(T)) -> i32 {
+    let begin = keeping(begin);
+    run_once(|| begin_mortal(&BootOptions::default(), Threading::Parallel, &begin), body)
 }
 
 /// What a rank is told of the world that it is in.
@@ -303,12 +306,9 @@ fn begin_mortal<T>(
         return Ok(Some(begin(rank, Member::default())));
     }
     let (place, config) = find_place(options, config)?;
-    let (boot, link, epoch) = match place {
-        Booted::Rank(boot) => {
-            let link = boot.link.clone();
-            (Some(*boot), link, 0)
-        }
-        Booted::Replacement(link, epoch) => (None, Some(Arc::new(link)), epoch),
+    let (link, boot, epoch) = match place {
+        Booted::Rank(boot) => (boot.link.clone(), Some(*boot), 0),
+        Booted::Replacement(link, epoch) => (Some(Arc::new(link)), None, epoch),
     };
     let guide = (link.as_ref(), None);
     let started = enter(boot, guide, (epoch, false), (&config, threading), begin)?;
@@ -404,11 +404,7 @@ pub fn run_tested<T>(
 ) -> ! {
     if std::env::var_os(TESTED).is_some() {
         SignalSet::of(&[]).set();
-        let begin = keeping(begin);
-        std::process::exit(run_once(
-            || begin_mortal(&BootOptions::default(), Threading::Parallel, &begin),
-            body,
-        ));
+        std::process::exit(run_kept(begin, body));
     }
     // Not by forking: the harness has threads.
     let job = std::env::current_exe().map_err(|e| e.to_string()).and_then(|program| {
