@@ -227,7 +227,7 @@ fn every_end_has_its_status_and_names_rank_and_place() {
 fn a_search_that_tries_no_seed_does_not_end_well() {
     let folder = folder("no-time");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ends"), folder.join("ends")).expect("a link");
-    let line = ["--simulate", "-n", "3", "--runs", "5", "--for", "1ms", "./ends"];
+    let line = ["--simulate", "-n", "3", "--runs", "5", "--for", "0s", "./ends"];
     let search = |how: &str| simulate(&folder, &[&line[..], &[how]].concat());
     says(&search("well"), 124, &["no seed was tried", "--for was over. Give more time"]);
     says(&search("panic"), 101, &["as asked"]);

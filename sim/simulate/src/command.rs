@@ -271,12 +271,13 @@ fn time(option: &str, text: &str) -> Result<Duration, String> {
     let wrong = || format!("{option} {text}: a time is needed, as 30s or 10m");
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let number: u64 = digits.parse().map_err(|_| wrong())?;
-    match unit {
-        "s" | "" => Ok(Duration::from_secs(number)),
-        "m" => Ok(Duration::from_secs(number * 60)),
-        "h" => Ok(Duration::from_secs(number * 3600)),
-        _ => Err(wrong()),
-    }
+    let seconds = match unit {
+        "s" | "" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -285,6 +286,14 @@ mod tests {
 
     fn asked(line: &str) -> Result<Asked, String> {
         parse(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn times_have_a_unit_and_a_limit() {
+        assert_eq!(time("--for", "2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["1ms", "m", "-1s", "9999999999999999999h", "18446744073709551615m"] {
+            assert!(time("--for", wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
