@@ -16,6 +16,7 @@
 
 use gasnet_sys::memory::{self, Mapping};
 use gasnet_wire::limits;
+use gasnet_wire::segment::SEGMENTS_END;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -24,8 +25,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// larger is the newer.
 pub(crate) type Stamp = (u32, u64);
 
-/// Where the areas of the first place begin: no segments of a host take so much room.
-const BEGIN: u64 = 1 << 46;
+/// Where the areas of the first place begin.
+const BEGIN: u64 = SEGMENTS_END;
 /// What a place has of the file, at most; there are at most 2^16 places.
 const PLACE_BYTES: u64 = 1 << 44;
 /// What an area has of that: a state with its header.

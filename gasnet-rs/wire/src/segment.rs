@@ -11,6 +11,10 @@ use gasnet_sys::memory::Mapping;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+/// The segments of a host end before this byte of their file, and take no more addresses. Behind it lies
+/// what ranks save for the time after their death, so this is no matter of one crate.
+pub const SEGMENTS_END: u64 = 1 << 46;
+
 /// One rank's segment as this process sees it. C headers read arrays of this layout.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

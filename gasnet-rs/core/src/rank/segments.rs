@@ -13,7 +13,7 @@ use gasnet_wire::boot::MeetingPlace;
 use gasnet_wire::conduit::{Advice, SegmentDesc};
 use gasnet_wire::prim::Ordering;
 use gasnet_wire::reach::{ATTACHED, BOUND};
-use gasnet_wire::segment::{EntryFile, GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
+use gasnet_wire::segment::{EntryFile, GlobalPtr, Place, SEGMENTS_END, SegmentEntry, SegmentTable, Shared};
 use gasnet_wire::shm::{self, map};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
@@ -21,8 +21,6 @@ use std::time::Duration;
 
 /// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
 const SEGMENT_HINT_ADDRESS: usize = 0x2000_0000_0000;
-/// The segments of a host take less, in its file and in addresses.
-const MOST_BYTES: u64 = 1 << 46;
 /// Segments start at multiples of this.
 const SEGMENT_ALIGN: u64 = 2 << 20;
 /// Naps between two looks for messages of a rank that attaches.
@@ -281,7 +279,7 @@ impl Rank {
         let (stride, span) = stride
             .checked_next_multiple_of(SEGMENT_ALIGN)
             .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
-            .filter(|(_, span)| *span < MOST_BYTES)
+            .filter(|(_, span)| *span < SEGMENTS_END)
             .ok_or_else(|| {
                 Error::op(format!(
                     "{on_host} segments of {stride} bytes are too large: those of a host lie in one range of addresses of less than 64T; \
@@ -380,7 +378,7 @@ impl Rank {
         let parts = fd::used_parts(file, from + kept.min(bytes)..from + bytes);
         lock(&self.heap).stale = parts.into_iter().map(|part| part.start - from..part.end - from).collect();
         if number == 0 {
-            fd::give_back(file, boot.host_ranks.len() as u64 * stride..MOST_BYTES);
+            fd::give_back(file, boot.host_ranks.len() as u64 * stride..SEGMENTS_END);
         }
     }
 
